@@ -68,7 +68,7 @@ func (r k6Run) command(t testing.TB) (*exec.Cmd, string) {
 	return started, path
 }
 
-// snapshotOf says where a run tells how it goes; wirebench asks every run to.
+// snapshotOf says where a run writes its progress; wirebench asks every run to.
 func snapshotOf(path string) string { return path + ".snapshot" }
 
 // run returns the histogram file of a run that went well.

@@ -34,13 +34,13 @@ export function serving(module) {
     if (server.exitCode === null) await once(server, "exit");
   });
   // Opens a page in a context of its own: nothing is known of others. It is closed, and what it has complained of
-  // fails the test, when the test ends. `refused` is how a complaint begins that is right: of an answer that is an error
+  // fails the test, when the test ends. `expected` is how a complaint begins that is right: of an answer that is an error
   // on purpose, say.
-  site.open = async (t, path, { at = "filled", refused = "", ...options } = {}) => {
+  site.open = async (t, path, { at = "filled", expected = "", ...options } = {}) => {
     const context = await browser.newContext({ viewport: DESKTOP, baseURL: site.addresses[at], ...options });
     context.setDefaultTimeout(PATIENCE_MS);
     const page = await context.newPage();
-    const complaints = watch(page, new URL(site.addresses[at]).origin, refused);
+    const complaints = watch(page, new URL(site.addresses[at]).origin, expected);
     t.after(async () => {
       await context.close();
       assert.deepEqual(complaints, []);
@@ -65,7 +65,7 @@ async function addressesOf(server) {
 
 // Gathers what a page must never do: ask another host, throw, or write errors, those of the content security policy
 // among them.
-function watch(page, origin, refused) {
+function watch(page, origin, expected) {
   const complaints = [];
   page.on("request", (request) => {
     if (new URL(request.url()).origin !== origin) complaints.push(`asked ${request.url()}`);
@@ -76,7 +76,7 @@ function watch(page, origin, refused) {
     await dialog.dismiss();
   });
   page.on("console", (message) => {
-    const isRight = refused && message.text().startsWith(refused);
+    const isRight = expected && message.text().startsWith(expected);
     if (message.type() === "error" && !isRight) complaints.push(message.text());
   });
   return complaints;
@@ -94,7 +94,7 @@ export function movesSideways(page) {
   return page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
 }
 
-// Presses Tab until the focus is on the element, as somebody does who has no mouse.
+// Presses Tab until the focus is on the element, as a user without a mouse does.
 export async function tabTo(page, locator, limit = 80) {
   for (let presses = 0; presses < limit; presses++) {
     if (await locator.evaluate((element) => element === document.activeElement)) return;

@@ -1,4 +1,4 @@
-"""Runs a short scenario with `--serve` at a terminal, as somebody does who watches it; says where its page is.
+"""Runs a short scenario with `--serve` at a terminal, as a user who watches it does; prints where its page is.
 
 When the input ends it presses Ctrl-C, and ends as the run does.
 """

@@ -1,4 +1,4 @@
-// Watching a run that goes on: a real one, short, from its first cell to the page of its results.
+// Watching a run in progress: a real one, short, from its first cell to the page of its results.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -13,7 +13,7 @@ test("a run is watched while it goes, and its page becomes that of the results",
   const plain = await site.open(t, path, { ...at, javaScriptEnabled: false });
   const list = await site.open(t, "/", at);
 
-  // The run goes on meanwhile: what is seen of it alone is waited for at the same time.
+  // The run continues meanwhile: what can only be seen now is waited for at the same time.
   const bar = page.getByRole("progressbar", { name: "In progress" });
   assert.equal(await bar.evaluate((element) => element.max), 4);
   const figures = page.getByRole("region", { name: "In the last second" });

@@ -98,7 +98,7 @@ test("the table has pages", async (t) => {
 });
 
 test("a run is opened from the table, and its report from there", async (t) => {
-  const page = await site.open(t, "/", { refused: "Blocked script execution" });
+  const page = await site.open(t, "/", { expected: "Blocked script execution" });
   await page.locator("table.runs").getByRole("link", { name: "quick" }).first().click();
   assert.equal(new URL(page.url()).pathname, `/runs/${HEAD}`);
   assert.match(await text(page.locator(".summary")), /socket against REST|Socket against REST/);
@@ -110,7 +110,7 @@ test("a run is opened from the table, and its report from there", async (t) => {
 });
 
 test("a report has a policy of its own: its styles count, its scripts don't, and it is of no origin", async (t) => {
-  const page = await site.open(t, `/runs/${HEAD}/report`, { refused: "Blocked script execution" });
+  const page = await site.open(t, `/runs/${HEAD}/report`, { expected: "Blocked script execution" });
   assert.equal(await page.evaluate(() => window.origin), "null");
   assert.equal(await page.locator("h1").evaluate((heading) => getComputedStyle(heading).color), "rgb(1, 2, 3)");
   assert.equal(await page.title(), "Nothing has run");
@@ -133,9 +133,9 @@ test("two runs are chosen in the table and compared, the older as base", async (
 test("runs that can't be compared, or too few, get a clear word", async (t) => {
   const page = await site.open(t, `/compare?base=${HOSTILE}&head=${HEAD}`);
   assert.match(await text(page.locator("main")), /the machines differ/);
-  const one = await site.open(t, `/compare?run_id=${HEAD}`, { refused: "Failed to load resource" });
+  const one = await site.open(t, `/compare?run_id=${HEAD}`, { expected: "Failed to load resource" });
   assert.match(await text(one.locator("h1")), /Only one run was chosen/);
-  const others = await site.open(t, `/compare?base=20261001T080000Z-tiny&head=${HOSTILE}x`, { refused: "Failed to load resource" });
+  const others = await site.open(t, `/compare?base=20261001T080000Z-tiny&head=${HOSTILE}x`, { expected: "Failed to load resource" });
   assert.match(await text(others.locator("h1")), /no such run/);
 });
 
@@ -216,7 +216,7 @@ test("what can't be shown says why, with the status that it has", async (t) => {
     ["/runs/20261116T090000Z-damaged", 500, /run\.json/],
     ["/runs/none", 404, /no such run/],
   ]) {
-    const page = await site.open(t, path, { refused: "Failed to load resource" });
+    const page = await site.open(t, path, { expected: "Failed to load resource" });
     assert.match(await text(page.locator("main")), word, path);
     assert.equal(await page.locator(".eyebrow").innerText().then(parseInt), status, path);
     assert.equal(await page.getByRole("link", { name: "All results" }).count(), 1);

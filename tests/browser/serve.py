@@ -16,9 +16,9 @@ from wirebench.web import PageServer, format_url, listen, make_app
 
 #: More than one page of the table.
 TINY_RUNS = 30
-#: What somebody may write into a scenario, and what must stay text wherever it is shown.
+#: What a scenario may contain, and what must stay text wherever it is shown.
 HOSTILE = "'; DROP TABLE runs; --<img src=x onerror=alert(1)>"
-#: A report as somebody may have written it by hand; a true one takes seconds to be made.
+#: A report as it may have been written by hand; generating a true one takes seconds.
 REPORT = """<!doctype html><html lang="en"><title>Nothing has run</title><style>h1 { color: rgb(1, 2, 3) }</style>
 <h1>A report</h1><script>document.title = "It has run"</script>"""
 OTHER_MACHINE = {"cpu": "Other <i>CPU</i>", "cores": "64"}

@@ -45,7 +45,7 @@ def targets_up() -> set[str]:
 
 @every_transport
 def test_a_pod_has_no_right_that_it_does_not_need(cluster: Cluster, transport: str) -> None:
-    """Nobody's user, a root that can't be written, no capability, the default seccomp profile, limits, no token."""
+    """No root, no root file system to write to, no capability, the default seccomp profile, limits, no token."""
     for pod in pods(cluster, transport):
         spec = pod["spec"]
         (container,) = spec["containers"]
@@ -104,7 +104,7 @@ def test_an_agent_reads_what_a_service_uses(cluster: Cluster, transport: str) ->
 
 
 def test_an_agent_has_no_right_but_to_read_cgroups(cluster: Cluster) -> None:
-    """Nobody's user, no capability, no token, and one folder of the node, which it can't write to."""
+    """An unprivileged user, no capability, no token, and one folder of the node, which it can't write to."""
     found = pods(cluster, "agent")
     assert found
     for pod in found:

@@ -29,8 +29,8 @@ HISTOGRAMS = {
 
 
 @pytest.fixture(autouse=True)
-def _nobody_measures(cluster: Cluster) -> None:
-    """Wait for the end of a run: a load would disturb it, and is refused."""
+def _wait_for_idle_cluster(cluster: Cluster) -> None:
+    """Wait for the end of a run: a load would disturb it, and is rejected."""
     wait_until(lambda: not cluster.get("namespaces", f"--selector={LABEL}"), "no run is measuring")
 
 
@@ -58,7 +58,7 @@ def ended(load: subprocess.Popen[str]) -> tuple[int, str, str]:
         stdout, stderr = load.communicate(timeout=LOAD_TIMEOUT_S)
     finally:
         if load.poll() is None:
-            load.terminate()  # it takes away what it has created
+            load.terminate()  # it removes what it has created
             load.communicate(timeout=LOAD_TIMEOUT_S)
     return load.returncode, stdout, stderr
 
@@ -106,13 +106,13 @@ def test_what_ghz_has_measured_is_in_prometheus_when_it_has_ended(cluster: Clust
     status, stdout, stderr = ended(start("make", "load-grpc", "RATE=40", "CONCURRENCY=4", "DURATION=8s"))
     assert (0, "") == (status, left(cluster, "grpc")), stderr
     assert "grpc users.get by ghz: 40/s on 4 connections for 8 s" in stdout
-    told = re.search(r"requests +(\d+)", stdout)
-    assert told is not None, stdout
+    match = re.search(r"requests +(\d+)", stdout)
+    assert match is not None, stdout
 
     of_pod = f'namespace="{NAMESPACE}", pod=~"load-grpc-.+", node=~".+", transport="grpc"'
     durations = f'k6_grpc_req_duration_seconds{{{of_pod}, driver="ghz", status="0"}}'
     counted = values(f"histogram_count(last_over_time({durations}[1m]))")
-    assert int(told[1]) in counted
+    assert int(match[1]) in counted
     assert values(f"histogram_quantile(0.99, last_over_time({durations}[1m])) > 0")
 
 
@@ -194,7 +194,7 @@ def test_an_interrupted_load_leaves_nothing(cluster: Cluster) -> None:
 
 
 def test_two_loads_on_a_service_are_not_one(cluster: Cluster) -> None:
-    """The second one is refused, and so is a run, and the first one goes on."""
+    """The second one is rejected, and so is a run, and the first one continues."""
     command = (sys.executable, "-m", "wirebench.cli", "load", "socket", "--duration", "90s")
     first = start(*command)
     wait_until(lambda: first.poll() is not None or "load-socket-1-0" in left(cluster, "socket"), "its pod is there")

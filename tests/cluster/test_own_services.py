@@ -13,7 +13,7 @@ from wirebench.system.paths import ROOT
 
 EXAMPLES = ROOT / "applications/examples"
 MANIFEST = (EXAMPLES / "podinfo-kubernetes.yaml").read_text(encoding="utf-8")
-NAMESPACE = "podinfo-of-somebody"
+NAMESPACE = "podinfo-of-others"
 SCENARIO = """\
 question: Is gRPC faster than REST?
 application: podinfo.yaml
@@ -199,7 +199,7 @@ def test_metrics_tell_cpu_time_where_agents_are_not_allowed(
 
 
 def test_what_the_run_has_installed_can_be_restarted_under_load(tmp_path: Path) -> None:
-    """All pods are replaced within the window, and requests go on."""
+    """All pods are replaced within the window, and requests continue."""
     factors = "concurrency: 4, variant: rest, rate_per_s: 50, disruption: rolling-restart"
     scenario = SCENARIO.replace("concurrency: 4", factors).replace("window_s: 2", "window_s: 30, model: open")
     started = start(tmp_path, scenario=scenario)
@@ -228,7 +228,7 @@ def test_what_runs_already_is_measured_and_left(cluster: Cluster, tmp_path: Path
 
 
 def test_a_load_without_a_limit_is_rejected(tmp_path: Path) -> None:
-    """A service of somebody else's says what it may be asked; nothing was sent."""
+    """A foreign service needs a limit; nothing was sent."""
     application = APPLICATION.replace("manifest: podinfo-kubernetes.yaml", f"namespace: {NAMESPACE}")
     started = start(tmp_path, application)
     assert 2 == started.end(), started.printed
@@ -240,7 +240,7 @@ def test_a_load_without_a_limit_is_rejected(tmp_path: Path) -> None:
     [
         (
             "image: wirebench/podinfo:",
-            "imagePullPolicy: Never\n          image: wirebench/nobody:",
+            "imagePullPolicy: Never\n          image: wirebench/missing:",
             "ErrImageNeverPull",
         ),
         ("--level=warn", "--level=warn, --no-such-flag", "starts and ends again"),

@@ -39,7 +39,7 @@ def deploy(results: str) -> None:
 
 @pytest.fixture(scope="module")
 def server(cluster: Cluster) -> Iterator[str]:
-    """Return the address of a server of results, through kubectl; take away what wasn't there before."""
+    """Return the address of a server of results, through kubectl; remove what wasn't there before."""
     was_there = bool(cluster.get("deployments", SELECTOR, namespace=OBSERVABILITY))
     deploy("yes")
     try:
@@ -120,14 +120,14 @@ def test_what_grafana_asks_is_answered_to_its_role_alone(cluster: Cluster) -> No
     url = f"postgresql://reader:{encoded}@127.0.0.1:5432/wirebench"
     psql = ("exec", "deployment/observability-results", "--namespace", OBSERVABILITY, "--container", "postgres", "--")
     assert 0 <= int(cluster.kubectl(*psql, "psql", url, "--tuples-only", "--command", "SELECT count(*) FROM results"))
-    with pytest.raises(subprocess.CalledProcessError) as refused:
+    with pytest.raises(subprocess.CalledProcessError) as caught:
         cluster.kubectl(*psql, "psql", url, "--command", "DELETE FROM runs")
-    assert "read-only transaction" in refused.value.stderr or "permission denied" in refused.value.stderr
+    assert "read-only transaction" in caught.value.stderr or "permission denied" in caught.value.stderr
 
 
 @pytest.mark.usefixtures("server")
 def test_its_pod_has_no_right_that_it_does_not_need(cluster: Cluster) -> None:
-    """Nobody's user, roots that can't be written, no capability, the default seccomp profile, limits, no token."""
+    """No root, no root file systems to write to, no capability, the default seccomp profile, limits, no token."""
     (pod,) = cluster.get("pods", SELECTOR, namespace=OBSERVABILITY)
     spec = pod["spec"]
     assert spec["automountServiceAccountToken"] is False

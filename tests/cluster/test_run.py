@@ -204,7 +204,7 @@ def test_a_run_looks_up_what_was_calibrated_in_load_pods(tmp_path: Path, monkeyp
 
 @pytest.mark.slow
 def test_an_interrupted_calibration_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither in the cluster nor in a file; while it goes on, no run starts."""
+    """Neither in the cluster nor in a file; while it runs, no run starts."""
     monkeypatch.setenv("WIREBENCH_CALIBRATION", str(tmp_path / "state"))
     calibrating = Command(tmp_path, *CALIBRATE_REST)
     calibrating.wait_for("about ")
@@ -355,7 +355,7 @@ def test_an_unknown_context_is_said_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_second_run_at_the_same_time_is_refused_and_a_killed_one_is_cleared(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_second_run_at_once_is_rejected_and_a_killed_one_is_cleared(cluster: Cluster, tmp_path: Path) -> None:
     """Two would take CPU time from each other; what a run left that was killed outright goes with the next one."""
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()

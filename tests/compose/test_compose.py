@@ -89,7 +89,7 @@ def test_a_service_answers(ports: dict[str, str], transport: str) -> None:
         assert client.call("users.get", {"id": FIRST_SEEDED_ID}).ok
 
 
-def test_postgres_takes_nobody_without_the_password(ports: dict[str, str], containers: dict[str, Any]) -> None:
+def test_postgres_rejects_clients_without_the_password(ports: dict[str, str], containers: dict[str, Any]) -> None:
     """It is ready to be used, and the password stands in a file that only its user can reach."""
     password = (STATE / "postgres-password").read_text().strip()
     assert 0o700 == STATE.stat().st_mode & 0o777
@@ -109,7 +109,7 @@ def test_postgres_takes_nobody_without_the_password(ports: dict[str, str], conta
 
 
 def test_postgres_that_is_stopped_at_its_first_start_leaves_nothing_half_made(containers: dict[str, Any]) -> None:
-    """It ends within its time, and the next start begins anew."""
+    """It ends within its time, and the next start begins from the beginning."""
     config = containers["postgres"]["Config"]
     if config["Entrypoint"] != ["start-postgres"]:
         pytest.skip("the published image is used, which does this its own way")
@@ -147,7 +147,7 @@ def test_prometheus_has_the_services_metrics(ports: dict[str, str]) -> None:
 
 
 def test_containers_have_no_right_that_they_do_not_need(containers: dict[str, Any]) -> None:
-    """Nobody's user, a root that can't be written, no capability, nothing to gain, limits on memory and CPU time."""
+    """No root, no root file system to write to, no capability, nothing to gain, limits on memory and CPU time."""
     assert {"rest", "grpc", "socket", "postgres", "prometheus"} <= containers.keys()
     for container in containers.values():
         host = container["HostConfig"]
@@ -160,7 +160,7 @@ def test_containers_have_no_right_that_they_do_not_need(containers: dict[str, An
 
 
 def test_ports_are_on_loopback_only(containers: dict[str, Any]) -> None:
-    """Nobody else reaches them."""
+    """Other machines can't reach them."""
     published = [
         binding["HostIp"]
         for container in containers.values()
@@ -238,7 +238,7 @@ def test_a_port_that_is_taken_is_named(ports: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("port", ["http", "0", "65536"])
-def test_a_port_that_is_none_is_refused(ports: dict[str, str], port: str) -> None:
+def test_a_port_that_is_none_is_rejected(ports: dict[str, str], port: str) -> None:
     """With the variable that says so, and before anything is built or started."""
     done = make("compose-up", {**ports, "GRPC_PORT": port})
     assert 0 != done.returncode

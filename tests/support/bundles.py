@@ -1,4 +1,4 @@
-"""Bundles taken apart and put together again, with anything that somebody might forge."""
+"""Bundles taken apart and put together again, with anything that might be forged."""
 
 from __future__ import annotations
 

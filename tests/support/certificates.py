@@ -1,4 +1,4 @@
-"""Certificates for tests, made by the openssl command for a day; their clients trust nobody else."""
+"""Certificates for tests, made by the openssl command for a day; their clients trust no others."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class Command:
                 stderr=subprocess.STDOUT,
                 cwd=ROOT,
                 # The user's own clusters are not taken by mistake.
-                env={**os.environ, "KUBECONFIG": str(folder / "somebody's")},
+                env={**os.environ, "KUBECONFIG": str(folder / "others")},
             )
         started_commands.append(self)
 

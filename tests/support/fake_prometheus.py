@@ -44,7 +44,7 @@ def send(handler: BaseHTTPRequestHandler, body: bytes, status: int = 200, **head
 
 
 def succeed(data: object) -> bytes:
-    """Return what Prometheus answers if all is well."""
+    """Return what Prometheus answers on success."""
     return json.dumps({"status": "success", "data": data}).encode()
 
 

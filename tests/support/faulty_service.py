@@ -36,7 +36,7 @@ def _pause() -> None:
 
 
 def answer_after_a_pause(number: int) -> tuple[int, object]:
-    """Answer nobody for 5 s, once."""
+    """Answer no request for 5 s, once."""
     if number > SOUND_REQUESTS:
         with _PAUSED:
             _pause()

@@ -23,7 +23,7 @@ class PostgresServer:
     _servers = itertools.count(1)
 
     def __init__(self, folder: Path | None = None) -> None:
-        # Not in pytest's folders: those are for their user alone, and PostgreSQL refuses root.
+        # Not in pytest's folders: those are for their user alone, and PostgreSQL doesn't run as root.
         self._folder = folder or ROOT / "build" / f"postgres-tests-{os.getpid()}-{next(self._servers)}"
         self._numbers = itertools.count(1)
         self._migrated = False
@@ -79,7 +79,7 @@ class PostgresServer:
         return self._create("wirebench")
 
     def replace(self, url: str) -> None:
-        """Put a database with nothing in it into the place of this one, whoever uses it."""
+        """Replace this database by an empty one, even while it is used."""
         name = url.rpartition("/")[2]
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
             connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())

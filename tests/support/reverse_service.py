@@ -1,6 +1,6 @@
 """A service with one operation, echo.reverse, on all transports: what tests/contract/test_new_operation.py adds.
 
-It tells its addresses in the file that is its argument.
+It writes its addresses to the file that is its argument.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ async def reverse_socket(reader: asyncio.StreamReader, writer: asyncio.StreamWri
         writer.write(struct.pack(">IIBBH", 8 + len(body), request_id, 0, 0, 0) + body)
 
 
-async def serve(told: Path) -> None:
+async def serve(file: Path) -> None:
     """Serve on all transports until killed."""
     rpc = grpc.aio.server()
     echo_pb2_grpc.add_EchoServiceServicer_to_server(Echo(), rpc)  # type: ignore[abstract]  # of the project as it is
@@ -69,9 +69,9 @@ async def serve(told: Path) -> None:
         "grpc": rpc_port,
         "socket": socket.sockets[0].getsockname()[1],
     }
-    unfinished = told.with_suffix(".new")
+    unfinished = file.with_suffix(".new")
     unfinished.write_text(json.dumps({transport: f"{HOST}:{port}" for transport, port in ports.items()}))
-    unfinished.rename(told)
+    unfinished.rename(file)
     await serving
 
 

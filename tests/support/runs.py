@@ -30,7 +30,7 @@ load: {model: closed, warmup_s: 0.2, window_s: 0.5}
 blocks: 2
 """
 ONE_CELL = "question: How fast is one?\nfactors: {transport: socket}\nload: {warmup_s: 0.1, window_s: 0.5}\nblocks: 1\n"
-#: For what happens to a run: its one service starts soon, and it goes on for as long as a test needs.
+#: For what happens to a run: its one service starts soon, and it runs for as long as a test needs.
 LONG = """\
 question: What becomes of a run that is stopped?
 factors: {transport: socket, operation: [users.get, users.create], concurrency: 4}
@@ -89,7 +89,7 @@ def watched(
 
 @contextmanager
 def interruptible(command: Sequence[str | Path]) -> Iterator[subprocess.Popen[str]]:
-    """Start a command to be interrupted; end it if it goes on."""
+    """Start a command to be interrupted; end it if it doesn't end."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             yield process

@@ -19,7 +19,7 @@ func TestNobodyGoesOnBeforeAllHaveArrived(t *testing.T) {
 				arrived.Add(1)
 				tried.Wait(t.Context(), users, func() {})
 				if seen := arrived.Load(); seen < int64(users*(round+1)) {
-					t.Errorf("round %d: went on after %d arrivals", round, seen)
+					t.Errorf("round %d: continued after %d arrivals", round, seen)
 				}
 			}
 		})
@@ -35,7 +35,7 @@ func TestAllSeeWhatTheLastOneHasDone(t *testing.T) {
 		group.Go(func() {
 			tried.Wait(t.Context(), 4, func() { calls++ })
 			if calls != 1 {
-				t.Errorf("want one call before anybody goes on, got %d", calls)
+				t.Errorf("want one call before any continues, got %d", calls)
 			}
 		})
 	}

@@ -58,7 +58,7 @@ func TestCheck(t *testing.T) {
 		{`{"a": 1}`, `{`, "the reply is not JSON"},
 		{`{"a": 1}`, `{} {}`, "the reply is not JSON"},
 		{`{"a": 1}`, ``, "the reply is not JSON"},
-		{`{}`, `garbage that nobody looks at`, ""},
+		{`{}`, `garbage that isn't checked`, ""},
 	} {
 		operation := fmt.Sprintf(`{%s, "socket": {"method": "m", "expect": %s}}`, sent, each.expect)
 		application := loadApplication(t, []byte(`{"operations": {"op": `+operation+`}}`))

@@ -184,7 +184,7 @@ func TestAReplyToATooLongRequestArrivesThoughTheServerReadsNoMore(t *testing.T) 
 		t.Errorf("want %q, got %q", want, got)
 	}
 	if took := time.Since(start); took > 4*time.Second {
-		t.Errorf("waited %s for a write that nobody reads", took)
+		t.Errorf("waited %s for a write without a reader", took)
 	}
 }
 
@@ -373,7 +373,7 @@ func TestAStoppedTestEndsAWaitingCallUncounted(t *testing.T) {
 	start := time.Now()
 	vu.run(`client.call('users.get', {id: 1})`)
 	if took := time.Since(start); took > 10*time.Second {
-		t.Errorf("the call went on for %s", took)
+		t.Errorf("the call took %s", took)
 	}
 	if samples := vu.measured(); len(samples) != 0 {
 		t.Errorf("want no sample, got %v", samples)

@@ -103,7 +103,7 @@ func TestAStreamIsCancelledWhenTheLoadIsOver(t *testing.T) {
 			time.Sleep(5 * time.Millisecond)
 		}
 		if server.Cancelled.Load() != 1 {
-			t.Error("the server goes on")
+			t.Error("the server still sends")
 		}
 		// And the client is fit for another one.
 		if got := vu.read(2, ""); got.Status != statusOK || got.Items != 2 {
