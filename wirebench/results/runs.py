@@ -71,19 +71,19 @@ class DamagedRun:
 
 
 class RunFollower(Protocol):
-    """Is told what of a run is on disk now. Nothing that goes wrong with it may reach the run."""
+    """Copies a run as it is written to disk. None of its failures may reach the run."""
 
-    def changed(self, info: RunInfo) -> None:
-        """Hear what is said of the run: first that it has begun, last how it has ended."""
+    def update_info(self, info: RunInfo) -> None:
+        """Copy the run's info: first that it has begun, last how it has ended."""
 
-    def added(self, record: Record) -> None:
-        """Hear of a record."""
+    def add_record(self, record: Record) -> None:
+        """Copy a record."""
 
-    def resumed(self, info: RunInfo) -> None:
-        """Hear that a run is resumed, some of whose records are there."""
+    def resume_run(self, info: RunInfo) -> None:
+        """Copy a run that is resumed, some of whose records are on disk."""
 
-    def discarded(self, info: RunInfo) -> None:
-        """Hear that the run has been removed."""
+    def discard_run(self, info: RunInfo) -> None:
+        """Remove the run: it was removed from disk."""
 
 
 class RunWriter:
@@ -126,7 +126,7 @@ class RunWriter:
         except OSError as error:
             raise make_write_error(self.folder, error) from error
         if self._follower:
-            self._follower.resumed(self.info)
+            self._follower.resume_run(self.info)
 
     def _remove_what_has_no_record(self, records: Iterable[Record]) -> None:
         """Remove what drivers have left of a window that was not finished: some fail if it exists."""
@@ -159,7 +159,7 @@ class RunWriter:
             record = record.model_copy(update={"merged": merge_latencies(self.folder, (*before, record))})
         write_atomic(self.folder / "records" / f"{record.id}.json", record.model_dump_json(indent=1))
         if self._follower:
-            self._follower.added(record)
+            self._follower.add_record(record)
 
     def keep(self, path: Path, name: str) -> None:
         """Put a copy of a file that the run depends on into its folder, under this name. Raises WirebenchError."""
@@ -187,7 +187,7 @@ class RunWriter:
     def discard(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
         if self._follower:
-            self._follower.discarded(self.info)
+            self._follower.discard_run(self.info)
 
     def update(self, **changes: Any) -> None:  # noqa: ANN401 - fields of RunInfo
         self.info = self.info.model_copy(update=changes)
@@ -201,7 +201,7 @@ class RunWriter:
     def _write_info(self) -> None:
         write_atomic(self.folder / "run.json", self.info.model_dump_json(indent=1))
         if self._follower:
-            self._follower.changed(self.info)
+            self._follower.update_info(self.info)
 
 
 def make_run_id(scenario: str, now: datetime | None = None) -> str:

@@ -32,22 +32,22 @@ class IndexFollower:
     def __exit__(self, *_: object) -> None:
         self._close()
 
-    def changed(self, info: RunInfo) -> None:
+    def update_info(self, info: RunInfo) -> None:
         if not self._has_failed:
             self._try(lambda index: index.put_run(info))
         elif info.status != "running":
             self._try(lambda index: index.catch_up_run(self._folder / info.id))
 
-    def added(self, record: Record) -> None:
+    def add_record(self, record: Record) -> None:
         if not self._has_failed:
             self._try(lambda index: index.add_record(record))
 
-    def resumed(self, info: RunInfo) -> None:
+    def resume_run(self, info: RunInfo) -> None:
         """Put the run with all its records: the index may have been rebuilt or lost since they were measured."""
         self._try(lambda index: index.catch_up_run(self._folder / info.id))
 
-    def discarded(self, info: RunInfo) -> None:
-        """Take the run out: nothing of it was worth keeping."""
+    def discard_run(self, info: RunInfo) -> None:
+        """Remove the run: nothing of it was worth keeping."""
         self._try(lambda index: index.remove_run(info.id))
 
     def _try(self, write: Callable[[Index], object]) -> None:
@@ -56,11 +56,11 @@ class IndexFollower:
                 self._index = Index(self._url)
             write(self._index)
         except WirebenchError as error:
-            self._has_failed_by(error)
+            self._report_failure(error)
         except Exception as error:  # noqa: BLE001 - whatever it is, hours of measuring aren't given up for an index
-            self._has_failed_by(WirebenchError(f"the index has failed: {error!r}"))
+            self._report_failure(WirebenchError(f"the index has failed: {error!r}"))
 
-    def _has_failed_by(self, error: WirebenchError) -> None:
+    def _report_failure(self, error: WirebenchError) -> None:
         if not self._has_failed:
             self._warn(error)
         self._has_failed = True
