@@ -48,7 +48,7 @@ class CellPair:
         """The ratio that the verdict is on; None where it is withheld."""
         return None if self.failed_gates or self.reasons else self.ratios.get(self.metric.name)
 
-    def unfit(self, metric: str) -> tuple[Gate, ...]:
+    def list_failed_gates(self, metric: str) -> tuple[Gate, ...]:
         """Return the failed gates that this metric depends on, one of each name."""
         return find_failed_gates(self.baseline, self.subject, METRICS[metric], self.ratios.get(metric), self.margin)
 

@@ -201,13 +201,13 @@ def _disruption(cell: CellSummary) -> str:
     slowest_ms = max(
         (latency.max_ms for record in cell.records if (latency := record.response or record.service)), default=0
     )
-    ready = _from_to([_lasted_s(each) for each in seen])
+    ready = _from_to([_compute_duration_s(each) for each in seen])
     return (
         f"{what}: {lost}; the slowest answer took {slowest_ms:,.0f} ms; all replicas were ready again after {ready} s."
     )
 
 
-def _lasted_s(disruption: DisruptionRecord) -> float:
+def _compute_duration_s(disruption: DisruptionRecord) -> float:
     return (disruption.end_unix_ns - disruption.start_unix_ns) / 1e9
 
 

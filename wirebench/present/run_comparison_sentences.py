@@ -122,7 +122,7 @@ def summarise_comparison(found: RunComparison) -> str:
 def list_caveats(found: RunComparison) -> Iterator[str]:
     """Yield what to know beside the verdicts: their correction, missing cells, the runs' notes and differences."""
     for name, run in (("base", found.base), ("head", found.head)):
-        yield from _not_whole(found, name, run)
+        yield from _describe_incomplete(found, name, run)
     if correction := describe_correction(found.changes):
         yield correction
     if few := _find_few_blocks(found):
@@ -143,7 +143,7 @@ def describe_difference(of: Difference) -> str:
     return f"{of.name}: {of.base} in base, {of.head} in head{apart}."
 
 
-def _not_whole(found: RunComparison, name: str, run: RunInfo) -> Iterator[str]:
+def _describe_incomplete(found: RunComparison, name: str, run: RunInfo) -> Iterator[str]:
     """Say that a run lacks records, and how many: by what it has, it may be another run than it would be whole."""
     if run.status == "complete":
         return

@@ -231,7 +231,7 @@ def _describe_doubt(pair: CellPair, name: str) -> str:
 def _name_doubted_gates(pair: CellPair, name: str) -> str:
     """Name the gates that failed for a figure, but for those that withhold the verdict."""
     explained = set[str]() if pair.instruments else {gate.name for gate in pair.failed_gates}
-    return format_gate_names(gate for gate in pair.unfit(name) if gate.name not in explained)
+    return format_gate_names(gate for gate in pair.list_failed_gates(name) if gate.name not in explained)
 
 
 def describe_detectable_ratio(pair: CellPair, blocks: str, each: str = "") -> str:

@@ -115,17 +115,17 @@ def make_column(name: str, unit: str = "") -> TableColumn:
     return TableColumn(metric.label, unit or metric.unit_label, lambda cell: format_metric(metric, cell.figure(metric)))
 
 
-def _seen(cell: CellSummary, figure: Callable[[Record], _T | None]) -> list[_T]:
+def _list_figures(cell: CellSummary, figure: Callable[[Record], _T | None]) -> list[_T]:
     return [seen for record in cell.records if (seen := figure(record)) is not None]
 
 
 def read_greatest(figure: Callable[[Record], float | None]) -> Callable[[CellSummary], str]:
-    return lambda cell: format_number(max(_seen(cell, figure), default=None))
+    return lambda cell: format_number(max(_list_figures(cell, figure), default=None))
 
 
 def read_mean(figure: Callable[[Record], float | None]) -> Callable[[CellSummary], str]:
     def mean(cell: CellSummary) -> str:
-        seen = _seen(cell, figure)
+        seen = _list_figures(cell, figure)
         return format_number(statistics.fmean(seen)) if seen else ABSENT
 
     return mean
@@ -225,7 +225,7 @@ def _throttled(record: Record) -> float | None:
 def _fairness(cell: CellSummary) -> str:
     if cell.factors["workers"] == 1:
         return ABSENT
-    return format_number(min(_seen(cell, lambda record: record.server.fairness), default=None))
+    return format_number(min(_list_figures(cell, lambda record: record.server.fairness), default=None))
 
 
 def _memory_mib(record: Record) -> float | None:

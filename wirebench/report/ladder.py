@@ -29,10 +29,10 @@ class LadderSection:
 
 
 def make_ladders(cells: Sequence[CellSummary], looks: Mapping[str, Style], info: RunInfo) -> tuple[LadderSection, ...]:
-    return tuple(_shown(each, looks) for each in find_ladders(cells, info.equivalence_margin, info.looks_planned))
+    return tuple(_make_section(each, looks) for each in find_ladders(cells, info.equivalence_margin, info.looks_planned))
 
 
-def _shown(ladder: Ladder, looks: Mapping[str, Style]) -> LadderSection:
+def _make_section(ladder: Ladder, looks: Mapping[str, Style]) -> LadderSection:
     title = describe_situation(ladder.rungs[0].cell.factors)
     return LadderSection(title, tuple(_sentences(ladder)), tuple(_charts(title, ladder, looks)))
 

@@ -235,12 +235,12 @@ class _Execution:
             return (observe(job, endpoint.replicas, _count_usable_cores(job), pinned=self.target.cores),), None
         disrupted = None
 
-        def meanwhile() -> None:
+        def disrupt() -> None:
             nonlocal disrupted
             if job.cell.disruption and job.cell.is_disrupted:
                 disrupted = self.target.disrupt(endpoint.service, job.cell.disruption)
 
-        return pods.observe(self.target.load_pods, job, endpoint, meanwhile), disrupted
+        return pods.observe(self.target.load_pods, job, endpoint, disrupt), disrupted
 
     def note_failed_pushes(self) -> None:
         """Add a caveat, if live metrics are incomplete."""

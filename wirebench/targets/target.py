@@ -109,11 +109,11 @@ class LoadPods(Protocol):
         """Return how many cores each of a load's pods may use."""
 
     def measure(
-        self, cell: Cell, load: Load, endpoint: Endpoint, task: Task, meanwhile: Callable[[], None]
+        self, cell: Cell, load: Load, endpoint: Endpoint, task: Task, on_window: Callable[[], None]
     ) -> tuple[str, ...]:
         """Have a pod for each of the load's generators carry out the task, and return what each has printed.
 
-        They are placed as the cell says; `meanwhile` is called once, early in the window. Raises WirebenchError if one
+        They are placed as the cell says; `on_window` is called once, early in the window. Raises WirebenchError if one
         can't be started, or fails, and LoadLostError if one has gone.
         """
 

@@ -56,7 +56,7 @@ class Prometheus:
         """Return the values of a label among series. Raises PrometheusError."""
         data = self._get(f"label/{label}/values", {"match[]": selector, "start": start_s, "end": end_s})
         if not isinstance(data, list) or not all(isinstance(value, str) for value in data):
-            raise self._misunderstood()
+            raise self._make_invalid_answer()
         return data[:SERIES_MAX]
 
     def query(self, expr: str, at_s: float) -> list[TimeSeries]:
@@ -71,7 +71,7 @@ class Prometheus:
     def _read_series(self, data: Any, kind: str) -> list[TimeSeries]:  # noqa: ANN401 - any JSON
         try:
             if data["resultType"] != kind:
-                raise self._misunderstood()
+                raise self._make_invalid_answer()
             return [
                 TimeSeries(
                     {str(name): str(value) for name, value in each["metric"].items()},
@@ -80,22 +80,22 @@ class Prometheus:
                 for each in data["result"][:SERIES_MAX]
             ]
         except (KeyError, TypeError, ValueError, AttributeError):
-            raise self._misunderstood() from None
+            raise self._make_invalid_answer() from None
 
     def _get(self, path: str, parameters: Mapping[str, object]) -> Any:  # noqa: ANN401 - any JSON
         address = f"{self.url}/api/v1/{path}?{urlencode(parameters)}"
         try:
-            with _OPENER.open(address, timeout=self._left_s()) as response:
+            with _OPENER.open(address, timeout=self._compute_left_s()) as response:
                 answer = orjson.loads(self._read(response))
         except HTTPError as error:
             raise self._describe_status(error) from None
         except orjson.JSONDecodeError:
-            raise self._misunderstood() from None
+            raise self._make_invalid_answer() from None
         except (OSError, HTTPException, ValueError) as error:
             reason = getattr(error, "reason", "") or error
             raise self._fail("timed out" if isinstance(reason, TimeoutError) else str(reason)) from None
         if not isinstance(answer, dict) or answer.get("status") != "success":
-            raise self._misunderstood()
+            raise self._make_invalid_answer()
         return answer.get("data")
 
     def _read(self, response: HTTPResponse) -> bytes:
@@ -106,11 +106,11 @@ class Prometheus:
             size += len(part)
             if size > ANSWER_BYTES_MAX:
                 raise self._fail(f"an answer has more than {ANSWER_BYTES_MAX:,} bytes")
-            self._left_s()
+            self._compute_left_s()
             parts.append(part)
         return b"".join(parts)
 
-    def _left_s(self) -> float:
+    def _compute_left_s(self) -> float:
         left_s = self.deadline_s - time.monotonic()
         if left_s <= 0:
             raise self._fail(f"no answer within {DEADLINE_S:g} s")
@@ -123,7 +123,7 @@ class Prometheus:
             said = str(orjson.loads(error.read(_CHUNK_BYTES)).get("error", ""))[:_SAID_CHARACTERS_MAX]
         return self._fail(f"{error.code} {error.reason}{said and f': {said}'}")
 
-    def _misunderstood(self) -> PrometheusError:
+    def _make_invalid_answer(self) -> PrometheusError:
         return self._fail("its answer is not that of a Prometheus")
 
     def _fail(self, reason: str) -> PrometheusError:

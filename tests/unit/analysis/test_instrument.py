@@ -106,7 +106,7 @@ def test_figures_beside_the_verdict_are_doubted_too(tmp_path: Path) -> None:
     closed = (cell("rest"), cell("socket"))
     found = compared(tmp_path, (6.0, 5.0), ((0.0, 1.5), (0.0, 1.5)), closed)
     assert "withheld" != found.verdict
-    assert ["instrument"] == [gate.name for gate in found.unfit("p99")]
+    assert ["instrument"] == [gate.name for gate in found.list_failed_gates("p99")]
     assert "the p99 (unreliable: instrument)" in describe_verdict(found)
 
 
@@ -140,4 +140,4 @@ def test_drivers_are_compared_for_their_error(tmp_path: Path) -> None:
     """It is what is looked for, and no reason to doubt it."""
     cells = (REST, cell("rest", rate_per_s=500, driver="k6"))
     found = compared(tmp_path, (6.0, 5.0), ((0.0, 9.0), (0.0, 9.0)), cells)
-    assert () == found.unfit("p99")
+    assert () == found.list_failed_gates("p99")

@@ -56,7 +56,7 @@ class Forest:
         rows = []
         for index, (name, ratio) in enumerate(lanes.items()):
             y = (index + 0.5) * _ROW_HEIGHT
-            parts = _lane(self._label(METRICS[name]), ratio, track, y, is_fit=not comparison.unfit(name))
+            parts = _lane(self._label(METRICS[name]), ratio, track, y, is_fit=not comparison.list_failed_gates(name))
             judged = " judged" if name == comparison.metric.name else ""
             rows.append(element("g", *parts, class_=f"lane{judged}"))
         description = "; ".join(

@@ -95,8 +95,8 @@ class Plot:
         """Draw the series; an upright line at each of `turns`, and of `steps`, says what begins there."""
         size = (self.frame.width, self.frame.height)
         lines = (part for each in series for part in self._series(each))
-        marks = (part for each in series for part in self._marks(each))
-        uprights = (*self._turns(turns or {}), *self._steps(steps))
+        marks = (part for each in series for part in self._draw_marks(each))
+        uprights = (*self._draw_turns(turns or {}), *self._steps(steps))
         parts = (*self._grid(), *uprights, *lines, *marks, *self._columns(series))
         return Drawing("plot", title, description, size, parts)
 
@@ -118,7 +118,7 @@ class Plot:
             yield line("grid", (LEFT, y), (self.frame.width, y))
             yield text(LEFT - 7, y + 4, label, anchor="end")
 
-    def _turns(self, turns: Mapping[float, str]) -> Iterator[Markup]:
+    def _draw_turns(self, turns: Mapping[float, str]) -> Iterator[Markup]:
         # What begins close to the right end is written further left; of several there, the last one.
         last = self.frame.width - _LABEL_ROOM
         labels = {min(self.x(value) + 4, last): label for value, label in sorted(turns.items())}
@@ -137,19 +137,19 @@ class Plot:
 
     def _series(self, of: PlotSeries) -> Iterator[Markup]:
         for points in of.behind:
-            yield polyline("behind", self._placed(points), of.style)
+            yield polyline("behind", self._place(points), of.style)
         if of.band:
             lower = ((x, low) for x, low, _ in of.band)
             upper = ((x, high) for x, _, high in reversed(of.band))
-            yield element("polygon", class_="band", points=join(self._placed((*lower, *upper))), fill=of.style.colour)
+            yield element("polygon", class_="band", points=join(self._place((*lower, *upper))), fill=of.style.colour)
         for each in of.marks:
             for kind, ends in (("truth", each.truth), ("interval", each.interval)):
                 if ends:
-                    low, high = self._placed((each.x, end) for end in ends)
+                    low, high = self._place((each.x, end) for end in ends)
                     yield line(kind, low, high, of.style.colour)
-        yield polyline("line", self._placed(of.points or [(each.x, each.y) for each in of.marks]), of.style)
+        yield polyline("line", self._place(of.points or [(each.x, each.y) for each in of.marks]), of.style)
 
-    def _marks(self, of: PlotSeries) -> Iterator[Markup]:
+    def _draw_marks(self, of: PlotSeries) -> Iterator[Markup]:
         for each in of.marks:
             for block in each.blocks:
                 yield element(
@@ -157,7 +157,7 @@ class Plot:
                 )
             yield mark(of.style, self.x(each.x), self.y(each.y), fit=each.fit)
 
-    def _placed(self, points: Iterable[Point]) -> list[Point]:
+    def _place(self, points: Iterable[Point]) -> list[Point]:
         return [(self.x(x), self.y(y)) for x, y in points]
 
     def _columns(self, series: Sequence[PlotSeries]) -> Iterator[Markup]:

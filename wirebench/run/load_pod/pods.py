@@ -31,9 +31,9 @@ T = TypeVar("T")
 
 
 def observe(
-    load_pods: LoadPods, job: Job, endpoint: Endpoint, meanwhile: Callable[[], None]
+    load_pods: LoadPods, job: Job, endpoint: Endpoint, on_window: Callable[[], None]
 ) -> tuple[Observation, ...]:
-    """Send a job's load from pods, and return what each of them observed; `meanwhile` is called early in the window.
+    """Send a job's load from pods, and return what each of them observed; `on_window` is called early in the window.
 
     Raises WirebenchError.
     """
@@ -60,7 +60,7 @@ def observe(
         prometheus=job.metrics_push.url if job.metrics_push else None,
         files=Files.of(job),
     )
-    printed = load_pods.measure(job.cell, job.load, endpoint, task.model_dump(mode="json"), meanwhile)
+    printed = load_pods.measure(job.cell, job.load, endpoint, task.model_dump(mode="json"), on_window)
     return tuple(decode_answer(each, Observation) for each in printed)
 
 

@@ -64,7 +64,7 @@ class KubernetesLoadPods:
         return 1 / load.generators if self.one_machine else 1.0
 
     def measure(
-        self, cell: Cell, load: Load, endpoint: Endpoint, task: Task, meanwhile: Callable[[], None]
+        self, cell: Cell, load: Load, endpoint: Endpoint, task: Task, on_window: Callable[[], None]
     ) -> tuple[str, ...]:
         load_s = load.warmup_s + load.window_s
         # The duration of a number of calls is unknown; the window is the longest that it may take.
@@ -85,7 +85,7 @@ class KubernetesLoadPods:
 
         def attend(rest: Callable[[float], None]) -> None:
             rest(_STARTING_S + load.warmup_s + expected_s * _EARLY)
-            meanwhile()
+            on_window()
             rest(expected_s * (1 - _EARLY))
 
         return self._run(cell.service, settings, attend)

@@ -84,7 +84,7 @@ def show_results(request: Request) -> Response:
         more_fields=fields[_FIRST_FIELDS:],
         moments=moments,
         asks_more=any(moment.value for moment in moments) or any(field.is_set for field in fields[_FIRST_FIELDS:]),
-        notices=list(_notices(chosen, drawn)),
+        notices=list(_list_notices(chosen, drawn)),
         drawn_runs=drawn,
         runs=runs,
         shown=[each.run.run_id for each in drawn],
@@ -139,7 +139,7 @@ def _describe_progress(catalogue: Catalogue, run_id: str) -> str:
     return f"{describe_measured(progress)}, {describe_time_left(progress)}" if progress else ""
 
 
-def _notices(chosen: Sequence[str], drawn: Sequence[Drawn]) -> Iterator[str]:
+def _list_notices(chosen: Sequence[str], drawn: Sequence[Drawn]) -> Iterator[str]:
     """Say what isn't drawn of what was asked for, and what must not be read into what is."""
     if len(chosen) > CHARTED_RUNS_MAX:
         yield f"{len(chosen)} runs were chosen; the first {CHARTED_RUNS_MAX} are drawn."
