@@ -113,7 +113,9 @@ FACTORS: Mapping[str, Factor] = {
         default="keep",
         words={"keep": ("connections kept",), "reopen": ("connections reopened",)},
     ),
-    "connections": Factor(levels=_allow_numbers(1, CONNECTIONS_MAX)),
+    "connections": Factor(
+        levels=_allow_none(_allow_numbers(1, CONNECTIONS_MAX)), unit="connection", none="one connection a user"
+    ),
     "tls": Factor(
         levels=Tls, default="none", words={"none": ("plain text",), "server": ("TLS",), "mutual": ("mutual TLS",)}
     ),

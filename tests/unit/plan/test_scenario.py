@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from pathlib import Path
 
 import pytest
@@ -9,8 +11,10 @@ import pytest
 from tests.support.scenario_text import GOOD, read
 from wirebench.cli.list_ import plan_anywhere
 from wirebench.errors import UsageError
+from wirebench.model.labels import name_level
 from wirebench.plan.driver_support import DRIVER_FACTS
 from wirebench.plan.load import read_scenario
+from wirebench.plan.overrides import parse_assignment
 from wirebench.plan.plan import make_plan
 from wirebench.system.paths import SCENARIOS
 
@@ -22,6 +26,24 @@ def test_every_shipped_scenario_makes_a_plan(path: Path) -> None:
     assert plan.cells
     in_pods = all(DRIVER_FACTS[cell.driver].in_clusters and cell.shape != "capacity" for cell in plan.cells)
     assert in_pods == ("kubernetes" in targets)
+
+
+def test_ten_thousand_users_are_shared_by_four_generators() -> None:
+    """In a cluster, by the option that the scenario's first line names."""
+    first_line = (SCENARIOS / "ten-thousand.yaml").read_text("utf-8").splitlines()[0]
+    (assignment,) = re.findall(r"--set (\S+)$", first_line)
+    plan = make_plan(read_scenario("ten-thousand", overrides=[parse_assignment(assignment)]), 0, "kubernetes")
+    assert 4 == plan.scenario.load.generators
+    assert [10_000] * 3 == [cell.concurrency for cell in plan.cells]
+
+
+def test_connections_are_shared_or_one_a_user() -> None:
+    """`none` is a level beside numbers, at any number of users, and has a name in comparisons."""
+    plan = make_plan(read_scenario("multiplexing"), 0)
+    levels = itertools.product((256, 4096), (1, 16, None))
+    assert list(levels) == [(cell.concurrency, cell.connections) for cell in plan.cells]
+    names = [name_level("connections", cell.factors) for cell in plan.cells[:3]]
+    assert ["1 connection", "16 connections", "one connection a user"] == names
 
 
 @pytest.mark.parametrize("path", sorted(SCENARIOS.glob("examples/*.yaml")), ids=lambda path: path.stem)
