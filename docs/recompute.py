@@ -1,6 +1,6 @@
 """Recomputes the comparisons and figures of a run, with numpy alone, and checks that wirebench says the same.
 
-    wirebench results --run last --json | python docs/recompute.py results
+    wirebench results last --json | python docs/recompute.py results
 
 Comparisons are from the records, latencies from the histogram files in the folder of runs that is named. The formulas
 are those of method.md. It exits with 1 if a figure or a verdict differs.

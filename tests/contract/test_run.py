@@ -91,9 +91,9 @@ def test_figures_are_plausible(tiny: tuple[Run, dict[str, Any]]) -> None:
 def test_results_and_report_can_be_had_again(tiny: tuple[Run, dict[str, Any]], tmp_path: Path) -> None:
     """The commands find the run and say the same as when it ended."""
     run, printed = tiny
-    shown = wirebench("results", "--run", run.folder, "--json")
+    shown = wirebench("results", run.folder, "--json")
     assert printed["comparisons"] == json.loads(shown.stdout)["comparisons"]
-    written = wirebench("report", "--run", run.folder, "--to", tmp_path / "again.html")
+    written = wirebench("report", run.folder, "--output", tmp_path / "again.html")
     assert (0, f"{tmp_path / 'again.html'}\n") == (written.returncode, written.stdout)
     assert run.info.id in wirebench("list", "--out", run.folder.parent).stdout
 

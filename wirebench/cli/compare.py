@@ -7,23 +7,17 @@ from typing import Annotated
 import typer
 
 from wirebench.analysis.compare_runs import compare_runs
-from wirebench.cli.options import BuildFiles, Json, Out, complete_runs
+from wirebench.cli.options import BuildFiles, Json, Out, make_run_argument
 from wirebench.cli.output import make_console, print_comparison, print_json, warn_of_damaged
 from wirebench.present.data import describe_run_comparison
 from wirebench.present.run_comparison_sentences import make_build_summary
 from wirebench.results.runs import DEFAULT_FOLDER, find_run
 
-_A_RUN = "name, its folder, or `last`."
 
 
 def compare(  # noqa: PLR0913 - one parameter an option
-    base: Annotated[
-        str,
-        typer.Argument(metavar="BASE", help=f"The run to compare with: its {_A_RUN}", autocompletion=complete_runs),
-    ],
-    head: Annotated[
-        str, typer.Argument(metavar="HEAD", help=f"The run that is judged: its {_A_RUN}", autocompletion=complete_runs)
-    ],
+    base: Annotated[str, make_run_argument("The run to compare with", "BASE")],
+    head: Annotated[str, make_run_argument("The run that is judged", "HEAD")],
     *,
     fail_on_regression: Annotated[
         bool,

@@ -118,7 +118,7 @@ def conclude(run: Run, show_figures: Callable[[], None]) -> None:
     """
     from wirebench.report import write_report
 
-    again = f"write the report by: wirebench report --run {run.folder}"
+    again = f"write the report by: wirebench report {run.folder}"
     try:
         problem = _try_to_print(show_figures)
         report = write_report(run)
@@ -130,7 +130,7 @@ def conclude(run: Run, show_figures: Callable[[], None]) -> None:
     note(f"\nReport: {report}")
     if problem:
         raise WirebenchError(
-            f"can't print the figures: {problem}", f"`wirebench results --run {run.folder}` shows them"
+            f"can't print the figures: {problem}", f"`wirebench results {run.folder}` shows them"
         )
 
 
@@ -168,7 +168,7 @@ def _describe_rest(folder: Path, *, is_interrupted: bool) -> None:
     if (folder / "run.json").is_file() and (is_interrupted or any(record_paths(folder))):
         is_complete = load_info(folder).status == "complete"
         rest = "" if is_complete else f", and `wirebench resume {folder}` measures the rest"
-        shown = f"`wirebench results --run {folder}` shows it"
+        shown = f"`wirebench results {folder}` shows it"
         sys.stderr.write(f"what was measured is in {folder}/: {shown}{rest}\n")
     elif is_interrupted:
         sys.stderr.write("nothing had been measured, and nothing is left\n")

@@ -217,9 +217,14 @@ def list_scenario_files() -> dict[str, Path]:
     return {path.stem: path for path in (*sorted(SCENARIOS.glob("*.yaml")), *sorted(SCENARIOS.glob("examples/*.yaml")))}
 
 
-_A_RUN = "A run's name, its folder, or `last`."
-RunName = Annotated[str, typer.Option("--run", metavar="RUN", help=_A_RUN, autocompletion=complete_runs)]
-RunArgument = Annotated[str, typer.Argument(metavar="RUN", help=_A_RUN, autocompletion=complete_runs)]
+
+def make_run_argument(what: str, metavar: str = "RUN") -> Any:  # noqa: ANN401 - typer's
+    """Return the argument that names a run."""
+    names = "its name or how that begins, its folder, `last`, or `last~1` for the run before"
+    return typer.Argument(metavar=metavar, help=f"{what}: {names}.", autocompletion=complete_runs)
+
+
+RunArgument = Annotated[str, make_run_argument("The run")]
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the runs.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ApplicationFile = Annotated[

@@ -8,19 +8,21 @@ from typing import Annotated
 
 import typer
 
-from wirebench.cli.options import Out, RunName
+from wirebench.cli.options import Out, RunArgument
 from wirebench.cli.output import warn_of_damaged
 from wirebench.results.runs import DEFAULT_FOLDER, LAST, find_run
 
 
 def report(
+    run: RunArgument = LAST,
     *,
-    run: RunName = LAST,
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="File to write; default: report.html in the run's folder.")
+    ] = None,
     out: Out = DEFAULT_FOLDER,
-    to: Annotated[Path | None, typer.Option(help="File to write; default: report.html in the run's folder.")] = None,
 ) -> None:
     """Write the report of a run: one HTML file."""
     from wirebench.report import write_report
 
-    path = write_report(find_run(run, out, warn_of_damaged), to)
+    path = write_report(find_run(run, out, warn_of_damaged), output)
     sys.stdout.write(f"{path}\n")

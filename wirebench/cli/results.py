@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pydantic import TypeAdapter
 
-from wirebench.cli.options import Json, Out, RunName
+from wirebench.cli.options import Json, Out, RunArgument
 from wirebench.cli.output import make_console, print_json, print_run, warn_of_damaged
 from wirebench.results.runs import DEFAULT_FOLDER, LAST, Run, find_run
 
 
 def results(
+    run: RunArgument = LAST,
     *,
-    run: RunName = LAST,
     out: Out = DEFAULT_FOLDER,
     json: Json = False,
 ) -> None:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from wirebench.analysis.sizing import P99_MAX_MS, RATE_MAX_PER_S, UTILISATION, Sizing, SizingObjective, compute_sizes
-from wirebench.cli.options import Json, Out, complete_runs
+from wirebench.cli.options import Json, Out, make_run_argument
 from wirebench.cli.output import make_console, print_json, warn_of_damaged
 from wirebench.errors import UsageError
 from wirebench.present.escape import escape_controls
@@ -22,10 +22,7 @@ _LATENCY = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)(ms|s)", re.ASCII)
 
 
 def size(  # noqa: PLR0913 - one parameter an option
-    runs: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="RUN", help="Names of runs, their folders, or `last`.", autocompletion=complete_runs),
-    ] = None,
+    runs: Annotated[list[str] | None, make_run_argument("A run, or several")] = None,
     *,
     rate: Annotated[float, typer.Option(metavar="NUMBER", help="Requests/s to serve.")],
     p99: Annotated[str, typer.Option(metavar="TIME", help="The p99 to keep: 50ms, 1.5s.")],
@@ -59,7 +56,7 @@ def _suggest(found: Sequence[Sizing]) -> str:
         return "`wirebench run workers` measures such loads"
     if any(not each.failed_gates for each in shortfalls):
         return "allow a longer --p99, or measure lighter loads, such as `wirebench run workers --concurrency 1`"
-    return f"`wirebench results --run {found[0].run.info.id}` says what to do about gates; then run it again"
+    return f"`wirebench results {found[0].run.info.id}` says what to do about gates; then run it again"
 
 
 def make_objective(rate: float, p99: str, utilisation: float) -> SizingObjective:

@@ -13,7 +13,7 @@ import contextlib
 import platform
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -39,8 +39,9 @@ APPLICATION_FILE = "application.json"
 IMPORTED_FILE = "imported"
 #: How far two readings of when a process began lie apart at most, in seconds: the clock may be set meanwhile.
 _BEGAN_TOLERANCE_S = 60.0
-#: The name that stands for the newest run.
+#: The name that stands for the newest run; with ~1 for the one before, and so on.
 LAST = "last"
+_LAST_BUT = re.compile(rf"{LAST}(?:~([0-9]{{1,9}}))?")
 
 #: How long a scenario's name may be, in characters: its runs' names are those of folders, and of files beside them.
 SCENARIO_NAME_MAX = 180
@@ -255,23 +256,40 @@ def list_runs(folder: Path = DEFAULT_FOLDER) -> Iterator[Run | DamagedRun]:
 
 
 def find_run(name: str, folder: Path = DEFAULT_FOLDER, on_damaged: Callable[[DamagedRun], None] | None = None) -> Run:
-    """Read the run of that name, the `last` one that can be read, or the one in that folder.
+    """Read the run of that name, the only one whose name begins so, the one in that folder, or one of the `last`.
 
-    `on_damaged` gets each newer run that can't be read. Raises UsageError if there is no such run, WirebenchError
-    if the one that is named can't be read.
+    Those are counted by runs that can be read: `last~1` is the one before; `on_damaged` gets the others. Raises UsageError
+    if there is no such run, WirebenchError if the one that is named can't be read.
     """
     folders = run_folders(folder)
-    if name == LAST:
-        for found in map(_load_if_whole, reversed(folders)):
-            if isinstance(found, Run):
-                return found
-            if on_damaged:
-                on_damaged(found)
-        raise UsageError(f"no {'readable ' if folders else ''}runs in {folder}/", "`wirebench run` makes one")
+    if asked := _LAST_BUT.fullmatch(name):
+        return _find_last(folders, int(asked[1] or 0), folder, on_damaged)
     for path in (folder / name, Path(name)):
         if (path / "run.json").is_file():
             return load_run(path)
+    alike = [path for path in folders if path.name.startswith(name)] if name else []
+    if len(alike) == 1:
+        return load_run(alike[0])
+    if alike:
+        raise UsageError(f"{len(alike)} runs in {folder}/ begin with {name!r}", "write more of the name")
     raise UsageError(f"no run {name!r} in {folder}/", "`wirebench list` shows the runs")
+
+
+def _find_last(
+    folders: Sequence[Path], newer: int, folder: Path, on_damaged: Callable[[DamagedRun], None] | None
+) -> Run:
+    """Read the newest run but so many newer ones."""
+    whole = 0
+    for found in map(_load_if_whole, reversed(folders)):
+        if isinstance(found, Run):
+            if whole == newer:
+                return found
+            whole += 1
+        elif on_damaged:
+            on_damaged(found)
+    if whole:
+        raise UsageError(f"{LAST}~{newer}: there are {whole} runs in {folder}/", "`wirebench list` shows the runs")
+    raise UsageError(f"no {'readable ' if folders else ''}runs in {folder}/", "`wirebench run` makes one")
 
 
 def run_folders(folder: Path) -> list[Path]:

@@ -57,7 +57,7 @@ def test_next_steps_fit_a_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fitted == fit_installation(step)
 
 
-@pytest.mark.parametrize("command", ["results --run 20260101T000000Z-old", "export"])
+@pytest.mark.parametrize("command", ["results 20260101T000000Z-old", "export"])
 def test_what_cannot_be_printed_is_one_line(results: Path, command: str) -> None:
     """A disk that is full, and a stdout that is closed; who reads it may leave early without a word."""
     line = f"{sys.executable} -m wirebench.cli {command} --out {results}"
@@ -142,7 +142,7 @@ def test_damaged_runs_are_listed_with_the_reason(results: Path) -> None:
     assert listed[1]["reason"].startswith("run.json: not valid JSON")
 
 
-@pytest.mark.parametrize("command", [("results",), ("report", "--to", "/dev/null/x")])
+@pytest.mark.parametrize("command", [("results",), ("report", "--output", "/dev/null/x")])
 def test_the_last_run_is_the_last_that_can_be_read(results: Path, command: tuple[str, ...]) -> None:
     """And who asks for the last one is told that there is a newer one."""
     _, stdout, stderr = wirebench(*command, "--out", results)

@@ -141,9 +141,9 @@ def make_completion_script() -> str:
     ("line", "expected"),
     [
         ("wirebench re", {"report", "reproduce", "results", "resume"}),
-        ("wirebench results --", {"--run", "--out", "--json", "--help"}),
-        ("wirebench results --run 2026", {"20260101T000000Z-old"}),
-        ("wirebench results --run l", {"last"}),
+        ("wirebench results --", {"--out", "--json", "--help"}),
+        ("wirebench results 2026", {"20260101T000000Z-old"}),
+        ("wirebench results l", {"last"}),
         ("wirebench list s", {"scenarios"}),
         ("wirebench run quic", {"quick"}),
         ("wirebench reproduce 2026", {"20260101T000000Z-old"}),

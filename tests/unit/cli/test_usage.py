@@ -23,7 +23,7 @@ from wirebench.cli.app import COMMANDS
         (["run", "quick", "--blocks", "0"], "--blocks"),
         (["run", "quick", "--blocks", "many"], "--blocks"),
         (["run"], "there is no scenario"),
-        (["results", "--run", "nothing"], "no run 'nothing'"),
+        (["results", "nothing"], "no run 'nothing'"),
         (["size", "--p99", "50ms"], "--rate"),
         (["size", "--rate", "0", "--p99", "50ms"], "--rate 0: must be above 0, at most 1,000,000,000"),
         (["size", "--rate", "nan", "--p99", "50ms"], "--rate nan: must be above 0, at most 1,000,000,000"),

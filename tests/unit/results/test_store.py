@@ -122,7 +122,22 @@ def test_the_last_run_is_found(tmp_path: Path) -> None:
     assert newest.folder == find_run(str(newest.folder), tmp_path).folder
 
 
-@pytest.mark.parametrize("name", ["last", "nothing", "../.."])
+def test_runs_are_found_by_how_long_ago_and_by_how_their_names_begin(tmp_path: Path) -> None:
+    """As long as that is one run alone; what can't be read counts as none."""
+    names = ("20260101T120000Z-quick", "20260102T120000Z-quick", "20260102T130000Z-slow")
+    first, second, _ = (RunWriter(tmp_path, info(name)).folder for name in names)
+    assert second == find_run("last~1", tmp_path).folder
+    assert second == find_run("20260102T12", tmp_path).folder
+    (second / "run.json").write_text("[]")
+    assert first == find_run("last~1", tmp_path).folder
+    assert first == find_run("20260101", tmp_path).folder
+    with pytest.raises(UsageError, match="last~2: there are 2 runs"):
+        find_run("last~2", tmp_path)
+    with pytest.raises(UsageError, match="2 runs in .* begin with '20260102'"):
+        find_run("20260102", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["last", "last~1", "nothing", "", "../.."])
 def test_a_run_that_is_not_there_is_a_usage_error(tmp_path: Path, name: str) -> None:
     """The message says what to do."""
     with pytest.raises(UsageError) as error:
