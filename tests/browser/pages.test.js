@@ -104,6 +104,7 @@ test("a run is opened from the table, and its report from there", async (t) => {
   assert.match(await text(page.locator(".summary")), /socket against REST|Socket against REST/);
   assert.match(await text(page.locator(".gates")), /generator CPU/i);
   assert.equal(await page.locator(".eyebrow code").innerText(), HEAD); // as commands take it
+  await page.getByText("Its command, machine, versions and scenario").click();
   assert.match(await text(page.locator(".facts").first()), /Some CPU/);
   await page.getByRole("link", { name: "Report" }).click();
   assert.equal(await text(page.locator("h1")), "A report");

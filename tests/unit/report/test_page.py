@@ -138,8 +138,8 @@ def test_charts_have_a_colour_by_name_and_words_for_those_who_do_not_see_them(ht
 
 
 def test_a_quick_run_s_report_is_small(html: str) -> None:
-    """Sixteen cells in three blocks take less than 1 MB."""
-    assert len(html.encode()) < 1_000_000
+    """Sixteen cells in three blocks take less than 200 KB."""
+    assert len(html.encode()) < 200_000
 
 
 def test_the_answer_is_said_in_sentences_with_intervals(html: str) -> None:
@@ -164,6 +164,12 @@ def test_ratios_are_a_table_and_pictures_that_are_open_in_print(html: str) -> No
     printed = html[html.index("@media print") :]
     assert "details::details-content { content-visibility: visible;" in printed
     assert "h1, h2, h3, h4, summary, figcaption { break-after: avoid; }" in printed
+
+
+@pytest.mark.parametrize("heading", ["instruments", "figures", "reading", "what"])
+def test_details_are_folded(html: str, heading: str) -> None:
+    """What comes after the answer is there on demand, below a heading that is always seen."""
+    assert re.search(rf'<h[23] id="{heading}">[^<]+</h[23]>\n<details>\n<summary>', html)
 
 
 def test_the_command_repeats_the_run_with_its_seed(html: str) -> None:
