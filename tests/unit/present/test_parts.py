@@ -1,4 +1,4 @@
-"""The report's parts: curves, scales, forest, numbers, and the words that it shares with the terminal."""
+"""What front ends share: curves, scales, forests, numbers and words."""
 
 from __future__ import annotations
 

@@ -1,0 +1,63 @@
+"""Scenarios of streams."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from wirebench.errors import UsageError
+from wirebench.plan.load import read_scenario
+from wirebench.plan.plan import Plan, make_plan
+
+SCENARIO = """\
+question: Which transport streams best?
+factors:
+  transport: [rest, grpc, socket]
+  operation: ledger.stream_transactions
+  stream_rate_limit_per_s: [100, none]
+"""
+
+
+def plan_of(tmp_path: Path, text: str) -> Plan:
+    """Return the plan of a scenario with this text."""
+    path = tmp_path / "streams.yaml"
+    path.write_text(text, encoding="utf-8")
+    return make_plan(read_scenario(path), seed=1)
+
+
+def test_streams_are_planned_with_their_number_of_items(tmp_path: Path) -> None:
+    """A scenario that doesn't say it has streams of 1,000 items; `none` is no limit; cells have names of their own."""
+    plan = plan_of(tmp_path, SCENARIO)
+    assert [(1000, 100), (1000, None)] * 3 == [(each.stream_items, each.stream_rate_limit_per_s) for each in plan.cells]
+    assert 6 == len({each.id for each in plan.cells})
+    assert plan.cells[0].id.endswith("-i1000-l100")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("stream_transactions", "get_balance", "5: factors.stream_rate_limit_per_s: ledger.get_balance is no stream"),
+        ("  stream_rate", "  stream_items: 10\n  payload: 512k\n  stream_rate", "6: factors.payload"),
+        ("  stream_rate", "  driver: {grpc: ghz}\n  stream_rate", "5: factors.driver.grpc: ghz can't drive ledger"),
+        ("  stream_rate", "  codec: {rest: protobuf}\n  stream_rate", "5: factors.codec.rest: REST streams are Server"),
+        ("  stream_rate", "  stream_items: 0\n  stream_rate", "5: factors.stream_items: must be at least 1 (it is 0)"),
+        ("  stream_rate", "  stream_items: 100001\n  stream_rate", "5: factors.stream_items: must be at most 100000"),
+        ("[100, none]", "[100, 0]", "5: factors.stream_rate_limit_per_s: must be at least 1 (it is 0)"),
+        ("[100, none]", "[100, never]", "5: factors.stream_rate_limit_per_s: must be a whole number (it is 'never')"),
+        ("[100, none]", "[none, none]", "5: factors.stream_rate_limit_per_s: a level stands twice"),
+        (
+            "  operation: ledger.stream_transactions",
+            "  operation: reads",
+            "6: load.workloads.reads.mix.ledger.stream_transactions",
+        ),
+    ],
+)
+def test_streams_that_cannot_be_are_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
+    """What streams can't have, and what only streams have, is one line with its place."""
+    text = SCENARIO.replace(old, new)
+    if "reads" in new:
+        text += "load: {workloads: {reads: {mix: {ledger.stream_transactions: 1}}}}\n"
+    with pytest.raises(UsageError) as error:
+        plan_of(tmp_path, text)
+    assert said in error.value.message
