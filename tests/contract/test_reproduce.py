@@ -39,7 +39,7 @@ def test_a_bundle_is_run_again(tmp_path: Path) -> None:
     printed, here = json.loads(again.stdout), only_run(tmp_path / "here")
     assert (again.returncode == 1) == (printed["contradicted"] > 0)
     assert 1 == printed["held"] + printed["contradicted"] + printed["open"]
-    assert here.info.id == printed["here"]["id"]
+    assert here.info.id == printed["reproduced"]["id"]
     assert "complete" == here.info.status
     assert {record.id: record.order for record in there.records} == {record.id: record.order for record in here.records}
     assert {"k6"} == {record.factors["driver"] for record in here.records}

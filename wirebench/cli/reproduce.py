@@ -69,20 +69,21 @@ def reproduce(  # noqa: PLR0913 - one parameter an option
     if both are conclusive and differ.
     """
     verbosity.apply()
-    with _find_run(file, out) as there:
+    with _find_run(file, out) as original:
         options = make_target_options(
-            target or there.info.target,
+            target or original.info.target,
             addresses.by_transport,
             tls_files.load(),
             cluster,
-            has_variants=there.info.application is not None,
+            has_variants=original.info.application is not None,
         )
-        plan = plan_again(there, options, application, name=file if _is_bundle(file) else "", blocks=blocks, seed=seed)
-        name = make_run_id(there.info.scenario)
+        bundle = file if _is_bundle(file) else ""
+        plan = plan_again(original, options, application, name=bundle, blocks=blocks, seed=seed)
+        name = make_run_id(original.info.scenario)
         with send_when_over(out / name, options.find_access()):
-            here = measure(PlannedRun(plan, options, out, name, calibrate=calibrate))
-        found = check_reproduction(there, here)
-    conclude(here, lambda: _show(here, found, json=json))
+            reproduced = measure(PlannedRun(plan, options, out, name, calibrate=calibrate))
+        found = check_reproduction(original, reproduced)
+    conclude(reproduced, lambda: _show(reproduced, found, json=json))
     if found.is_contradicted:
         raise typer.Exit(1)
 
@@ -109,14 +110,14 @@ def _is_bundle(file: str) -> bool:
     return file == STDIN or file.endswith(_BUNDLES_END) or Path(file).is_file()
 
 
-def _show(here: Run, found: Reproduction, *, json: bool) -> None:
+def _show(reproduced: Run, found: Reproduction, *, json: bool) -> None:
     if json:
         _print_json(found)
         return
     console = make_console()
-    print_run(here, console)
-    console.print(f"\nWhat run {found.there.id} found, and what is found here:", style="bold")
-    for each in found.repeated:
+    print_run(reproduced, console)
+    console.print(f"\nWhat run {found.original.id} found, and what is found here:", style="bold")
+    for each in found.comparisons:
         console.print(f"• {describe_repetition(each)}", soft_wrap=True)
     for other in found.differences:
         console.print(f"! not the same: {describe_difference(other)}", style="yellow", soft_wrap=True)
@@ -126,8 +127,8 @@ def _show(here: Run, found: Reproduction, *, json: bool) -> None:
 def _print_json(found: Reproduction) -> None:
     print_json(
         {
-            "there": found.there,
-            "here": found.here,
+            "original": found.original,
+            "reproduced": found.reproduced,
             "held": found.count("held"),
             "contradicted": found.count("contradicted"),
             "open": found.count("open"),
@@ -135,17 +136,19 @@ def _print_json(found: Reproduction) -> None:
             "comparisons": [
                 {
                     "outcome": each.outcome,
-                    "factor": each.there.factor,
-                    "subject": each.there.subject.factors,
-                    "baseline": each.there.baseline.factors,
-                    "metric": each.there.metric.name,
-                    "there": _describe_comparison(each.there),
-                    "here": each.here and _describe_comparison(each.here),
+                    "factor": each.original.factor,
+                    "subject": each.original.subject.factors,
+                    "baseline": each.original.baseline.factors,
+                    "metric": each.original.metric.name,
+                    "original": _describe_comparison(each.original),
+                    "reproduced": each.reproduced and _describe_comparison(each.reproduced),
                     "sentence": describe_repetition(each),
                 }
-                for each in found.repeated
+                for each in found.comparisons
             ],
-            "differences": [{"name": each.name, "there": each.base, "here": each.head} for each in found.differences],
+            "differences": [
+                {"name": each.name, "original": each.base, "reproduced": each.head} for each in found.differences
+            ],
         }
     )
 

@@ -41,14 +41,14 @@ def built(folder: Path, *, slow_socket: bool = False, **changes: Any) -> Run:  #
 
 def outcomes(found: Reproduction) -> list[str]:
     """Return what became of each comparison."""
-    return [each.outcome for each in found.repeated]
+    return [each.outcome for each in found.comparisons]
 
 
 def test_the_same_verdict_holds(tmp_path: Path) -> None:
     """With the figures and intervals of both sides."""
     found = check_reproduction(built(tmp_path / "there"), built(tmp_path / "here", seed=8))
     assert ["held"] == outcomes(found)
-    (text,) = map(describe_repetition, found.repeated)
+    (text,) = map(describe_repetition, found.comparisons)
     assert text.startswith("held: users.get, 16 connections: socket is faster than REST: ")
     assert 2 == text.count("(95 % CI ")
     assert text.endswith(" the requests/s here.")
@@ -59,7 +59,7 @@ def test_another_verdict_contradicts(tmp_path: Path) -> None:
     """Both are conclusive, and they differ."""
     found = check_reproduction(built(tmp_path / "there"), built(tmp_path / "here", slow_socket=True))
     assert ["contradicted"] == outcomes(found)
-    (text,) = map(describe_repetition, found.repeated)
+    (text,) = map(describe_repetition, found.comparisons)
     assert text.startswith("NOT HELD: users.get, 16 connections: socket is faster than REST there, with ")
     assert "; socket is slower than REST here, with 0." in text
     assert "Not reproduced: of 1 comparison, 1 came out otherwise here, 0 the same." == summarise_reproduction(found)
@@ -89,7 +89,7 @@ def test_without_a_verdict_on_both_sides_nothing_can_be_said(
     found = check_reproduction(built(tmp_path / "there", **there), built(tmp_path / "here", slow_socket=True, **here))
     assert ["open"] == outcomes(found)
     assert not found.is_contradicted
-    (text,) = map(describe_repetition, found.repeated)
+    (text,) = map(describe_repetition, found.comparisons)
     assert text.startswith("can't be said: ")
     assert expected in text
     assert summarise_reproduction(found).startswith("Nothing can be said: no comparison has a verdict")
@@ -110,7 +110,7 @@ def test_drivers_have_no_verdict_to_hold(tmp_path: Path) -> None:
     """Their disagreement is the error of the instruments."""
     drivers = (cell("grpc"), cell("grpc", driver="ghz"))
     found = check_reproduction(built(tmp_path / "there", cells=drivers), built(tmp_path / "here", cells=drivers))
-    assert () == found.repeated
+    assert () == found.comparisons
 
 
 def test_cells_of_another_target_are_found_by_what_both_have(tmp_path: Path) -> None:
@@ -185,8 +185,8 @@ def test_the_exit_status_is_that_of_a_failed_check(
     printed = json.loads(text)
     assert (0, 1, 0) == (printed["held"], printed["contradicted"], printed["open"])
     (compared,) = printed["comparisons"]
-    assert ("faster", "slower") == (compared["there"]["verdict"], compared["here"]["verdict"])
-    assert compared["there"]["ratio"]["low"] > 1 > compared["here"]["ratio"]["high"]
+    assert ("faster", "slower") == (compared["original"]["verdict"], compared["reproduced"]["verdict"])
+    assert compared["original"]["ratio"]["low"] > 1 > compared["reproduced"]["ratio"]["high"]
 
 
 def test_a_run_that_is_here_can_be_reproduced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
