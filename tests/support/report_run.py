@@ -14,7 +14,7 @@ from wirebench.model.cell import Cell
 from wirebench.model.contract import Transport
 from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import Clock, DriverVersion, HistogramFile, Series, Window
-from wirebench.model.record import Gate, Generator, Record, Server, summarize_histogram
+from wirebench.model.record import Gate, Generator, Record, Server, summarise_histogram
 from wirebench.model.run_info import RunInfo
 from wirebench.results.runs import Run, RunFollower, RunWriter, load_run
 
@@ -129,7 +129,7 @@ class RunBuilder:
         service = _histogram(random, median_ms, requests, slow_share)
         response = _histogram(random, 1.2 * median_ms, requests, slow_share) if of.rate_per_s else None
         both: dict[Clock, Histogram | None] = {"service": service, "response": response}
-        clocks = {clock: latency for clock, each in both.items() if each and (latency := summarize_histogram(each))}
+        clocks = {clock: latency for clock, each in both.items() if each and (latency := summarise_histogram(each))}
         record_id = f"b{block:03d}-{of.id}"
         path = writer.histogram_path(record_id)
         _histogram_file(of, service, response).write(path)

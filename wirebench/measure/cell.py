@@ -30,7 +30,7 @@ from wirebench.model.record import (
     Server,
     Slice,
     StreamFigures,
-    summarize_histogram,
+    summarise_histogram,
 )
 from wirebench.model.run_info import RunInfo
 from wirebench.model.scenario import Load, Objective
@@ -79,7 +79,7 @@ def make_record(  # noqa: PLR0913 - what may come of a job
     counts = merged.count_by_code()
     requests = sum(counts.values())
     rate = counts.get(OK, 0) / window_s
-    server = _summarize_server(observations[0].server, requests, cell.workers, conditions.same_zone)
+    server = _summarise_server(observations[0].server, requests, cell.workers, conditions.same_zone)
     window = merged.require_window()
     over_time = compute_slices(merged, load, cell)
     calibration, loaded = conditions.calibration, load.add_connections(cell)
@@ -103,20 +103,20 @@ def make_record(  # noqa: PLR0913 - what may come of a job
         dropped_iterations=merged.dropped_iterations,
         mismatches=merged.mismatches,
         retried=merged.retried,
-        service=summarize_latency(merged, "service"),
-        response=summarize_latency(merged, "response"),
-        operations=summarize_operations(merged),
-        streams=_summarize_streams(merged, server, window_s),
-        merged={clock: latency for clock in CLOCKS if (latency := summarize_latency(merged, clock))},
+        service=summarise_latency(merged, "service"),
+        response=summarise_latency(merged, "response"),
+        operations=summarise_operations(merged),
+        streams=_summarise_streams(merged, server, window_s),
+        merged={clock: latency for clock in CLOCKS if (latency := summarise_latency(merged, clock))},
         histogram_file="",
         server=server,
-        generator=_summarize_generator(conditions.cores, observations),
+        generator=_summarise_generator(conditions.cores, observations),
         instrument=calibration.look_up(loaded, rate, load.generators) if calibration else None,
         reference_us=observations[0].reference_us,
         bytes_sent_per_request=_divide(merged.bytes_sent, merged.bytes_requests),
         bytes_received_per_request=_divide(merged.bytes_received, merged.bytes_requests),
         disruption=_make_disruption(cell, merged, disrupted) if disrupted else None,
-        proxy=_summarize_proxy(observations, requests),
+        proxy=_summarise_proxy(observations, requests),
         tls=merged.tls,
         over_time=over_time,
         recovery=compute_recovery(over_time, load.objective) if load.objective else None,
@@ -152,15 +152,15 @@ def _divide(total: int | None, count: int | None) -> float | None:
     return total / count if total is not None and count else None
 
 
-def summarize_latency(file: HistogramFile, clock: Clock, operation: str | None = None) -> Latency | None:
+def summarise_latency(file: HistogramFile, clock: Clock, operation: str | None = None) -> Latency | None:
     """Return a clock's distribution, of all operations or of one, in milliseconds.
 
     None if no request succeeded or there is no such clock.
     """
-    return summarize_histogram(file.merge_histograms(clock, operation))
+    return summarise_histogram(file.merge_histograms(clock, operation))
 
 
-def summarize_operations(merged: HistogramFile) -> dict[str, OperationFigures]:
+def summarise_operations(merged: HistogramFile) -> dict[str, OperationFigures]:
     """Return the figures of each operation, where there are several."""
     if len(merged.operations) < 2:  # noqa: PLR2004 - one alone has all the figures of the record
         return {}
@@ -170,13 +170,13 @@ def summarize_operations(merged: HistogramFile) -> dict[str, OperationFigures]:
         figures[operation] = OperationFigures(
             requests=sum(counts.values()),
             errors={code: count for code, count in counts.items() if code != OK},
-            service=summarize_latency(merged, "service", operation),
-            response=summarize_latency(merged, "response", operation),
+            service=summarise_latency(merged, "service", operation),
+            response=summarise_latency(merged, "response", operation),
         )
     return figures
 
 
-def _summarize_streams(file: HistogramFile, server: Server, window_s: float) -> StreamFigures | None:
+def _summarise_streams(file: HistogramFile, server: Server, window_s: float) -> StreamFigures | None:
     if file.streams is None:
         return None
     items, items_total = file.items, file.streams.items_total
@@ -188,8 +188,8 @@ def _summarize_streams(file: HistogramFile, server: Server, window_s: float) -> 
         bytes_received_per_item=_divide(file.bytes_received, items_total),
         cpu_us_per_item=server.cpu_s / items * 1e6 if server.cpu_s is not None and items else None,
         cancelled=file.streams.cancelled,
-        first_item=summarize_latency(file, "first_item"),
-        gap=summarize_latency(file, "gap"),
+        first_item=summarise_latency(file, "first_item"),
+        gap=summarise_latency(file, "gap"),
     )
 
 
@@ -204,7 +204,7 @@ def _make_disruption(cell: Cell, merged: HistogramFile, disrupted: Window) -> Di
     )
 
 
-def _summarize_server(use: ServerUse, requests: int, workers: int, same_zone: frozenset[str] | None) -> Server:
+def _summarise_server(use: ServerUse, requests: int, workers: int, same_zone: frozenset[str] | None) -> Server:
     """Return the figures of the service, whose replicas have so many workers each; an idle one has counted nothing.
 
     `same_zone` are the replicas in the load's zone, where that matters.
@@ -238,7 +238,7 @@ def _compute_share(by_replica: Mapping[str, int], chosen: Collection[str]) -> fl
     return sum(count for name, count in by_replica.items() if name in chosen) / total if total else None
 
 
-def _summarize_generator(cores: Cores | None, observations: Sequence[Observation]) -> Generator:
+def _summarise_generator(cores: Cores | None, observations: Sequence[Observation]) -> Generator:
     """Return the share of the generator that was busiest: where one is at its end, the load isn't what it should be."""
     shares = [
         cpu_s / (each.window_s * each.generator.cores)
@@ -258,7 +258,7 @@ def _sum_generator_cpu_s(observation: Observation) -> float | None:
     return sum_if_all_known([observation.generator.cpu_s, *proxy])
 
 
-def _summarize_proxy(observations: Sequence[Observation], requests: int) -> Proxy | None:
+def _summarise_proxy(observations: Sequence[Observation], requests: int) -> Proxy | None:
     first = observations[0].proxy
     if first is None or first.added_ms is None:
         return None

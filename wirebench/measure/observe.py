@@ -158,8 +158,8 @@ def observe(
             throttled_periods=None if throttled is None else round(throttled),
             busiest_s=_find_busiest_s(parts, [own, proxy] if route.proxy_pids else [own]),
         ),
-        server=_summarize_server([_list_usage_in_windows(parts, server) for server in servers], counted),
-        proxy=_summarize_proxy(route, _list_usage_in_windows(parts, proxy)),
+        server=_summarise_server([_list_usage_in_windows(parts, server) for server in servers], counted),
+        proxy=_summarise_proxy(route, _list_usage_in_windows(parts, proxy)),
         metrics_push_problem=job.metrics_push.problem if job.metrics_push else "",
     )
 
@@ -178,7 +178,7 @@ def _watch(replica: Replica) -> Watch | None:
     return None
 
 
-def _summarize_server(in_windows: Sequence[Sequence[Usage]], counted: Mapping[str, Counts] | None) -> ServerUse:
+def _summarise_server(in_windows: Sequence[Sequence[Usage]], counted: Mapping[str, Counts] | None) -> ServerUse:
     uses = [use for replica in in_windows for use in replica]
     memory = sum_if_all_known(replica[-1].memory_bytes for replica in in_windows)
     throttled = sum_if_all_known(use.throttled_periods for use in uses)
@@ -190,7 +190,7 @@ def _summarize_server(in_windows: Sequence[Sequence[Usage]], counted: Mapping[st
     )
 
 
-def _summarize_proxy(route: ProxyRoute, in_windows: Sequence[Usage]) -> ProxyUse | None:
+def _summarise_proxy(route: ProxyRoute, in_windows: Sequence[Usage]) -> ProxyUse | None:
     if not route.proxy_pids:
         return None
     return ProxyUse(

@@ -58,7 +58,7 @@ class Latency(FrozenModel):
         return p99_9_ms if info.data.get("count", 0) >= P99_9_REQUESTS_MIN else None
 
 
-def summarize_histogram(histogram: Histogram) -> Latency | None:
+def summarise_histogram(histogram: Histogram) -> Latency | None:
     """Return the figures of a histogram, in milliseconds; None if it has no values."""
     if not histogram.count:
         return None

@@ -9,7 +9,7 @@ from pathlib import Path
 from wirebench.errors import WirebenchError
 from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import CLOCKS, OK, Clock, HistogramFile
-from wirebench.model.record import Latency, Record, summarize_histogram
+from wirebench.model.record import Latency, Record, summarise_histogram
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,4 +59,4 @@ def merge_latencies(folder: Path, records: Iterable[Record]) -> dict[Clock, Late
         }
     except (WirebenchError, ValueError):
         return {}
-    return {clock: latency for clock, histogram in merged.items() if (latency := summarize_histogram(histogram))}
+    return {clock: latency for clock, histogram in merged.items() if (latency := summarise_histogram(histogram))}

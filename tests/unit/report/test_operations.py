@@ -8,7 +8,7 @@ import numpy as np
 
 from tests.support.report_run import RunBuilder, cell
 from wirebench.analysis.summary import summarise
-from wirebench.measure.cell import summarize_operations
+from wirebench.measure.cell import summarise_operations
 from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import DriverVersion, HistogramFile, Series, Window
 from wirebench.present.charts.style import assign_styles
@@ -42,7 +42,7 @@ def file_of(**medians_ms: float) -> HistogramFile:
 
 def test_each_operation_of_a_load_has_figures_of_its_own() -> None:
     """Reads and writes of one load aren't averaged: each has its requests and its distribution."""
-    figures = summarize_operations(file_of(users_get=1.0, users_create=4.0))
+    figures = summarise_operations(file_of(users_get=1.0, users_create=4.0))
     assert {"users.create": 1000, "users.get": 1000} == {name: each.requests for name, each in figures.items()}
     medians = {name: round(each.service.p50_ms) for name, each in figures.items() if each.service}
     assert {"users.create": 4, "users.get": 1} == medians
@@ -50,12 +50,12 @@ def test_each_operation_of_a_load_has_figures_of_its_own() -> None:
 
 def test_a_load_of_one_operation_has_no_figures_by_operation() -> None:
     """They would say what the record says."""
-    assert {} == summarize_operations(file_of(users_get=1.0))
+    assert {} == summarise_operations(file_of(users_get=1.0))
 
 
 def test_the_report_has_a_row_and_a_bar_for_each_operation(tmp_path: Path) -> None:
     """Operations of a workload stand side by side for all transports, with their figures."""
-    figures = summarize_operations(file_of(users_get=1.0, users_create=4.0))
+    figures = summarise_operations(file_of(users_get=1.0, users_create=4.0))
     cells = [cell(transport, operation="crud") for transport in ("rest", "grpc")]
     run = RunBuilder(cells, record={"operations": figures}).write(tmp_path)
     for record in run.records:
