@@ -13,7 +13,7 @@ from tests.support.report_run import cell
 from tests.support.simulated_service import SimulatedService, make_search
 from wirebench.drivers import Job
 from wirebench.measure.cell import Conditions, make_record
-from wirebench.measure.gates import Measured, check_gates
+from wirebench.measure.gates import GateInput, check_gates
 from wirebench.measure.observe import GeneratorUse, Observation, ServerUse
 from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import DriverVersion, HistogramFile, PerSecond, Series, Window
@@ -51,7 +51,7 @@ class JudgedWindow:
         """Return the gates that apply, by name."""
         return {gate.name: gate for gate in check_gates(self.measure(folder))}
 
-    def measure(self, folder: Path) -> Measured:
+    def measure(self, folder: Path) -> GateInput:
         """Return what gates look at."""
         levels = {"concurrency": 16, "replicas": 2, "balancing": "headless", "disruption": "restart"}
         of = cell("rest", rate_per_s=None if self.closed else 1000, **{**levels, **self.cell})
@@ -63,7 +63,7 @@ class JudgedWindow:
             update=dict(self.record)
         )
         record = record.model_copy(update=dict(self.record))
-        return Measured(job, [seen], seen.file, record, self.conditions.host_share)
+        return GateInput(job, [seen], seen.file, record, self.conditions.host_share)
 
     def _observe(self) -> Observation:
         counts = {"ok": self.succeeded, "unavailable": self.failed}

@@ -25,7 +25,7 @@ from wirebench.present.level_changes import describe_line_changes, list_change_c
 from wirebench.present.numbers import ABSENT, format_number, format_range
 from wirebench.present.run_comparison_sentences import summarise_change
 from wirebench.present.sentences import format_gate_names
-from wirebench.present.text_plot import Strip
+from wirebench.present.text_plot import IntervalPlot
 from wirebench.results.runs import DEFAULT_FOLDER, DamagedRun
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _print(found: History, console: Console) -> None:
     """Print a table a machine and target; all of them have one scale."""
     metric = found.metric
     console.print(f"\n{describe_common_factors(found.factors)}: {metric.heading} ({metric.better})", style="bold")
-    strip = Strip.of([point.figure for line in found.lines for point in line.points])
+    strip = IntervalPlot.of([point.figure for line in found.lines for point in line.points])
     for line in found.lines:
         console.print(_make_table(line, metric, strip))
 
@@ -158,7 +158,7 @@ def _print_changes(found: Sequence[LineChanges], metric: Metric, console: Consol
         console.print(f"! {caveat}", style="yellow", soft_wrap=True)
 
 
-def _make_table(line: Line, metric: Metric, strip: Strip) -> Table:
+def _make_table(line: Line, metric: Metric, strip: IntervalPlot) -> Table:
     table = Table(title=escape_controls(line.name), title_justify="left")
     table.add_column("run")
     table.add_column("began (UTC)")

@@ -11,7 +11,7 @@ import numpy as np
 from wirebench.drivers import Job
 from wirebench.measure.calibration import Calibration
 from wirebench.measure.counters import compute_fairness
-from wirebench.measure.gates import Measured, check_gates
+from wirebench.measure.gates import GateInput, check_gates
 from wirebench.measure.observe import Observation, ServerUse
 from wirebench.measure.usage import sum_if_all_known
 from wirebench.model.cell import Cell
@@ -127,7 +127,7 @@ def make_record(  # noqa: PLR0913 - what may come of a job
         machine={},
         commit=None,
     )
-    gates = check_gates(Measured(job, observations, merged, record, conditions.host_share))
+    gates = check_gates(GateInput(job, observations, merged, record, conditions.host_share))
     return record.model_copy(update={"gates": gates})
 
 

@@ -27,7 +27,7 @@ _HELD_BY_A_CORE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class GateInput:
     """What gates look at: a job, what its generators saw, their merged histograms, and the record without gates.
 
     The first generator looked at the server. `host_share` is that of `wirebench.measure.cell.Conditions`.
@@ -50,17 +50,17 @@ class GateRule:
 
     name: str
     description: str
-    limit: float | Callable[[Measured], float]
+    limit: float | Callable[[GateInput], float]
     #: Of the value and of the limit; a share begins with "of" or "from".
     unit: str
     #: The metrics that can't be trusted if the gate fails.
     metrics: tuple[str, ...]
     advice: str
-    value: Callable[[Measured], float | None]
+    value: Callable[[GateInput], float | None]
     limit_is_minimum: bool = False
     unit_of_streams: str = ""
 
-    def apply(self, measured: Measured) -> Gate | None:
+    def apply(self, measured: GateInput) -> Gate | None:
         """Return the gate, passed or not; None where it does not apply."""
         value = self.value(measured)
         if value is None:
@@ -79,16 +79,16 @@ class GateRule:
         )
 
 
-def check_gates(measured: Measured) -> tuple[Gate, ...]:
+def check_gates(measured: GateInput) -> tuple[Gate, ...]:
     gates = (rule.apply(measured) for rule in GATES)
     return tuple(gate for gate in gates if gate)
 
 
-def _is_closed(of: Measured) -> bool:
+def _is_closed(of: GateInput) -> bool:
     return of.record.rate_asked_per_s is None
 
 
-def _compute_generator_share(of: Measured) -> float | None:
+def _compute_generator_share(of: GateInput) -> float | None:
     """Return the busiest generator's share of its cores; under a load that changes, in its busiest second."""
     if of.job.cell.shape is None:
         return of.record.generator.cpu_share
@@ -97,13 +97,13 @@ def _compute_generator_share(of: Measured) -> float | None:
     return max(shares) if len(shares) == len(uses) else None
 
 
-def _compute_rate_error(of: Measured) -> float | None:
+def _compute_rate_error(of: GateInput) -> float | None:
     if of.record.rate_asked_per_s is None:
         return None
     return abs(of.record.rate_achieved_per_s / of.record.rate_asked_per_s - 1)
 
 
-def _compute_share_in_use(of: Measured) -> float | None:
+def _compute_share_in_use(of: GateInput) -> float | None:
     """Return the share of connections that wait for a reply, or for a core of the generator.
 
     Little's law, L = λW: J. D. C. Little, A Proof for the Queuing Formula L = λW, Operations Research 9 (1961). Short
@@ -117,7 +117,7 @@ def _compute_share_in_use(of: Measured) -> float | None:
     return (in_flight_s + _HELD_BY_A_CORE * busy_s) / of.record.window_s / of.job.cell.concurrency
 
 
-def _count_missing_calls(of: Measured) -> int | None:
+def _count_missing_calls(of: GateInput) -> int | None:
     """Return how many of a number of calls were not made in time; None where the load isn't one."""
     if not of.job.load.calls or not _is_closed(of):
         return None
@@ -125,37 +125,37 @@ def _count_missing_calls(of: Measured) -> int | None:
     return calls * of.job.cell.concurrency - sum(of.merged.requests_total.values())
 
 
-def _compute_p99_s(of: Measured) -> float | None:
+def _compute_p99_s(of: GateInput) -> float | None:
     """Return how long 99 % of the requests take, or streams up to their first item; None where none is to warm up."""
     latency = of.record.streams.first_item if of.record.streams else of.record.service
     return latency.p99_ms / 1e3 if latency and _is_closed(of) and not of.job.load.calls else None
 
 
-def _count_failed(of: Measured) -> int:
+def _count_failed(of: GateInput) -> int:
     return sum(of.record.errors.values())
 
 
-def _compute_error_rate(of: Measured) -> float:
+def _compute_error_rate(of: GateInput) -> float:
     """Return the share of requests that failed: 1 if there are none, unless all streams are longer than the window."""
     if not of.record.requests:
         return 0.0 if of.record.streams and of.record.streams.items else 1.0
     return _count_failed(of) / of.record.requests
 
 
-def _count_first_items(of: Measured) -> int | None:
+def _count_first_items(of: GateInput) -> int | None:
     if of.record.streams is None:
         return None
     return of.record.streams.first_item.count if of.record.streams.first_item else 0
 
 
-def _compute_item_rate_error(of: Measured) -> float | None:
+def _compute_item_rate_error(of: GateInput) -> float | None:
     gap, limit_per_s = of.record.streams.gap if of.record.streams else None, of.job.cell.stream_rate_limit_per_s
     if gap is None or limit_per_s is None:
         return None
     return abs(1e3 / gap.mean_ms / limit_per_s - 1)
 
 
-def _compute_drift(of: Measured) -> float | None:
+def _compute_drift(of: GateInput) -> float | None:
     cell, per_second = of.job.cell, of.merged.count_full_seconds()
     is_steady = cell.shape is None and not of.job.load.find_workload(cell.operation).phases
     if not is_steady or len(per_second) < _DRIFT_SECONDS_MIN:
@@ -165,12 +165,12 @@ def _compute_drift(of: Measured) -> float | None:
     return abs(last / first - 1) if first else 1.0
 
 
-def _count_difference(of: Measured) -> int | None:
+def _count_difference(of: GateInput) -> int | None:
     counted = of.record.server.requests_by_replica
     return abs(sum(counted.values()) - of.record.requests_total) if counted else None
 
 
-def _compute_outside_s(of: Measured) -> float | None:
+def _compute_outside_s(of: GateInput) -> float | None:
     """Return how much of a disruption lies outside of the window, in seconds."""
     record, disruption = of.record, of.record.disruption
     if disruption is None:

@@ -15,7 +15,7 @@ _SPAN_MIN = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Strip:
+class IntervalPlot:
     """The scale that all strips of a table share."""
 
     low: float

@@ -24,7 +24,7 @@ from wirebench.run.load_pod import pods
 from wirebench.run.replica_watch import ReplicaPhase, ReplicaWatch, ShowRates
 from wirebench.system.paths import IMAGES
 from wirebench.targets import Endpoint
-from wirebench.targets.kubernetes import OUR_CONTEXT, Access, Deployed, find_observer
+from wirebench.targets.kubernetes import OUR_CONTEXT, Access, DeployedServices, find_observer
 from wirebench.targets.kubernetes.load import AROUND_S
 
 _SEED_MAX = 2**31 - 1
@@ -60,7 +60,7 @@ def send_load(  # noqa: PLR0913, PLR0917 - where, what, and who watches
 
     Nothing is left of the pod. Of the cell, what the service decides is the service's. Raises WirebenchError.
     """
-    cluster = Deployed(access, values_files)
+    cluster = DeployedServices(access, values_files)
     cluster.check(cell.transport)
     load_pods = cluster.make_load_pods(cell.transport)
     cluster.scale(cell.transport, *scale)

@@ -27,7 +27,7 @@ from wirebench.run.plain_load import PlainLoad
 from wirebench.run.replica_watch import ReplicaPhase, ReplicaWatch
 from wirebench.system.paths import ROOT
 from wirebench.targets.kubernetes import load as load_module
-from wirebench.targets.kubernetes.deployed import Deployed, read_service
+from wirebench.targets.kubernetes.deployed import DeployedServices, read_service
 from wirebench.targets.kubernetes.helm import Helm
 from wirebench.targets.kubernetes.kubectl import Access, Kubectl
 from wirebench.targets.kubernetes.load import KubernetesLoadPods
@@ -273,7 +273,7 @@ def test_a_service_that_is_not_there_is_told_from_one_without_replicas(monkeypat
     """Each with its own next step."""
     found: list[dict[str, Any]] = []
     monkeypatch.setattr(Kubectl, "get", lambda *_: found)
-    cluster = Deployed(Access(None, None), [])
+    cluster = DeployedServices(Access(None, None), [])
     with pytest.raises(WirebenchError, match="grpc is not deployed in the namespace wirebench") as missing:
         cluster.find_endpoint("grpc")
     assert "make deploy" in missing.value.hint
@@ -300,7 +300,7 @@ def test_load_runs_on_its_own_node(monkeypatch: pytest.MonkeyPatch, placement: A
     given: list[Any] = []
     monkeypatch.setattr(KubernetesLoadPods, "_run", lambda _self, _service, settings, _attend: given.append(settings))
 
-    load_pods = Deployed(Access(None, None), []).make_load_pods("rest")
+    load_pods = DeployedServices(Access(None, None), []).make_load_pods("rest")
     loaded = cell("rest", placement=placement)
     endpoint = Endpoint(loaded.service, "wirebench-rest:5000")
     load_pods.measure(loaded, Load(model="closed", window_s=1), endpoint, {}, lambda: None)

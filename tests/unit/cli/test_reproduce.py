@@ -124,7 +124,7 @@ def test_cells_of_another_target_are_found_by_what_both_have(tmp_path: Path) -> 
     assert ["open", "open"] == outcomes(check_reproduction(several, here))
 
 
-class Measured:
+class FakeMeasure:
     """Stands where a scenario would be measured, and remembers what it was given."""
 
     def __init__(self, run: Run) -> None:
@@ -147,7 +147,7 @@ def bundle(tmp_path: Path) -> Path:
 
 def test_what_is_measured_is_what_was(bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The scenario, the seed, the blocks and the target are the bundle's, unless options say otherwise."""
-    measured = Measured(built(tmp_path / "here"))
+    measured = FakeMeasure(built(tmp_path / "here"))
     monkeypatch.setattr("wirebench.cli.reproduce.measure", measured)
     status, text, _ = wirebench("reproduce", bundle, "--out", tmp_path / "results")
     assert 0 == status
@@ -167,7 +167,7 @@ def test_what_is_measured_is_what_was(bundle: Path, tmp_path: Path, monkeypatch:
 def test_overrides_are_kept_and_others_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The run reports how its scenario differs from the file of that name."""
     there = built(tmp_path / "there", info={"overrides": ("factors.concurrency 1 -> 16",)})
-    measured = Measured(built(tmp_path / "here"))
+    measured = FakeMeasure(built(tmp_path / "here"))
     monkeypatch.setattr("wirebench.cli.reproduce.measure", measured)
     assert 0 == wirebench("reproduce", there.folder, "--out", tmp_path / "results")[0]
     assert (TEXT, ("factors.concurrency 1 -> 16",)) == (measured.text, measured.plan.scenario.source.overrides)
@@ -179,7 +179,7 @@ def test_the_exit_status_is_that_of_a_failed_check(
     bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A script sees that a verdict doesn't hold; as JSON, it reads which."""
-    monkeypatch.setattr("wirebench.cli.reproduce.measure", Measured(built(tmp_path / "here", slow_socket=True)))
+    monkeypatch.setattr("wirebench.cli.reproduce.measure", FakeMeasure(built(tmp_path / "here", slow_socket=True)))
     status, text, _ = wirebench("reproduce", bundle, "--json")
     assert 1 == status
     printed = json.loads(text)
@@ -192,7 +192,7 @@ def test_the_exit_status_is_that_of_a_failed_check(
 def test_a_run_that_is_here_can_be_reproduced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By its name, as everywhere."""
     run = built(tmp_path / "results")
-    monkeypatch.setattr("wirebench.cli.reproduce.measure", Measured(built(tmp_path / "here")))
+    monkeypatch.setattr("wirebench.cli.reproduce.measure", FakeMeasure(built(tmp_path / "here")))
     assert 0 == wirebench("reproduce", run.info.id, "--out", tmp_path / "results")[0]
     status, _, text = wirebench("reproduce", "nothing.tar.gz", "--out", tmp_path / "results")
     assert (2, True) == (status, "error: nothing.tar.gz: No such file" in text)
@@ -211,7 +211,7 @@ def test_the_timing_file_is_the_bundles_own(tmp_path: Path, monkeypatch: pytest.
     run = built(tmp_path / "there", info={"scenario_text": REPLAY})
     (run.folder / "timing.json").write_text('{"inter_arrival_s": [0.5, 0.25, 0.5]}')
     bundle = write_bundle(run, write_report, tmp_path / "theirs.tar.gz").path
-    measured = Measured(built(tmp_path / "here"))
+    measured = FakeMeasure(built(tmp_path / "here"))
     monkeypatch.setattr("wirebench.cli.reproduce.measure", measured)
     assert 0 == wirebench("reproduce", bundle)[0]
     load = measured.plan.scenario.load

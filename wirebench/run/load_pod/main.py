@@ -31,7 +31,7 @@ from wirebench.model.application import Application
 from wirebench.plan.driver_support import DRIVER_FACTS
 from wirebench.run.load_pod.start_barrier import join_start_barrier
 from wirebench.run.load_pod.task import (
-    Calibrated,
+    CalibrateAnswer,
     CalibrateTask,
     MeasureTask,
     ReflectTask,
@@ -78,7 +78,7 @@ def _carry_out(task: Task) -> object:
             return _calibrate(task)
 
 
-def _calibrate(task: CalibrateTask) -> Calibrated:
+def _calibrate(task: CalibrateTask) -> CalibrateAnswer:
     _limit_threads(task.cores)
     cores = divide_cores()
     interference = Interference(cores.all)
@@ -88,7 +88,7 @@ def _calibrate(task: CalibrateTask) -> Calibrated:
             points += climb_ladder(*task.ladder, cores)
         except WirebenchError as error:
             problems.append(error.message)
-    return Calibrated(
+    return CalibrateAnswer(
         conditions=Fingerprint.of(cores, task.cores),
         versions={name: identify_version(name) for name, facts in DRIVER_FACTS.items() if facts.in_clusters},
         points=tuple(points),

@@ -15,7 +15,7 @@ from wirebench.measure.variants import Sender
 from wirebench.model.contract import Driver, Transport
 from wirebench.model.scenario import Load
 from wirebench.run.load_pod.task import (
-    Calibrated,
+    CalibrateAnswer,
     CalibrateTask,
     Files,
     MeasureTask,
@@ -102,10 +102,10 @@ def verify(load_pods: LoadPods, endpoints: Collection[Endpoint], seed: int) -> C
 
 def calibrate(
     load_pods: LoadPods, load: Load, probes: Sequence[Probe] = (), ladder: tuple[Driver, Transport] | None = None
-) -> Calibrated:
+) -> CalibrateAnswer:
     """Have a pod calibrate drivers on the cores of a load pod, with as many for the server. Raises WirebenchError."""
     cores = load_pods.count_cores(load)
     task = CalibrateTask(probes=tuple(probes), ladder=ladder, cores=cores)
     expected_s = sum(probe.expected_s for probe in probes) + (estimate_duration_s(ladder[0]) if ladder else 0)
     printed = load_pods.run_once(task.model_dump(mode="json"), 2 * cores, expected_s=expected_s)
-    return decode_answer(printed, Calibrated)
+    return decode_answer(printed, CalibrateAnswer)

@@ -120,7 +120,7 @@ class VerifyTask(FrozenModel):
 
 
 class CalibrateTask(FrozenModel):
-    """Measure drivers against a server of known latency in the same pod. Answered with Calibrated.
+    """Measure drivers against a server of known latency in the same pod. Answered with CalibrateAnswer.
 
     Probes are measured once each, a ladder as often as its loads need; without both, only the conditions are read.
     """
@@ -132,7 +132,7 @@ class CalibrateTask(FrozenModel):
     cores: float
 
 
-class Calibrated(FrozenModel):
+class CalibrateAnswer(FrozenModel):
     """The answer to CalibrateTask: under which conditions what was measured, and what went wrong with the rest."""
 
     conditions: Fingerprint

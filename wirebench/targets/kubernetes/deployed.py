@@ -35,7 +35,7 @@ _RATE_WINDOW = "15s"
 _DEPLOY_HINT = "make deploy installs it"
 
 
-class Deployed:
+class DeployedServices:
     """The services of `make deploy`, one a transport; load on them comes from pods beside them."""
 
     def __init__(self, access: Access, values_files: Sequence[Path]) -> None:

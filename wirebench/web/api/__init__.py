@@ -13,7 +13,7 @@ from wirebench.present.run_data import RunData
 from wirebench.present.sizing import SizingData
 from wirebench.results.query import Query
 from wirebench.web.api import history, rows, runs
-from wirebench.web.api.endpoint import ApiEndpoint, Asked
+from wirebench.web.api.endpoint import ApiEndpoint, ApiRequest
 from wirebench.web.api.openapi import make_openapi
 
 
@@ -25,12 +25,12 @@ class Health:
     version: str
 
 
-def health(_: Asked[Query]) -> Health:
+def health(_: ApiRequest[Query]) -> Health:
     """Say that the server lives."""
     return Health(status="ok", version=version("wirebench"))
 
 
-def openapi(_: Asked[Query]) -> dict[str, Any]:
+def openapi(_: ApiRequest[Query]) -> dict[str, Any]:
     """Describe the API."""
     return make_openapi(ENDPOINTS)
 

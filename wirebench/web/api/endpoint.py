@@ -22,7 +22,7 @@ _adapt = functools.cache(TypeAdapter)  # making one takes longer than writing an
 
 
 @dataclass(frozen=True, slots=True)
-class Asked(Generic[_Query]):
+class ApiRequest(Generic[_Query]):
     """A request whose parameters are valid; `accept` is the header of that name."""
 
     catalogue: Catalogue
@@ -39,7 +39,7 @@ class ApiEndpoint:
     """
 
     path: str
-    answer: Callable[[Asked[Any]], object]
+    answer: Callable[[ApiRequest[Any]], object]
     answers: Any
     query: type[Query] = Query
     has_tables: bool = False
@@ -47,7 +47,7 @@ class ApiEndpoint:
     def respond(self, request: Request) -> Response:
         """Answer a request. Raises ParameterError, HttpError and others that say why there is no answer."""
         answer = self.answer(
-            Asked(
+            ApiRequest(
                 request.app.state.catalogue,
                 request.path_params.get("run_id", ""),
                 self.query.read(request.query_params.multi_items()),

@@ -20,7 +20,7 @@ from wirebench.model.labels import pluralise
 from wirebench.model.metric import COMPARED
 from wirebench.present.history_data import HistoryData, make_history_data
 from wirebench.results.query import One, ParameterError
-from wirebench.web.api.endpoint import Asked
+from wirebench.web.api.endpoint import ApiRequest
 from wirebench.web.histories import RUNS_MAX, CellQuery, read_kept_history
 
 #: So many names of cells stand in an error.
@@ -42,7 +42,7 @@ class HistoryAnswer:
     unreadable: tuple[str, ...]
 
 
-def history(asked: Asked[HistoryQuery]) -> HistoryAnswer:
+def history(asked: ApiRequest[HistoryQuery]) -> HistoryAnswer:
     """Show a cell's figure over the runs of a scenario, and since when it has been at another level."""
     query, catalogue = asked.query, asked.catalogue
     filters = query.filters(query.scenario)

@@ -23,7 +23,7 @@ from wirebench.results.export import (
 )
 from wirebench.results.index import PAGE_ROWS_MAX, Filters, Result, ResultPage, RunRow
 from wirebench.results.query import ParameterError, Single
-from wirebench.web.api.endpoint import Asked
+from wirebench.web.api.endpoint import ApiRequest
 from wirebench.web.catalogue import Catalogue
 
 #: The rows of a page, unless the query says otherwise, and of a file at most.
@@ -70,17 +70,17 @@ class Runs:
     next_cursor: str | None
 
 
-def results(asked: Asked[RowQuery]) -> Results | Response:
+def results(asked: ApiRequest[RowQuery]) -> Results | Response:
     """Find results: a row for each cell of each run."""
     return _find(asked, "results", Results)
 
 
-def runs(asked: Asked[RowQuery]) -> Runs | Response:
+def runs(asked: ApiRequest[RowQuery]) -> Runs | Response:
     """Find runs; filters of cells find those that have such a cell."""
     return _find(asked, "runs", Runs)
 
 
-def _find(asked: Asked[RowQuery], name: TableName, kind: Callable[..., _Page]) -> _Page | Response:
+def _find(asked: ApiRequest[RowQuery], name: TableName, kind: Callable[..., _Page]) -> _Page | Response:
     query = asked.query
     format_name = query.format or _preferred(asked.accept)
     with asked.catalogue.index() as index:

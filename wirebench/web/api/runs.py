@@ -23,7 +23,7 @@ from wirebench.results.histograms import CellHistograms, merge_blocks, read_hist
 from wirebench.results.progress import RunProgress, read_progress
 from wirebench.results.query import Levels, One, Query
 from wirebench.results.runs import load_info, load_run
-from wirebench.web.api.endpoint import Asked
+from wirebench.web.api.endpoint import ApiRequest
 from wirebench.web.catalogue import Catalogue
 from wirebench.web.histories import read_changed_ns
 from wirebench.web.problems import HttpError
@@ -33,7 +33,7 @@ _HISTOGRAMS_MAX = 8
 _PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 97.5, 99, 99.5, 99.9, 99.95, 99.99)
 
 
-def run(asked: Asked[Query]) -> RunData:
+def run(asked: ApiRequest[Query]) -> RunData:
     """Show a run."""
     return make_run_data(asked.catalogue.run(asked.run_id))
 
@@ -82,7 +82,7 @@ class HistogramQuery(Query):
     cell: Levels[str] = Field((), description="Ids of cells; all, if none is given.")
 
 
-def histograms(asked: Asked[HistogramQuery]) -> Histograms:
+def histograms(asked: ApiRequest[HistogramQuery]) -> Histograms:
     """Show the distribution of latencies in each cell of a run."""
     folder = asked.catalogue.run_folder(asked.run_id)
     return _merge_histograms(asked.catalogue, folder, read_changed_ns(folder), asked.query.cell)
@@ -146,7 +146,7 @@ class ProgressAnswer:
     progress: RunProgress | None
 
 
-def progress(asked: Asked[Query]) -> ProgressAnswer:
+def progress(asked: ApiRequest[Query]) -> ProgressAnswer:
     """Return the progress of a run that has not ended."""
     folder = asked.catalogue.run_folder(asked.run_id)
     info = load_info(folder)
@@ -170,7 +170,7 @@ class SizeQuery(Query):
     )
 
 
-def size(asked: Asked[SizeQuery]) -> SizingData:
+def size(asked: ApiRequest[SizeQuery]) -> SizingData:
     """Compute how many replicas a rate needs, from the loads of a run."""
     objective = SizingObjective(asked.query.rate, asked.query.p99_ms, asked.query.utilisation)
     return make_sizing_data(compute_sizes(asked.catalogue.run(asked.run_id), objective), objective)
@@ -183,7 +183,7 @@ class CompareQuery(Query):
     head: Annotated[str, One] = Field(description="The run that is judged.")
 
 
-def compare(asked: Asked[CompareQuery]) -> RunComparisonData:
+def compare(asked: ApiRequest[CompareQuery]) -> RunComparisonData:
     """Compare two runs by the cells that both have."""
     base, head = asked.catalogue.run(asked.query.base), asked.catalogue.run(asked.query.head)
     return describe_run_comparison(compare_runs(base, head))

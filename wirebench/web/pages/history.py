@@ -61,7 +61,7 @@ class HistoryRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class HistoryView:
     """The history of a cell; `changes` of level, in sentences, and `tables` by machine and target."""
 
     name: str
@@ -161,10 +161,10 @@ def _options(values: Iterable[str], chosen: str) -> tuple[Option, ...]:
     return tuple(Option(value, value, value == chosen) for value in values)
 
 
-def _draw(found: History) -> Shown:
+def _draw(found: History) -> HistoryView:
     metric = found.metric
     changes = find_changes(found)
-    return Shown(
+    return HistoryView(
         name=describe_common_factors(found.factors),
         heading=metric.heading,
         spread=metric.spread,

@@ -38,7 +38,7 @@ class ResultsQuery(Filters):
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class RunView:
     """A run as charts, what it comes to in sentences, and where its figures are for programs.
 
     Its folder may not be here: the index may be one that others write to as well.
@@ -99,7 +99,7 @@ def show_results(request: Request) -> Response:
     )
 
 
-def _draw(catalogue: Catalogue, index: Index, filters: Filters, pairs: Pairs) -> Drawn | None:
+def _draw(catalogue: Catalogue, index: Index, filters: Filters, pairs: Pairs) -> RunView | None:
     """Draw the one run that the filters name; None if it isn't there, or none of its cells match."""
     runs = index.runs(Filters(run_id=filters.run_id)).rows
     found = index.results(filters, limit=PAGE_ROWS_MAX).rows
@@ -108,7 +108,7 @@ def _draw(catalogue: Catalogue, index: Index, filters: Filters, pairs: Pairs) ->
     run_id = runs[0].run_id
     folder = catalogue.find_folder(run_id)
     of_run = [("run_id", run_id), *((name, value) for name, value in pairs if name not in ("run_id", "cursor"))]
-    return Drawn(
+    return RunView(
         run=runs[0],
         far=_describe_extent(runs[0]),
         chapter=make_chapter(found, folder),
@@ -139,7 +139,7 @@ def _describe_progress(catalogue: Catalogue, run_id: str) -> str:
     return f"{describe_measured(progress)}, {describe_time_left(progress)}" if progress else ""
 
 
-def _list_notices(chosen: Sequence[str], drawn: Sequence[Drawn]) -> Iterator[str]:
+def _list_notices(chosen: Sequence[str], drawn: Sequence[RunView]) -> Iterator[str]:
     """Say what isn't drawn of what was asked for, and what must not be read into what is."""
     if len(chosen) > CHARTED_RUNS_MAX:
         yield f"{len(chosen)} runs were chosen; the first {CHARTED_RUNS_MAX} are drawn."
