@@ -58,10 +58,10 @@ class Source:
         return f"{self.find_option(field) or f'{self.name}:{line}'}: {join_field(field)}"
 
     def make_error(
-        self, findings: Iterable[ErrorDetails], hint: str, describe: Callable[[ErrorDetails], str] = describe_error
+        self, errors: Iterable[ErrorDetails], hint: str, describe: Callable[[ErrorDetails], str] = describe_error
     ) -> UsageError:
         """Return the error of a file with these mistakes, each with its place."""
-        first, *others = (f"{self.locate(each['loc'])}: {describe(each)}" for each in findings)
+        first, *others = (f"{self.locate(each['loc'])}: {describe(each)}" for each in errors)
         return UsageError(first, hint, "\n".join(others))
 
     def find_option(self, field: FieldPath) -> str | None:

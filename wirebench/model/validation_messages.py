@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-#: The words for each kind of finding; what is in braces comes with the finding.
+#: The words for each kind of error; what is in braces comes with the error.
 _WORDS = {
     "missing": "is missing",
     "extra_forbidden": "no such key",
@@ -35,28 +35,28 @@ _WORDS = {
     "json_invalid": "not valid JSON: {error}",
     "value_error": "{error}",
 }
-#: Findings that a value is not shown with: there is none, it is a whole file, or the words have it.
+#: Errors that a value is not shown with: there is none, it is a whole file, or the words have it.
 _WITHOUT_VALUE = ("missing", "extra_forbidden", "json_invalid", "value_error")
 
 
-def describe_error(finding: ErrorDetails) -> str:
+def describe_error(error: ErrorDetails) -> str:
     """Describe what is wrong, and what is there, if that is short: `must be a whole number (it is 'x')`."""
-    known = _WORDS.get(finding["type"])
-    words = known.format_map(_read_context(finding)) if known else finding["msg"]
-    given = finding["input"]
-    if finding["type"] in _WITHOUT_VALUE or not isinstance(given, str | int | float | None):
+    known = _WORDS.get(error["type"])
+    words = known.format_map(_read_context(error)) if known else error["msg"]
+    given = error["input"]
+    if error["type"] in _WITHOUT_VALUE or not isinstance(given, str | int | float | None):
         return words
     return f"{words} (it is {'nothing' if given is None else reprlib.repr(given)})"
 
 
 def describe_first(error: ValidationError) -> str:
-    """Describe the first finding, after the field that it is about."""
+    """Describe the first error, after the field that it is about."""
     first = error.errors()[0]
     return ": ".join(filter(None, (".".join(map(str, first["loc"])), describe_error(first))))
 
 
-def _read_context(finding: ErrorDetails) -> dict[str, Any]:
-    context = dict(finding.get("ctx", {}))
+def _read_context(error: ErrorDetails) -> dict[str, Any]:
+    context = dict(error.get("ctx", {}))
     if "expected" in context:
         context["expected"] = context["expected"].replace("' or '", "', '").replace("'", "")
     return context

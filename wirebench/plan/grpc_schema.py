@@ -167,15 +167,15 @@ def check_messages(application: Application, variant_name: str, descriptors: byt
     """
     schema = Schema(descriptors)
     sent = application.select_variant(variant_name)
-    findings = [
+    errors = [
         (application.locate(("operations", name, *_locate_request(operation, variant_name, found.field))), found)
         for name, operation in sent.operations.items()
         if operation.grpc
         for found in _check_operation(sent, name, operation.grpc, schema)
     ]
-    if findings:
-        first, *others = (f"{where}: {found.text}" for where, found in findings)
-        raise UsageError(f"{first} (variant {variant_name})", findings[0][1].fix, "\n".join(others))
+    if errors:
+        first, *others = (f"{where}: {found.text}" for where, found in errors)
+        raise UsageError(f"{first} (variant {variant_name})", errors[0][1].fix, "\n".join(others))
 
 
 def _locate_request(operation: Operation, variant_name: str, field: FieldPath) -> FieldPath:

@@ -18,7 +18,7 @@ from wirebench.model.run_info import Looks
 from wirebench.model.scenario import EVERY_TRANSPORT, CrossCheck, Scenario, find_own
 from wirebench.model.variant import SETTABLE, Variant
 from wirebench.plan.validation.cells import validate_cell
-from wirebench.plan.validation.findings import Finding, Findings
+from wirebench.plan.validation.messages import ValidationMessage, ValidationMessages
 from wirebench.plan.validation.levels import (
     validate_comparison,
     validate_cross_check,
@@ -118,14 +118,14 @@ def make_plan(scenario: Scenario, seed: int, target: TargetName = "local", looks
     return Plan(scenario, seed, cells, tuple(blocks), left_out, target=target, looks=looks)
 
 
-def _raise_first(scenario: Scenario, *findings: Iterable[Finding]) -> None:
-    """Raise UsageError for the first finding, if there is one."""
-    for field, message, hint in itertools.chain.from_iterable(findings):
+def _raise_first(scenario: Scenario, *messages: Iterable[ValidationMessage]) -> None:
+    """Raise UsageError for the first message, if there is one."""
+    for field, text, hint in itertools.chain.from_iterable(messages):
         hints = filter(None, (hint, scenario.suggest_removal(field)))
-        raise UsageError(f"{scenario.locate(field)}: {message}", "; ".join(hints))
+        raise UsageError(f"{scenario.locate(field)}: {text}", "; ".join(hints))
 
 
-def _validate_size(scenario: Scenario, target: TargetName) -> Findings:
+def _validate_size(scenario: Scenario, target: TargetName) -> ValidationMessages:
     cells = sum(math.prod(map(len, levels.values())) for _, levels in _list_combinations(scenario, target))
     if cells > CELLS_MAX:
         yield ("factors",), f"{cells} cells are over {CELLS_MAX}", "vary less in one scenario"
@@ -155,10 +155,10 @@ def _add_cross_check(scenario: Scenario, check: CrossCheck, cells: tuple[Cell, .
     return tuple(dict.fromkeys((*cells, *added)))
 
 
-def _blame_cross_check(finding: Finding) -> Finding:
-    """Return the finding with the field of the cross-check that names an invalid driver."""
-    (section, name, *place), message, hint = finding
-    return ("cross_check" if name == "driver" else section, name, *place), message, hint
+def _blame_cross_check(message: ValidationMessage) -> ValidationMessage:
+    """Return the message with the field of the cross-check that names an invalid driver."""
+    (section, name, *place), text, hint = message
+    return ("cross_check" if name == "driver" else section, name, *place), text, hint
 
 
 def _list_combinations(

@@ -46,11 +46,11 @@ class Query(FrozenModel):
         try:
             return cls.model_validate(texts)
         except ValidationError as error:
-            finding = error.errors()[0]
-        name = str(finding["loc"][0])
-        if finding["type"] == "extra_forbidden":
+            first = error.errors()[0]
+        name = str(first["loc"][0])
+        if first["type"] == "extra_forbidden":
             raise ParameterError(name[:40], "there is no such parameter", _list_known(name, cls.model_fields))
-        raise ParameterError(name, describe_error(finding), f"correct {name}, or leave it out") from None
+        raise ParameterError(name, describe_error(first), f"correct {name}, or leave it out") from None
 
 
 def _list_known(name: str, known: Mapping[str, object]) -> str:

@@ -13,7 +13,7 @@ from wirebench.model.contract import CLOSING_RUNTIMES, THREADED_RUNTIMES, TRANSP
 from wirebench.model.scenario import Load, Scenario
 from wirebench.model.source import FieldPath
 from wirebench.plan.driver_support import DRIVER_FACTS, explain_unsupported, name_able_drivers
-from wirebench.plan.validation.findings import CellFindings, Findings, locate_level
+from wirebench.plan.validation.messages import CellMessages, ValidationMessages, locate_level
 from wirebench.plan.validation.loads import A_LOAD
 
 #: The factors of streams, and what an operation's input asks for by each.
@@ -23,7 +23,7 @@ _STREAM_FACTORS: dict[str, Literal["items", "rate_limit_per_s"]] = {
 }
 
 
-def validate_cell(cell: Cell, scenario: Scenario) -> Findings:
+def validate_cell(cell: Cell, scenario: Scenario) -> ValidationMessages:
     sent = scenario.application.select_variant(cell.variant).operations
     operations = [sent[name] for name in scenario.load.find_workload(cell.operation).operations]
     found: Iterator[tuple[FieldPath | str, str, str]] = itertools.chain(
@@ -44,7 +44,7 @@ def validate_cell(cell: Cell, scenario: Scenario) -> Findings:
         yield locate_level(scenario.factors, field, cell) if isinstance(field, str) else field, message, hint
 
 
-def _validate_choices(cell: Cell) -> CellFindings:
+def _validate_choices(cell: Cell) -> CellMessages:
     facts = TRANSPORTS[cell.transport]
     for name, possible in (("driver", facts.drivers), ("codec", facts.codecs)):
         if getattr(cell, name) not in possible:
@@ -52,7 +52,7 @@ def _validate_choices(cell: Cell) -> CellFindings:
             yield name, f"{cell.transport} has no {name} {getattr(cell, name)!r}", hint
 
 
-def _validate_variant(cell: Cell, scenario: Scenario) -> CellFindings:
+def _validate_variant(cell: Cell, scenario: Scenario) -> CellMessages:
     """Reject workers that can't be set on a variant, and operations without a request for it."""
     application = scenario.application
     if cell.variant is None:
@@ -66,7 +66,7 @@ def _validate_variant(cell: Cell, scenario: Scenario) -> CellFindings:
             yield "operation", f"{name} has no {cell.transport} request, which the variant {cell.variant} takes", hint
 
 
-def _validate_service(cell: Cell, operations: Sequence[Operation]) -> CellFindings:
+def _validate_service(cell: Cell, operations: Sequence[Operation]) -> CellMessages:
     writes = any(each.writes for each in operations)
     if cell.implementation == "go" and cell.workers > 1:
         message = f"{cell.workers} workers in Go, where a service is one process that uses many cores"
@@ -95,7 +95,7 @@ def _validate_service(cell: Cell, operations: Sequence[Operation]) -> CellFindin
         yield "runtime", message, "set factors.connection to reopen, for all that is compared with it"
 
 
-def _validate_payload(cell: Cell, scenario: Scenario, operations: Sequence[Operation]) -> CellFindings:
+def _validate_payload(cell: Cell, scenario: Scenario, operations: Sequence[Operation]) -> CellMessages:
     if cell.payload is not None and not any(each.takes(cell.payload) for each in operations):
         taking = [name for name, each in scenario.application.operations.items() if each.takes(cell.payload)]
         hint = f"it is for {', '.join(taking)}" if taking else "remove it: no operation has it"
@@ -105,7 +105,7 @@ def _validate_payload(cell: Cell, scenario: Scenario, operations: Sequence[Opera
         yield "codec", "REST streams are Server-Sent Events, which are JSON text", hint
 
 
-def _validate_stream_factors(cell: Cell, scenario: Scenario, operations: Sequence[Operation]) -> Findings:
+def _validate_stream_factors(cell: Cell, scenario: Scenario, operations: Sequence[Operation]) -> ValidationMessages:
     for name, given in _STREAM_FACTORS.items():
         if getattr(scenario.factors, name) and not all(each.asks_for(given) for each in operations):
             asking = [key for key, each in scenario.application.operations.items() if each.asks_for(given)]
@@ -114,7 +114,7 @@ def _validate_stream_factors(cell: Cell, scenario: Scenario, operations: Sequenc
             yield ("factors", name), f"{cell.operation} {what}", f"{alone}remove {name}"
 
 
-def _validate_users(cell: Cell, load: Load) -> Findings:
+def _validate_users(cell: Cell, load: Load) -> ValidationMessages:
     """Reject kinds of clients that get no user, users that start too late, and streams that are due one by one."""
     kinds = load.find_workload(cell.operation).clients
     weights = [each.users for each in kinds.values()]
@@ -136,7 +136,7 @@ def _validate_users(cell: Cell, load: Load) -> Findings:
         yield ("load", "model"), message, "use a closed or an open load, or another operation"
 
 
-def _validate_placement(cell: Cell) -> CellFindings:
+def _validate_placement(cell: Cell) -> CellMessages:
     alone = "a load in the same pod has one service to go to, and"
     if cell.placement == "same-pod" and (cell.replicas or 1) > 1:
         yield "placement", f"{alone} not {cell.replicas}", "set factors.replicas to 1, or another placement"
@@ -153,7 +153,7 @@ def _validate_placement(cell: Cell) -> CellFindings:
         yield "connections", message, "raise factors.concurrency, or leave connections out"
 
 
-def _validate_zones(cell: Cell) -> CellFindings:
+def _validate_zones(cell: Cell) -> CellMessages:
     """Reject a choice of zones that a Service doesn't have, or that the run can't give it."""
     name = "traffic_distribution"
     if cell.variant:
@@ -169,7 +169,7 @@ def _validate_zones(cell: Cell) -> CellFindings:
         yield name, message, "set factors.placement to same-node"
 
 
-def _validate_autoscaling(cell: Cell) -> CellFindings:
+def _validate_autoscaling(cell: Cell) -> CellMessages:
     """Reject an autoscaler that a run can't set, or whose new replicas the load or another factor wouldn't know."""
     name = "replicas_max"
     if cell.variant:
@@ -190,7 +190,7 @@ def _validate_autoscaling(cell: Cell) -> CellFindings:
         yield name, "the zones of added replicas aren't known", "remove factors.traffic_distribution"
 
 
-def _validate_driver(cell: Cell, operations: Sequence[Operation]) -> CellFindings:
+def _validate_driver(cell: Cell, operations: Sequence[Operation]) -> CellMessages:
     can = DRIVER_FACTS[cell.driver]
     if cell.shape == "capacity" and cell.driver != "wireload":
         message = f"{cell.driver} uses too much CPU time to find what a service serves at most"
@@ -211,7 +211,7 @@ def _validate_driver(cell: Cell, operations: Sequence[Operation]) -> CellFinding
         yield "driver", f"{cell.driver} can't drive {cell.operation}: {reason}", f"drive it by {able}"
 
 
-def _validate_disruption(cell: Cell, operations: Sequence[Operation]) -> CellFindings:
+def _validate_disruption(cell: Cell, operations: Sequence[Operation]) -> CellMessages:
     if cell.placement == "same-pod":
         message = "a load in the same pod would be disrupted along with its service"
         yield "disruption", message, "choose another placement"
@@ -225,7 +225,7 @@ def _validate_disruption(cell: Cell, operations: Sequence[Operation]) -> CellFin
         yield "disruption", message, "set factors.store to postgres, or choose an operation that only reads"
 
 
-def _validate_link(cell: Cell) -> CellFindings:
+def _validate_link(cell: Cell) -> CellMessages:
     if cell.jitter_ms and not cell.delay_ms:
         message = f"a jitter of {cell.jitter_ms} ms needs a delay that it can take from and add to"
         yield "jitter_ms", message, "leave out the jitter, or the levels of delay_ms without a delay"

@@ -10,10 +10,10 @@ from wirebench.model.cell import Cell
 from wirebench.model.contract import TRANSPORTS, Driver
 from wirebench.model.factor import COMPARABLE, FACTORS
 from wirebench.model.scenario import EVERY_TRANSPORT, CrossCheck, Factors, Scenario, locate_factor
-from wirebench.plan.validation.findings import Findings
+from wirebench.plan.validation.messages import ValidationMessages
 
 
-def validate_levels(scenario: Scenario) -> Findings:
+def validate_levels(scenario: Scenario) -> ValidationMessages:
     """Reject levels that stand twice, and those of a transport that no cell has."""
     factors, transports = scenario.factors, scenario.transports
     for name in (name for name in FACTORS if name != "shape"):
@@ -32,7 +32,7 @@ def _describe_absence(scenario: Scenario) -> str:
     return "of no variant that is measured" if scenario.variants else "not in factors.transport"
 
 
-def validate_runtimes(factors: Factors) -> Findings:
+def validate_runtimes(factors: Factors) -> ValidationMessages:
     """Reject runtimes that a transport doesn't have, or not in the implementations that there are."""
     for transport in factors.transport:
         owner = (transport,) if transport in factors.runtime else ()
@@ -51,7 +51,7 @@ def validate_runtimes(factors: Factors) -> Findings:
             yield ("factors", "runtime", *owner, place), message, hint
 
 
-def validate_cross_check(check: CrossCheck, scenario: Scenario, cells: Sequence[Cell]) -> Findings:
+def validate_cross_check(check: CrossCheck, scenario: Scenario, cells: Sequence[Cell]) -> ValidationMessages:
     """Reject a cross-check of cells that there aren't, or by a driver that verdicts would rest on: stats.compare."""
     yield from _validate_checked_levels(check, scenario, cells)
     ranks = get_args(Driver)
@@ -64,7 +64,7 @@ def validate_cross_check(check: CrossCheck, scenario: Scenario, cells: Sequence[
                 yield field, message, "swap it with factors.driver"
 
 
-def _validate_checked_levels(check: CrossCheck, scenario: Scenario, cells: Sequence[Cell]) -> Findings:
+def _validate_checked_levels(check: CrossCheck, scenario: Scenario, cells: Sequence[Cell]) -> ValidationMessages:
     by_key: dict[str, Mapping[str, tuple[object, ...]]] = dict(check)
     for name, by_transport in by_key.items():
         for transport, levels in by_transport.items():
@@ -79,7 +79,7 @@ def _validate_checked_levels(check: CrossCheck, scenario: Scenario, cells: Seque
                     yield ("cross_check", name, *own, place), f"no cell has the {name} {level!r}", hint
 
 
-def validate_comparison(scenario: Scenario, cells: Sequence[Cell], *, is_needed: bool) -> Findings:
+def validate_comparison(scenario: Scenario, cells: Sequence[Cell], *, is_needed: bool) -> ValidationMessages:
     """Reject a comparison that no two cells make, if one is needed or asked for: in words, or by several transports."""
     factor = scenario.compare
     if is_needed and factor == "driver":

@@ -7,7 +7,7 @@ from wirebench.model.recording import ENTRIES_MAX
 from wirebench.model.scenario import CALLS_MAX, EVERY_TRANSPORT, Load, Scenario
 from wirebench.model.source import FieldPath
 from wirebench.plan.driver_support import DRIVER_FACTS
-from wirebench.plan.validation.findings import Findings, collect_levels
+from wirebench.plan.validation.messages import ValidationMessages, collect_levels
 
 A_LOAD = {
     "closed": "a closed load",
@@ -42,7 +42,7 @@ _KEYS_OF_DRIVERS: dict[str, tuple[frozenset[Driver], str]] = {
 }
 
 
-def validate_load(scenario: Scenario) -> Findings:
+def validate_load(scenario: Scenario) -> ValidationMessages:
     factors, load = scenario.factors, scenario.load
     if load.model in ("open", "ramp") and not factors.rate_per_s:
         yield ("load", "model"), f"{A_LOAD[load.model]} needs a rate", "add factors.rate_per_s"
@@ -69,14 +69,14 @@ def validate_load(scenario: Scenario) -> Findings:
     yield from _validate_phases(scenario)
 
 
-def _validate_keys(load: Load) -> Findings:
+def _validate_keys(load: Load) -> ValidationMessages:
     for key, models in _KEYS_OF_MODELS.items():
         if key in load.model_fields_set and load.model not in models:
             message = f"{A_LOAD[load.model]} has no {key}"
             yield ("load", key), message, f"remove it, or set load.model to {' or '.join(models)}"
 
 
-def _validate_drivers(scenario: Scenario) -> Findings:
+def _validate_drivers(scenario: Scenario) -> ValidationMessages:
     for key, (able, message) in _KEYS_OF_DRIVERS.items():
         if getattr(scenario.load, key) is not None:
             hint = f"remove load.{key}, or use {' or '.join(sorted(able))}"
@@ -85,7 +85,7 @@ def _validate_drivers(scenario: Scenario) -> Findings:
                     yield field, f"{driver} {message}", hint
 
 
-def _validate_connections(scenario: Scenario) -> Findings:
+def _validate_connections(scenario: Scenario) -> ValidationMessages:
     """Reject connections that an open load can't add."""
     load, field = scenario.load, ("load", "concurrency_max")
     if load.model not in ("open", "ramp", "replay") or load.concurrency_max is None:
@@ -104,7 +104,7 @@ def _validate_connections(scenario: Scenario) -> Findings:
             yield field, message, "remove it, or give all connections the same work"
 
 
-def _validate_calls(scenario: Scenario) -> Findings:
+def _validate_calls(scenario: Scenario) -> ValidationMessages:
     """Reject a number of calls that is missing, means nothing, or can't be counted one by one."""
     load = scenario.load
     if load.model != "calls":
@@ -130,7 +130,7 @@ def _validate_calls(scenario: Scenario) -> Findings:
         yield ("load", "generators"), "several generators have no common order of calls", "use one"
 
 
-def _validate_shape(scenario: Scenario) -> Findings:
+def _validate_shape(scenario: Scenario) -> ValidationMessages:
     factors, load = scenario.factors, scenario.load
     if load.model == "ramp":
         if load.from_rate_per_s is None:
@@ -147,7 +147,7 @@ def _validate_shape(scenario: Scenario) -> Findings:
         yield ("load", "model"), "a replay needs a timing file", "add load.timing"
 
 
-def _validate_search(scenario: Scenario) -> Findings:
+def _validate_search(scenario: Scenario) -> ValidationMessages:
     """Reject a search for the capacity without an objective, or with windows and a timeout that can't show it."""
     load = scenario.load
     if load.model != "capacity":
@@ -165,7 +165,7 @@ def _validate_search(scenario: Scenario) -> Findings:
         yield ("load", "timeout_s"), message, "lengthen it, or remove it"
 
 
-def _validate_work(scenario: Scenario) -> Findings:
+def _validate_work(scenario: Scenario) -> ValidationMessages:
     """Reject unknown operations, and workloads that are unused or have an operation's name."""
     workloads, asked = scenario.load.workloads, scenario.factors.operation
     operations = scenario.application.operations
@@ -186,7 +186,7 @@ def _validate_work(scenario: Scenario) -> Findings:
             yield ("load", "workloads", name), "no cell has this workload", f"add {name} to factors.operation"
 
 
-def _validate_phases(scenario: Scenario) -> Findings:
+def _validate_phases(scenario: Scenario) -> ValidationMessages:
     """Reject phases that have no end, or not all the same number of calls."""
     load = scenario.load
     for name, workload in load.workloads.items():
@@ -199,7 +199,7 @@ def _validate_phases(scenario: Scenario) -> Findings:
             yield ("load", "calls"), message, f"make it a multiple of {count}"
 
 
-def _validate_generators(scenario: Scenario) -> Findings:
+def _validate_generators(scenario: Scenario) -> ValidationMessages:
     """Reject several generators for a load that can't be shared among them."""
     factors, generators = scenario.factors, scenario.load.generators
     if generators == 1:

@@ -12,7 +12,7 @@ from wirebench.model.factor import CLUSTER_DEFAULTS
 from wirebench.model.scenario import Scenario, find_own
 from wirebench.model.variant import SETTABLE, InCluster, Variant
 from wirebench.plan.driver_support import DRIVER_FACTS
-from wirebench.plan.validation.findings import Findings
+from wirebench.plan.validation.messages import ValidationMessages
 
 #: A load pod's task is a ConfigMap, which holds a mebibyte; each request takes up to thirty bytes of it.
 RECORDED_IN_CLUSTER_MAX = 30_000
@@ -33,7 +33,7 @@ _ON_TARGET: dict[TargetName, tuple[str, str]] = {
 }
 
 
-def validate_variants(scenario: Scenario, target: TargetName) -> Findings:
+def validate_variants(scenario: Scenario, target: TargetName) -> ValidationMessages:
     """Reject variants that are unknown or not on the target, and factors that don't apply."""
     factors, application = scenario.factors, scenario.application
     if not application.variants:
@@ -60,7 +60,7 @@ def validate_variants(scenario: Scenario, target: TargetName) -> Findings:
             yield ("factors", "variant"), message, hint
 
 
-def validate_target(scenario: Scenario, target: TargetName) -> Findings:
+def validate_target(scenario: Scenario, target: TargetName) -> ValidationMessages:
     """Reject what only a cluster can vary, anywhere else; a single level is a setting that is left out there."""
     if target == "kubernetes":
         yield from _validate_drivers(scenario)
@@ -85,7 +85,7 @@ def validate_target(scenario: Scenario, target: TargetName) -> Findings:
         yield ("load", "generators"), f"the target {target} has one generator", hint
 
 
-def _validate_drivers(scenario: Scenario) -> Findings:
+def _validate_drivers(scenario: Scenario) -> ValidationMessages:
     present = [name for name, can in DRIVER_FACTS.items() if can.in_clusters]
     for field, driver in scenario.drivers.items():
         if driver not in present:
@@ -93,7 +93,7 @@ def _validate_drivers(scenario: Scenario) -> Findings:
             yield field, message, f"drive it by {' or '.join(present)}, or run it on another target"
 
 
-def validate_cluster(scenario: Scenario) -> Findings:
+def validate_cluster(scenario: Scenario) -> ValidationMessages:
     for name, variant in scenario.variants.items():
         place = variant.kubernetes
         if place is None:
@@ -104,7 +104,7 @@ def validate_cluster(scenario: Scenario) -> Findings:
         yield from _validate_path(scenario, name, variant, place)
 
 
-def _validate_path(scenario: Scenario, name: str, variant: Variant, place: InCluster) -> Findings:
+def _validate_path(scenario: Scenario, name: str, variant: Variant, place: InCluster) -> ValidationMessages:
     if "same-pod" in _list_levels(scenario, "placement", variant):
         hint = "choose same-node or cross-node"
         yield ("factors", "placement"), f"the load can't run in the pods of {name}", hint
@@ -132,7 +132,7 @@ def _make_hint(factor: str, place: InCluster) -> str:
     return f'write "{{{factor}}}" into kubernetes.values of its chart, or remove the factor'
 
 
-def validate_cpu_limit(scenario: Scenario, cells: Iterable[Cell], target: TargetName) -> Findings:
+def validate_cpu_limit(scenario: Scenario, cells: Iterable[Cell], target: TargetName) -> ValidationMessages:
     """Reject loads over the limit of a service that the run hasn't started; without a limit, any load."""
     for cell in cells:
         variant = scenario.variants.get(cell.variant or "")

@@ -1,4 +1,4 @@
-"""What validation finds in a scenario, and where."""
+"""Validation messages: what is wrong in a scenario, where, and the next step."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from wirebench.model.source import FieldPath
 T = TypeVar("T")
 
 #: An invalid field, what is wrong with it, and the next step.
-Finding = tuple[FieldPath, str, str]
-Findings = Iterator[Finding]
+ValidationMessage = tuple[FieldPath, str, str]
+ValidationMessages = Iterator[ValidationMessage]
 #: The same of a cell, by the name of a factor.
-CellFindings = Iterator[tuple[str, str, str]]
+CellMessages = Iterator[tuple[str, str, str]]
 
 
 def collect_levels(by_transport: Mapping[Any, tuple[T, ...]]) -> set[T]:
