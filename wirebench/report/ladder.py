@@ -29,7 +29,8 @@ class LadderSection:
 
 
 def make_ladders(cells: Sequence[CellSummary], looks: Mapping[str, Style], info: RunInfo) -> tuple[LadderSection, ...]:
-    return tuple(_make_section(each, looks) for each in find_ladders(cells, info.equivalence_margin, info.looks_planned))
+    ladders = find_ladders(cells, info.equivalence_margin, info.looks_planned)
+    return tuple(_make_section(each, looks) for each in ladders)
 
 
 def _make_section(ladder: Ladder, looks: Mapping[str, Style]) -> LadderSection:

@@ -201,8 +201,8 @@ def test_a_gate_that_failed_in_either_run_withholds_the_verdict(make: Maker) -> 
     """The figures stay visible, and nothing counts as a regression."""
     found = compare_runs(make("base", gates=lambda _cell, _block: (GENERATOR_GATE,)), make("head", rate_per_s=500))
     assert (["withheld"], ()) == (verdicts(found), found.regressions)
-    sentence = describe_change(found.changes[0])
-    assert sentence.startswith("REST users.get, 16 connections: no verdict (failed gates: generator CPU); measured 0.50×")
+    text = describe_change(found.changes[0])
+    assert text.startswith("REST users.get, 16 connections: no verdict (failed gates: generator CPU); measured 0.50×")
 
 
 @pytest.mark.parametrize(

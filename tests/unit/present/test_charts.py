@@ -308,8 +308,8 @@ def in_progress(*history: ProgressPoint) -> RunProgress:
 
 def test_each_cell_of_a_run_in_progress_is_a_line_and_one_second_alone_is_a_dot() -> None:
     """The scale begins at 0; what is older than two minutes, or wasn't measured, is left out."""
-    points = in_progress(point(150, 1, 9e9), point(60, 2, 120), point(59, 2, 60), point(30, 3, 0), point(0, 4, 180, None))
-    chart = lines.draw_live("Rate", "requests/s", points, lambda each: each.rate_per_s)
+    seen = in_progress(point(150, 1, 9e9), point(60, 2, 120), point(59, 2, 60), point(30, 3, 0), point(0, 4, 180, None))
+    chart = lines.draw_live("Rate", "requests/s", seen, lambda each: each.rate_per_s)
     drawn = Drawn(chart.svg)
     ((start, end),) = (line for line in drawn.lines() if len(line) > 1)
     nothing, last = drawn.marks()
@@ -318,8 +318,8 @@ def test_each_cell_of_a_run_in_progress_is_a_line_and_one_second_alone_is_a_dot(
     assert {"now", "2 min ago", "0"} <= set(drawn.texts("scale"))
     assert "0 to 180 requests/s, at last 180" == drawn.description
     assert ["var(--grpc)", "var(--rest)"] == [mark.attrib["stroke"] for mark in drawn.all("mark")]
-    assert {"REST": REST, "gRPC": GRPC} == lines.assign_live_styles(points)
-    p99 = lines.draw_live("p99", "ms", points, lambda each: each.p99_ms)
+    assert {"REST": REST, "gRPC": GRPC} == lines.assign_live_styles(seen)
+    p99 = lines.draw_live("p99", "ms", seen, lambda each: each.p99_ms)
     assert 1 == len(Drawn(p99.svg).marks())
 
 
