@@ -98,20 +98,20 @@ def describe_disturbances(run: Run) -> Iterator[str]:
     found = find_disturbances(run)
     if found.drift is not None:
         yield (
-            f"drift: from the first block to the last, all cells together became {_better(found.drift)}; ratios are "
+            f"drift: from the first block to the last, all cells together became {_judge(found.drift)}; ratios are "
             "taken within a block, so absolute figures suffer from it, and verdicts hardly do"
         )
     if found.apart:
         cell, ratio = found.apart
         yield (
-            f"drift: from the first block to the last, {cell.full_name} became {_better(ratio)} by comparison with the "
+            f"drift: from the first block to the last, {cell.full_name} became {_judge(ratio)} by comparison with the "
             "other cells, so its ratios depend on how long the run is"
         )
     for block, ratio in found.blocks:
-        yield f"block {block} is an outlier: all cells together are {_better(ratio)} there; it stays in all figures"
+        yield f"block {block} is an outlier: all cells together are {_judge(ratio)} there; it stays in all figures"
     for block, cell, ratio in found.windows[:_WINDOWS_NAMED_MAX]:
         yield (
-            f"block {block} of {cell.full_name} is an outlier: {_better(ratio)} than its other blocks; it stays in all "
+            f"block {block} of {cell.full_name} is an outlier: {_judge(ratio)} than its other blocks; it stays in all "
             "figures, and widens the intervals of its ratios"
         )
     if len(found.windows) > _WINDOWS_NAMED_MAX:
@@ -119,10 +119,10 @@ def describe_disturbances(run: Run) -> Iterator[str]:
     if found.after_heavy is not None:
         yield (
             "order effect: cells that follow the one with the most server CPU are "
-            f"{_better(found.after_heavy)} than those that follow the one with the least; the order is random, so this "
+            f"{_judge(found.after_heavy)} than those that follow the one with the least; the order is random, so this "
             "favours none, and a longer warm-up may remove it"
         )
 
 
-def _better(ratio: float) -> str:
+def _judge(ratio: float) -> str:
     return f"{abs(ratio - 1) * 100:.0f} % {'better' if ratio > 1 else 'worse'}"

@@ -240,11 +240,11 @@ def describe_run_comparison(found: RunComparison) -> RunComparisonData:
 
 
 def _change(of: CellChange) -> CellChangeData:
-    sides = {"base": _figures(of.baseline), "head": _figures(of.subject)}
+    sides = {"base": _collect_figures(of.baseline), "head": _collect_figures(of.subject)}
     return make_view(CellChangeData, of, of.subject, **sides, sentence=sentences.describe_change(of))
 
 
-def _figures(cell: CellSummary) -> CellFigures:
+def _collect_figures(cell: CellSummary) -> CellFigures:
     figures = {metric.field: figure for metric in COMPARED.values() if (figure := cell.figure(metric)) is not None}
     return CellFigures(blocks=len(cell.records), figures=figures)
 

@@ -83,12 +83,12 @@ def read_latencies(
                 make_curve(merged, least_ns),
                 tuple(curve for block in blocks.values() if (curve := make_curve(block, least_ns))),
                 {name: merge_blocks(of) for name, of in by_operation.items() if name and None in by_operation},
-                _errors_ms(cell),
+                _list_errors_ms(cell),
             )
     return latencies, tuple(problems)
 
 
-def _errors_ms(cell: CellSummary) -> dict[float, Interval]:
+def _list_errors_ms(cell: CellSummary) -> dict[float, Interval]:
     known = {quantile: cell.instrument_error_ms(METRICS[name]) for quantile, name in ((0.5, "p50"), (0.99, "p99"))}
     return {quantile: error_ms for quantile, error_ms in known.items() if error_ms}
 

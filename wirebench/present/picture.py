@@ -54,7 +54,7 @@ def draw_answer(groups: Groups, looks: Mapping[str, Style]) -> AnswerPicture:
         return AnswerPicture(chapter.charts, chapter.legend)
     panels = []
     for metric in metrics:
-        if drawn := _bars(metric, groups, looks):
+        if drawn := _make_bars(metric, groups, looks):
             svg = bars.draw_bars(f"{capitalise(metric.label)} of all cells", drawn)
             panels.append(Chart(capitalise(metric.label), metric.caption, svg))
     return AnswerPicture(tuple(panels))
@@ -73,7 +73,7 @@ def draw_latencies(
     All charts share their scales, or else each has its own.
     """
     curves = {
-        title: [_curve(looks[cell.name], cell, latencies[cell.cell]) for cell in cells if cell.cell in latencies]
+        title: [_make_curve(looks[cell.name], cell, latencies[cell.cell]) for cell in cells if cell.cell in latencies]
         for title, cells in groups.items()
     }
     charts = []
@@ -90,7 +90,7 @@ def draw_latencies(
 
 def draw_metric(metric: Metric, groups: Groups, looks: Mapping[str, Style]) -> tuple[Chart, ...]:
     """Draw a metric's charts, where it was measured; each has its own scale."""
-    return draw_bars(metric.label, _bars(metric, groups, looks))
+    return draw_bars(metric.label, _make_bars(metric, groups, looks))
 
 
 def draw_bars(label: str, groups: Mapping[str, Sequence[Bar]], scale: Scale | None = None) -> tuple[Chart, ...]:
@@ -99,12 +99,14 @@ def draw_bars(label: str, groups: Mapping[str, Sequence[Bar]], scale: Scale | No
     )
 
 
-def _bars(metric: Metric, groups: Groups, looks: Mapping[str, Style]) -> dict[str, list[Bar]]:
-    drawn = {title: [bar for cell in cells if (bar := _bar(metric, cell, looks))] for title, cells in groups.items()}
+def _make_bars(metric: Metric, groups: Groups, looks: Mapping[str, Style]) -> dict[str, list[Bar]]:
+    drawn = {
+        title: [bar for cell in cells if (bar := _make_bar(metric, cell, looks))] for title, cells in groups.items()
+    }
     return {title: group for title, group in drawn.items() if group}
 
 
-def _bar(metric: Metric, cell: CellSummary, looks: Mapping[str, Style]) -> Bar | None:
+def _make_bar(metric: Metric, cell: CellSummary, looks: Mapping[str, Style]) -> Bar | None:
     figure, blocks = cell.estimate(metric), tuple(cell.by_block(metric).values())
     if figure is None:
         return None
@@ -112,7 +114,7 @@ def _bar(metric: Metric, cell: CellSummary, looks: Mapping[str, Style]) -> Bar |
     return Bar(looks[cell.name], figure.estimate, blocks, interval_of(figure), failed)
 
 
-def _curve(style: Style, cell: CellSummary, of: CellLatency) -> PlotSeries:
+def _make_curve(style: Style, cell: CellSummary, of: CellLatency) -> PlotSeries:
     least_ms = of.curve[0][1] if of.curve else 0.0
     percentiles = {name: of.quantile_ms(1 - 1 / one_in) for name, one_in in plots.ONE_IN.items()}
     return plots.make_latency_series(

@@ -81,7 +81,7 @@ def describe_looks(info: RunInfo) -> str:
 
 def describe_disruptions(cells: Iterable[CellSummary]) -> tuple[str, ...]:
     """Say of each cell whose replicas were disrupted what that cost."""
-    return tuple(sentence for cell in cells if (sentence := _disruption(cell)))
+    return tuple(sentence for cell in cells if (sentence := _describe_disruption(cell)))
 
 
 def describe_sweep(series: FactorSeries) -> str:
@@ -150,17 +150,17 @@ def _describe_recovery(cell: CellSummary) -> str:
     in_blocks = f" in {len(kept_s)} of {len(seen)} blocks" if len(kept_s) < len(seen) else ""
     if not any(kept_s):
         return f"kept {objective}{in_blocks or ' all the time'}"
-    return f"kept {objective} from {_from_to(kept_s)} s after the window's start on{in_blocks}"
+    return f"kept {objective} from {_format_range(kept_s)} s after the window's start on{in_blocks}"
 
 
 def _describe_autoscaling(cell: CellSummary) -> str:
     seen = [(record.window_start_unix_ns / 1e9, each) for record in cell.records if (each := record.autoscaling)]
     if not seen:
         return ""
-    replicas = _from_to([each.replicas for _, each in seen], 0)
+    replicas = _format_range([each.replicas for _, each in seen], 0)
     added_s = [[since_s - start_s for since_s in each.added_unix_s] for start_s, each in seen]
     first_s = [min(later) for times_s in added_s if (later := [each for each in times_s if each >= 0])]
-    when = [f"the first added after {_from_to(first_s, 0)} s"] if first_s else []
+    when = [f"the first added after {_format_range(first_s, 0)} s"] if first_s else []
     if any(each < 0 for times_s in added_s for each in times_s):
         when.append("some in the warm-up")
     return (
@@ -183,7 +183,7 @@ def _describe_served(cell: CellSummary) -> str:
     return f"{rate:,.0f} items/s, the first after {time}" if cell.has_streams else f"{rate:,.0f}/s, {time} at the p99"
 
 
-def _disruption(cell: CellSummary) -> str:
+def _describe_disruption(cell: CellSummary) -> str:
     seen = [record.disruption for record in cell.records if record.disruption]
     if not seen:
         return ""
@@ -196,12 +196,12 @@ def _disruption(cell: CellSummary) -> str:
     failed = sum(each.failed_requests for each in seen)
     lost = f"none of {requests:,} requests failed"
     if failed:
-        recovery = _from_to([each.recovery_s for each in seen])
+        recovery = _format_range([each.recovery_s for each in seen])
         lost = f"{failed:,} of {requests:,} requests failed, the last of them {recovery} s after it began"
     slowest_ms = max(
         (latency.max_ms for record in cell.records if (latency := record.response or record.service)), default=0
     )
-    ready = _from_to([_compute_duration_s(each) for each in seen])
+    ready = _format_range([_compute_duration_s(each) for each in seen])
     return (
         f"{what}: {lost}; the slowest answer took {slowest_ms:,.0f} ms; all replicas were ready again after {ready} s."
     )
@@ -211,7 +211,7 @@ def _compute_duration_s(disruption: DisruptionRecord) -> float:
     return (disruption.end_unix_ns - disruption.start_unix_ns) / 1e9
 
 
-def _from_to(values: Sequence[float], digits: int = 1) -> str:
+def _format_range(values: Sequence[float], digits: int = 1) -> str:
     return "–".join(dict.fromkeys(f"{value:.{digits}f}" for value in (min(values), max(values))))
 
 
@@ -242,7 +242,7 @@ def describe_zones(cells: Iterable[CellSummary]) -> str:
         shares = (record.server.same_zone_share for record in cell.records)
         seen = by_level.setdefault(name_level("traffic_distribution", cell.factors), [])
         seen.extend(100 * share for share in shares if share is not None)
-    parts = [f"{_from_to(shares, 0)} % with {level}" for level, shares in by_level.items() if shares]
+    parts = [f"{_format_range(shares, 0)} % with {level}" for level, shares in by_level.items() if shares]
     return f"Of the requests, replicas in the load's zone had {', and '.join(parts)}." if parts else ""
 
 
@@ -252,7 +252,7 @@ def describe_uneven_workers(cells: Iterable[CellSummary]) -> str:
     This is how a server behaves whose workers share a listening socket, and so a finding about it, not a fault.
     """
     several = [cell for cell in cells if int(cell.factors["workers"] or 1) > 1]
-    least = [(fairness, cell) for cell in several if (fairness := _least_fairness(cell)) is not None]
+    least = [(fairness, cell) for cell in several if (fairness := _find_least_fairness(cell)) is not None]
     uneven = [each for each in least if each[0] < FAIRNESS_MIN]
     if not uneven:
         return ""
@@ -264,7 +264,7 @@ def describe_uneven_workers(cells: Iterable[CellSummary]) -> str:
     )
 
 
-def _least_fairness(cell: CellSummary) -> float | None:
+def _find_least_fairness(cell: CellSummary) -> float | None:
     known = (record.server.fairness for record in cell.records)
     return min((each for each in known if each is not None), default=None)
 
@@ -316,7 +316,7 @@ def _describe_tls(cells: list[CellSummary]) -> Iterator[str]:
     resumed: Counter[bool] = Counter()
     for cell in cells:
         for each in (each for record in cell.records for each in record.tls):
-            agreed.setdefault(_agreement(each), {})[name_transport(cell.factors)] = None
+            agreed.setdefault(_describe_agreement(each), {})[name_transport(cell.factors)] = None
             resumed[each.resumed] += each.handshakes
     if len(agreed) == 1:
         yield f"All connections with TLS agreed on {next(iter(agreed))}."
@@ -330,5 +330,5 @@ def _describe_tls(cells: list[CellSummary]) -> Iterator[str]:
         yield f"{capitalise(', '.join(silent))} doesn't report what its connections with TLS agreed on."
 
 
-def _agreement(each: Handshakes) -> str:
+def _describe_agreement(each: Handshakes) -> str:
     return f"{each.version}, {each.cipher_suite}, {each.key_exchange}"

@@ -45,7 +45,7 @@ def describe_verdict(change: CellChange) -> str:
         case "equivalent":
             return f"head and base are equivalent: {measured}."
         case "inconclusive":
-            return f"inconclusive: {measured}.{describe_detectable_ratio(change, _blocks(change), ' in each run')}"
+            return f"inconclusive: {measured}.{describe_detectable_ratio(change, _say_blocks(change), ' in each run')}"
         case verdict:
             return f"head is {', '.join((verdict, *_qualify_verdict(change)))}: {measured}."
 
@@ -166,6 +166,6 @@ def _find_few_blocks(found: RunComparison) -> str:
     return " and ".join(name for name, blocks in sides.items() if min(blocks, default=BLOCKS_MIN) < BLOCKS_MIN)
 
 
-def _blocks(change: CellChange) -> str:
+def _say_blocks(change: CellChange) -> str:
     head, base = (len(cell.by_block(change.metric)) for cell in (change.subject, change.baseline))
     return f"{head} against {base}"

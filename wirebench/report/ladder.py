@@ -35,14 +35,14 @@ def make_ladders(cells: Sequence[CellSummary], looks: Mapping[str, Style], info:
 
 def _make_section(ladder: Ladder, looks: Mapping[str, Style]) -> LadderSection:
     title = describe_situation(ladder.rungs[0].cell.factors)
-    return LadderSection(title, tuple(_sentences(ladder)), tuple(_charts(title, ladder, looks)))
+    return LadderSection(title, tuple(_write_sentences(ladder)), tuple(_draw_charts(title, ladder, looks)))
 
 
-def _sentences(ladder: Ladder) -> list[str]:
+def _write_sentences(ladder: Ladder) -> list[str]:
     sentences = []
     for rung in ladder.rungs[1:]:
         parts = [
-            f"{format_interval(rung.ratios[name])} the {METRICS[name].label}{_doubt(rung.failed_gates[name])}"
+            f"{format_interval(rung.ratios[name])} the {METRICS[name].label}{_describe_doubt(rung.failed_gates[name])}"
             for name in _JUDGED
             if name in rung.ratios
         ]
@@ -50,11 +50,11 @@ def _sentences(ladder: Ladder) -> list[str]:
     return sentences
 
 
-def _doubt(failed: Sequence[str]) -> str:
+def _describe_doubt(failed: Sequence[str]) -> str:
     return f" (unreliable: {', '.join(map(name_gate, failed))})" if failed else ""
 
 
-def _charts(title: str, ladder: Ladder, looks: Mapping[str, Style]) -> Iterator[Chart]:
+def _draw_charts(title: str, ladder: Ladder, looks: Mapping[str, Style]) -> Iterator[Chart]:
     for metric in map(METRICS.__getitem__, _DRAWN):
         values = ladder.values(metric)
         rows = [

@@ -91,8 +91,8 @@ def _draw_operation(title: str, cells: Sequence[tuple[Style, _Blocks]]) -> Itera
         latency.append(PlotSeries(style, points=_thin_out(number, np.median(blocks, axis=0))))
         sums = np.cumsum(blocks, axis=1)
         at = np.unique(np.linspace(0, len(number) - 1, _POINTS_MAX).round().astype(int))
-        band = _columns(number[at], sums.min(axis=0)[at], sums.max(axis=0)[at]) if len(sums) > 1 else ()
-        together.append(PlotSeries(style, points=_columns(number[at], np.median(sums, axis=0)[at]), band=band))
+        band = _stack_columns(number[at], sums.min(axis=0)[at], sums.max(axis=0)[at]) if len(sums) > 1 else ()
+        together.append(PlotSeries(style, points=_stack_columns(number[at], np.median(sums, axis=0)[at]), band=band))
     svg = draw_curves(f"Latency of each call, {title}", latency, is_log=True)
     yield Chart(f"ms a call: {title}", "over the number of the call", svg)
     yield Chart(
@@ -126,8 +126,8 @@ def _thin_out(number: NDArray[np.int64], values: NDArray[np.float64]) -> Sequenc
     """Return as many points as can be told apart: the median of those that fall together."""
     parts = min(len(number), _MEDIANS_MAX)
     firsts = [part[0] for part in np.array_split(number, parts)]
-    return _columns(firsts, [np.median(part) for part in np.array_split(values, parts)])
+    return _stack_columns(firsts, [np.median(part) for part in np.array_split(values, parts)])
 
 
-def _columns(*columns: ArrayLike) -> Sequence[Any]:
+def _stack_columns(*columns: ArrayLike) -> Sequence[Any]:
     return np.column_stack(columns).tolist()  # type: ignore[no-any-return]

@@ -46,17 +46,17 @@ def make_streams(run: Run, groups: Groups, looks: Mapping[str, Style]) -> Stream
         item_rate=draw_metric(METRICS["item_rate"], groups, looks),
         gap=draw_latencies("Gap between items", groups, looks, gaps, shared=False),
         cpu=draw_metric(METRICS["item_cpu"], groups, looks),
-        table=table.make_table(table.list_rows(groups), _columns(first_items, gaps)),
+        table=table.make_table(table.list_rows(groups), _make_columns(first_items, gaps)),
         unreadable=unreadable,
     )
 
 
-def _columns(first_items: Mapping[str, CellLatency], gaps: Mapping[str, CellLatency]) -> tuple[TableColumn, ...]:
+def _make_columns(first_items: Mapping[str, CellLatency], gaps: Mapping[str, CellLatency]) -> tuple[TableColumn, ...]:
     return (
         table.make_column("item_rate"),
         TableColumn("blocks apart", "max / min", table.format_spread),
-        *(_quantile("first item", first_items, quantile) for quantile in (0.5, 0.99)),
-        *(_quantile("gap", gaps, quantile) for quantile in (0.5, 0.99, 0.999)),
+        *(_make_quantile_column("first item", first_items, quantile) for quantile in (0.5, 0.99)),
+        *(_make_quantile_column("gap", gaps, quantile) for quantile in (0.5, 0.99, 0.999)),
         TableColumn(
             "longest gap", "ms", lambda cell: format_number(gaps[cell.cell].max_ms if cell.cell in gaps else None)
         ),
@@ -64,10 +64,10 @@ def _columns(first_items: Mapping[str, CellLatency], gaps: Mapping[str, CellLate
         table.THROTTLED,
         table.MEMORY,
         TableColumn(
-            "received", "B/item", table.read_mean(lambda record: _of(record.streams, "bytes_received_per_item"))
+            "received", "B/item", table.read_mean(lambda record: _read(record.streams, "bytes_received_per_item"))
         ),
         *table.OF_THE_LOAD,
-        TableColumn("items", "a stream", table.read_mean(lambda record: _of(record.streams, "items_per_stream"))),
+        TableColumn("items", "a stream", table.read_mean(lambda record: _read(record.streams, "items_per_stream"))),
         table.make_column("items", "in windows"),
         TableColumn(
             "streams", "ended in windows", lambda cell: format_count(sum(record.requests for record in cell.records))
@@ -76,11 +76,11 @@ def _columns(first_items: Mapping[str, CellLatency], gaps: Mapping[str, CellLate
     )
 
 
-def _of(streams: StreamFigures | None, figure: str) -> float | None:
+def _read(streams: StreamFigures | None, figure: str) -> float | None:
     return getattr(streams, figure) if streams else None
 
 
-def _quantile(heading: str, latencies: Mapping[str, CellLatency], quantile: float) -> TableColumn:
+def _make_quantile_column(heading: str, latencies: Mapping[str, CellLatency], quantile: float) -> TableColumn:
     def figure(cell: CellSummary) -> str:
         value = latencies[cell.cell].quantile_ms(quantile) if cell.cell in latencies else None
         return f"<{TOGETHER_NS / 1e6:g}" if value is not None and value < TOGETHER_NS / 1e6 else format_number(value)

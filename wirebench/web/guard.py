@@ -48,18 +48,18 @@ class Hosts:
 
         `address` is the numeric one that it does listen on: `0` stands for all addresses as well.
         """
-        names = LOOPBACK_NAMES | {_plain(name) for name in (host, address, *allowed)}
+        names = LOOPBACK_NAMES | {_normalise_host(name) for name in (host, address, *allowed)}
         return cls(names, any_address=ipaddress.ip_address(address).is_unspecified)
 
     def allow(self, header: str) -> bool:
         matched = _HOST.fullmatch(header)
         if matched is None:
             return False
-        name = _plain(matched["v6"] or matched["name"])
+        name = _normalise_host(matched["v6"] or matched["name"])
         return name in self.names or (self.any_address and _is_address(name))
 
 
-def _plain(name: str) -> str:
+def _normalise_host(name: str) -> str:
     return name.lower().removesuffix(".").removeprefix("[").removesuffix("]")
 
 

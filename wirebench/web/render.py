@@ -34,12 +34,12 @@ def render(
     **known: Any,  # noqa: ANN401 - whatever a template shows
 ) -> HTMLResponse:
     """Return a page; `here` is which of the navigation's it is, `known` what its template shows."""
-    text = _environment().get_template(template).render(here=here, **known)
+    text = _make_environment().get_template(template).render(here=here, **known)
     return HTMLResponse(text, status, dict(headers or {}))
 
 
 @functools.cache
-def _environment() -> Environment:
+def _make_environment() -> Environment:
     made = make_environment(_TEMPLATES, REPORT_FOLDER)
     made.filters["linked"] = link_addresses
     made.globals |= {"navigation": NAVIGATION, "version": version("wirebench")}

@@ -56,7 +56,8 @@ class Forest:
         rows = []
         for index, (name, ratio) in enumerate(lanes.items()):
             y = (index + 0.5) * _ROW_HEIGHT
-            parts = _lane(self._label(METRICS[name]), ratio, track, y, is_fit=not comparison.list_failed_gates(name))
+            is_fit = not comparison.list_failed_gates(name)
+            parts = _draw_lane(self._label(METRICS[name]), ratio, track, y, is_fit=is_fit)
             judged = " judged" if name == comparison.metric.name else ""
             rows.append(element("g", *parts, class_=f"lane{judged}"))
         description = "; ".join(
@@ -85,7 +86,7 @@ def draw_forests(pairs: Sequence[CellPair], margin: float, metrics: Sequence[str
     return drawn
 
 
-def _lane(label: str, ratio: Ratio, track: Track, y: float, *, is_fit: bool) -> Iterator[Markup]:
+def _draw_lane(label: str, ratio: Ratio, track: Track, y: float, *, is_fit: bool) -> Iterator[Markup]:
     yield text(0, y + 4, label, "label")
     if interval := interval_of(ratio):
         yield from track.draw_interval(interval, y)

@@ -82,7 +82,7 @@ def runs(asked: ApiRequest[RowQuery]) -> Runs | Response:
 
 def _find(asked: ApiRequest[RowQuery], name: TableName, kind: Callable[..., _Page]) -> _Page | Response:
     query = asked.query
-    format_name = query.format or _preferred(asked.accept)
+    format_name = query.format or _choose_format(asked.accept)
     with asked.catalogue.index() as index:
         find: Callable[..., ResultPage[Any]] = index.results if name == "results" else index.runs
         if format_name == "json":
@@ -102,7 +102,7 @@ def _find(asked: ApiRequest[RowQuery], name: TableName, kind: Callable[..., _Pag
         return _make_file(asked.catalogue, format_name, table)
 
 
-def _preferred(accept: str) -> FormatName:
+def _choose_format(accept: str) -> FormatName:
     """Return the format that a header Accept prefers (RFC 9110, 12.5.1), as far as we have it; else JSON."""
     formats = {MEDIA_TYPES[name].partition(";")[0]: name for name in FORMATS}
     best: tuple[float, FormatName] = (0.0, "json")

@@ -41,10 +41,10 @@ def show_comparison(request: Request) -> Response:
     catalogue: Catalogue = request.app.state.catalogue
     query = ComparePageQuery.read(request.query_params.multi_items())
     if query.run_id:
-        return RedirectResponse(_address_of({*query.run_id}), HTTPStatus.SEE_OTHER)
+        return RedirectResponse(_make_address({*query.run_id}), HTTPStatus.SEE_OTHER)
     base, head = query.base or "", query.head or ""
     with catalogue.index() as index:
-        choices = _choices(catalogue, index, base, head)
+        choices = _list_choices(catalogue, index, base, head)
         before = "" if base or not head else _run_before(catalogue, index, head)
     found, notice = None, ""
     if base and head:
@@ -77,7 +77,7 @@ def _describe(found: RunComparison) -> dict[str, Any]:
     }
 
 
-def _address_of(chosen: Collection[str]) -> str:
+def _make_address(chosen: Collection[str]) -> str:
     """Return the address of the comparison of two runs, whose names begin with when they started."""
     if len(chosen) != 2:  # noqa: PLR2004 - a comparison is of two
         chosen_runs = f"{len(chosen)} runs were chosen" if len(chosen) > 1 else "only one run was chosen"
@@ -86,7 +86,7 @@ def _address_of(chosen: Collection[str]) -> str:
     return make_address("/compare", (("base", base), ("head", head)))
 
 
-def _choices(catalogue: Catalogue, index: Index, *asked: str) -> Mapping[str, Mapping[str, str]]:
+def _list_choices(catalogue: Catalogue, index: Index, *asked: str) -> Mapping[str, Mapping[str, str]]:
     """Return the runs that can be chosen, and what they are called, by scenario, first that of what is asked for.
 
     The index may know of runs that aren't in the folder, with which nothing can be compared.

@@ -108,8 +108,8 @@ def show_history(request: Request) -> Response:
     return render(
         "history.html.j2",
         here="/history",
-        scenarios=_options(dict.fromkeys(filter(None, (*choices["scenario"], scenario))), scenario),
-        cells=_options((each.name for each in cells), cell.name if cell else ""),
+        scenarios=_make_options(dict.fromkeys(filter(None, (*choices["scenario"], scenario))), scenario),
+        cells=_make_options((each.name for each in cells), cell.name if cell else ""),
         metrics=tuple(
             Option(each.name, each.label, each.name == (found.metric.name if found else query.metric))
             for each in metrics
@@ -157,7 +157,7 @@ def _read(paths: Paths, metric: Metric | None, notices: list[str]) -> tuple[Hist
     return found, damaged
 
 
-def _options(values: Iterable[str], chosen: str) -> tuple[Option, ...]:
+def _make_options(values: Iterable[str], chosen: str) -> tuple[Option, ...]:
     return tuple(Option(value, value, value == chosen) for value in values)
 
 
