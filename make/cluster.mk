@@ -4,7 +4,7 @@ CLUSTER_TOOLS := .tools/bin/kind .tools/bin/helm .tools/bin/kubectl
 
 # $(call has-image,NAME): whether it was there when images were last built.
 has-image = $(shell grep --no-messages --silent '^  $(1):' build/cluster/images.yaml && echo yes)
-# Whether there is to be a server of results, with a database.
+# Whether there is to be a results server, with a database.
 HAS_RESULTS = $(if $(RESULTS),$(filter yes,$(RESULTS)),$(call has-image,serve))
 HAS_POSTGRES = $(or $(POSTGRES),$(HAS_RESULTS),$(call has-image,postgres))
 
@@ -69,7 +69,7 @@ prometheus: ## print the address of Prometheus
 grafana: ## print the address of Grafana and who may look, or why it is not there
 	@scripts/cluster/deploy $@
 
-results: ## print how to reach the server of results in the cluster (RESULTS=yes puts it there)
+results: ## print how to reach the results server in the cluster (RESULTS=yes installs it)
 	@scripts/cluster/deploy $@
 
 cluster-down: ## remove the cluster; images and tools stay, for the next

@@ -6,7 +6,7 @@ import { PHONE, barriers, movesSideways, serving } from "./browser.js";
 
 const site = serving("tests.browser.live");
 
-test("a run is watched while it goes, and its page becomes that of the results", async (t) => {
+test("a run is watched while it is running, and its page becomes that of the results", async (t) => {
   const at = { at: "live" };
   const path = `/${site.addresses.run}`;
   const page = await site.open(t, path, at);

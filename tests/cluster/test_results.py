@@ -1,4 +1,4 @@
-"""The server of results in the cluster: runs on it get there by themselves, and its API has them."""
+"""The results server in the cluster: runs on it get there by themselves, and its API has them."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ compare: transport
 
 
 def deploy(results: str) -> None:
-    """Bring our charts to the cluster with or without a server of results: `yes` or `no`."""
+    """Bring our charts to the cluster with or without a results server: `yes` or `no`."""
     done = run_program(["make", "deploy", f"RESULTS={results}"], cwd=ROOT, timeout=1500)
     assert 0 == done.returncode, done.stdout + done.stderr
 
 
 @pytest.fixture(scope="module")
 def server(cluster: Cluster) -> Iterator[str]:
-    """Return the address of a server of results, through kubectl; remove what wasn't there before."""
+    """Return the address of a results server, through kubectl; remove what wasn't there before."""
     was_there = bool(cluster.get("deployments", SELECTOR, namespace=OBSERVABILITY))
     deploy("yes")
     try:

@@ -106,7 +106,7 @@ def test_lost_packets_make_requests_wait_or_are_rejected_with_the_reason(tmp_pat
     done = wirebench("run", path, "--out", tmp_path / "results", "--no-calibrate")
     if missing:
         assert 2 == done.returncode
-        assert f"{path}:2: factors.network.loss_percent: packets can't be lost here: tc " in done.stderr
+        assert f"{path}:2: factors.network.loss_percent: packet loss is not available here: tc " in done.stderr
         assert not (tmp_path / "results").exists()
     else:
         assert 0 == done.returncode, done.stderr

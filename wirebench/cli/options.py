@@ -190,7 +190,7 @@ class Verbosity:
 class Page:
     """The page of a run."""
 
-    serve: Annotated[bool, typer.Option("--serve", help="Serve the run's page while it goes, and open it.")] = False
+    serve: Annotated[bool, typer.Option("--serve", help="Serve a page of the run in progress, and open it.")] = False
     serve_port: Annotated[
         int | None, typer.Option(min=0, max=65_535, help=f"Port of that page; default: {PORT}; 0 takes a free one.")
     ] = None
@@ -242,8 +242,8 @@ Calibrate = Annotated[
     typer.Option(
         "--calibrate/--no-calibrate",
         envvar="WIREBENCH_CALIBRATE",
-        help="Look up the drivers' error, and measure it first where it is unknown: 20 s at most; a resumed run does "
-        "as it began.",
+        help="Look up the drivers' error, and measure it first where it is unknown: 20 s at most; a resumed run keeps "
+        "its choice.",
     ),
 ]
 

@@ -35,7 +35,7 @@ def send(
     access, _ = find_access(kubectl.context, kubectl.kubeconfig)
     server = ResultsServer.find(access)
     if server is None:
-        raise WirebenchError(f"{access} has no server of results", "make deploy RESULTS=yes puts one into our cluster")
+        raise WirebenchError(f"{access} has no results server", "make deploy RESULTS=yes installs one in our cluster")
     server.send(found, write_report)
     sys.stdout.write(f"{found.info.id} is in {server}\n")
 

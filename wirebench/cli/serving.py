@@ -67,7 +67,7 @@ def serve_page(out: Path, port: int, run_id: str) -> Iterator[ServedPages]:
         command = [sys.executable, "-m", "wirebench.cli", "serve", "--port", str(free_port), "--out", str(out)]
         # It has nothing to finish, and at its priority it might take minutes to notice that it should end.
         log = Path(folder) / "serve.log"
-        child = processes.start("the server of the page", command, log, death_signal="KILL")
+        child = processes.start("the page server", command, log, death_signal="KILL")
         try:
             _wait_ready(child, f"{LOOPBACK}:{free_port}")
             child.give_way()  # only now: on a busy machine it would take minutes to start

@@ -84,7 +84,7 @@ def list_budget_caveats(found: BudgetCheck) -> Iterator[str]:
         why = f" ({run.reason})" if run.reason else ""
         yield f"{run.id} is {run.status}{why}: limits are checked by what it has."
     if any(map(_lacks_error, found.checks)):
-        yield "The driver's own error is not known and taken as none: `wirebench calibrate` measures it."
+        yield "The driver's own error is unknown and treated as zero: `wirebench calibrate` measures it."
     if found.tested > 1:
         yield (
             f"Broken limits hold together, as {found.tested} are tested (Holm): where all are kept, "

@@ -16,11 +16,11 @@ from wirebench.model.run_info import RunInfo
 from wirebench.present.sentences import describe_situation, format_ratio, state_verdict
 from wirebench.results.runs import Run
 
-#: `open`: nothing can be said, as one of the two sides has no verdict.
+#: `open`: undecided, as one of the two sides has no verdict.
 Outcome = Literal["held", "contradicted", "open"]
 
 _CONCLUSIVE: Final[tuple[Verdict, ...]] = ("faster", "slower", "equivalent")
-_WORDS: Final[dict[Outcome, str]] = {"held": "held", "contradicted": "NOT HELD", "open": "can't be said"}
+_WORDS: Final[dict[Outcome, str]] = {"held": "held", "contradicted": "NOT HELD", "open": "undecided"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,15 +110,15 @@ def _format_figures(comparison: Comparison) -> str:
 
 
 def summarise_reproduction(found: Reproduction) -> str:
-    held, contradicted, unsaid = found.count("held"), found.count("contradicted"), found.count("open")
+    held, contradicted, undecided = found.count("held"), found.count("contradicted"), found.count("open")
     of = pluralise(len(found.comparisons), "comparison")
-    others = f", and of {unsaid} nothing can be said" if unsaid else ""
+    others = f", {undecided} undecided" if undecided else ""
     if contradicted:
-        return f"Not reproduced: of {of}, {contradicted} came out otherwise here, {held} the same{others}."
+        return f"Not reproduced: of {of}, {contradicted} contradicted here, {held} held{others}."
     if held:
-        return f"Reproduced: of {of}, {held} came out the same here, none otherwise{others}."
+        return f"Reproduced: of {of}, {held} held here, none contradicted{others}."
     none = f"none of {of} has" if len(found.comparisons) > 1 else "no comparison has"
-    return f"Nothing can be said: {none} a verdict both there and here; more blocks may give one (--blocks)."
+    return f"Undecided: {none} a verdict both there and here; more blocks may give one (--blocks)."
 
 
 def describe_difference(found: Difference) -> str:

@@ -3,7 +3,7 @@
 results/20261121T101500Z-quick/
     run.json  records/*.json  histograms/*.json  logs/*.log  report.html  timing.json (of a replay)
     application.json  contract-VARIANT.binpb (both only of runs with variants)
-    progress.json  snapshot.json (both only while it goes)
+    progress.json  snapshot.json (both only while it is running)
     imported (of a run that came in a bundle)
 """
 
@@ -88,7 +88,7 @@ class RunFollower(Protocol):
 
 
 class RunWriter:
-    """Writes a run while it goes; what was written stays readable whatever happens next."""
+    """Writes a run while it is running; what was written stays readable whatever happens next."""
 
     def __init__(
         self, folder: Path, info: RunInfo, follower: RunFollower | None = None, *, found: Run | None = None

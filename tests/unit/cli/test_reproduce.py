@@ -52,7 +52,7 @@ def test_the_same_verdict_holds(tmp_path: Path) -> None:
     assert text.startswith("held: users.get, 16 connections: socket is faster than REST: ")
     assert 2 == text.count("(95 % CI ")
     assert text.endswith(" the requests/s here.")
-    assert "Reproduced: of 1 comparison, 1 came out the same here, none otherwise." == summarise_reproduction(found)
+    assert "Reproduced: of 1 comparison, 1 held here, none contradicted." == summarise_reproduction(found)
 
 
 def test_another_verdict_contradicts(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_another_verdict_contradicts(tmp_path: Path) -> None:
     (text,) = map(describe_repetition, found.comparisons)
     assert text.startswith("NOT HELD: users.get, 16 connections: socket is faster than REST there, with ")
     assert "; socket is slower than REST here, with 0." in text
-    assert "Not reproduced: of 1 comparison, 1 came out otherwise here, 0 the same." == summarise_reproduction(found)
+    assert "Not reproduced: of 1 comparison, 1 contradicted here, 0 held." == summarise_reproduction(found)
 
 
 @pytest.mark.parametrize(
@@ -90,9 +90,9 @@ def test_without_a_verdict_on_both_sides_nothing_can_be_said(
     assert ["open"] == outcomes(found)
     assert not found.is_contradicted
     (text,) = map(describe_repetition, found.comparisons)
-    assert text.startswith("can't be said: ")
+    assert text.startswith("undecided: ")
     assert expected in text
-    assert summarise_reproduction(found).startswith("Nothing can be said: no comparison has a verdict")
+    assert summarise_reproduction(found).startswith("Undecided: no comparison has a verdict")
 
 
 def test_what_differs_is_named(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_what_is_measured_is_what_was(bundle: Path, tmp_path: Path, monkeypatch:
     status, text, _ = wirebench("reproduce", bundle, "--out", tmp_path / "results")
     assert 0 == status
     assert "• held: users.get, 16 connections: socket is faster than REST: " in text
-    assert "Reproduced: of 1 comparison, 1 came out the same here, none otherwise.\n" in text
+    assert "Reproduced: of 1 comparison, 1 held here, none contradicted.\n" in text
     assert (TEXT, "local", 3, 4711) == (measured.text, measured.kind, len(measured.plan.blocks), measured.plan.seed)
     assert measured.folder_asked.parent == tmp_path / "results"
     assert measured.folder_asked.name.endswith("Z-quick")

@@ -1,4 +1,4 @@
-"""Runs for the server of results of a cluster: what kubectl is given, and what is said where that fails."""
+"""Runs for the results server of a cluster: what kubectl is given, and what is said where that fails."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_a_cluster_without_a_server_gets_nothing(
     with send_when_over(run.folder, STAGING):
         pass
     assert ("", "") == capsys.readouterr()
-    with pytest.raises(WirebenchError, match="has no server of results") as caught:
+    with pytest.raises(WirebenchError, match="has no results server") as caught:
         send(run.info.id, kubectl=KubectlOptions("staging"), out=run.folder.parent)
     assert "RESULTS=yes" in caught.value.hint
 

@@ -150,7 +150,7 @@ def test_services_lock_is_part_of_bench_lock() -> None:
 
 
 def test_serve_lock_holds_every_dependency_of_the_harness() -> None:
-    """The server of results has the whole command line, in the versions of `make bench`, and no service's packages."""
+    """The results server has the whole command line, in the versions of `make bench`, and no service's packages."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     declared = {normalize_name(name) for name in project["project"]["dependencies"]}
     bench, serve = read_lock("bench.lock"), read_lock("serve.lock")

@@ -248,7 +248,7 @@ def _validate_link(cell: Cell) -> CellMessages:
         message = "a load that goes straight to the service loses no packets"
         yield "loss_percent", message, "set delay_ms to 0 in place of none"
     if cell.placement is not None:
-        message = "shaping a pod's packets takes a privileged container, and load pods have none"
+        message = "shaping a pod's packets needs a privileged container, and load pods have none"
         yield "loss_percent", message, "measure it with the target local, or leave it out"
     if cell.tls != "none":
         message = "certificates name this machine, and not the address that the load has beyond the network"

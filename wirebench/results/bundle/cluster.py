@@ -1,4 +1,4 @@
-"""Runs go to the server of results that a cluster has (charts/observability): bundled here, and imported there."""
+"""Runs go to the results server that a cluster has (charts/observability): bundled here, and imported there."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TIMEOUT_S = 600.0
 
 @dataclass(frozen=True, slots=True)
 class ResultsServer:
-    """The server of results of a cluster: a Deployment in a namespace."""
+    """The results server of a cluster: a Deployment in a namespace."""
 
     access: Access
     namespace: str

@@ -166,7 +166,7 @@ class _Additions:
             self._damaged.append(DamagedRun(folder, error.message.replace(f"{folder}/", "")))
         except (DataError, IntegrityError, OverflowError) as error:
             cause = str(getattr(error, "orig", None) or error).partition("\n")[0]
-            self._damaged.append(DamagedRun(folder, f"the index has no room for its values: {cause}"))
+            self._damaged.append(DamagedRun(folder, f"the index can't store its values: {cause}"))
 
 
 def _put_run(connection: Connection, folder: Path) -> int:

@@ -1,4 +1,4 @@
-"""Asks the server of results for its runs, which it finds in its database: URL."""
+"""Asks the results server for its runs, which it finds in its database: URL."""
 
 import json
 import sys
