@@ -29,12 +29,12 @@ def render(
     template: str,
     status: HTTPStatus = HTTPStatus.OK,
     *,
-    here: str = "",
+    current_page: str = "",
     headers: Mapping[str, str] | None = None,
     **known: Any,  # noqa: ANN401 - whatever a template shows
 ) -> HTMLResponse:
-    """Return a page; `here` is which of the navigation's it is, `known` what its template shows."""
-    text = _make_environment().get_template(template).render(here=here, **known)
+    """Return a page; `current_page` is its address in the navigation, `known` what its template shows."""
+    text = _make_environment().get_template(template).render(current_page=current_page, **known)
     return HTMLResponse(text, status, dict(headers or {}))
 
 

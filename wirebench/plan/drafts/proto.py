@@ -133,10 +133,10 @@ class _MessageDrafter:
         chosen = set()
         for field in message.fields:
             oneof = field.containing_oneof and field.containing_oneof.name
-            here = (*path, field.name)
-            if ".".join(here) not in self.fixed and (oneof in chosen or _is_optional(field)):
+            inner = (*path, field.name)
+            if ".".join(inner) not in self.fixed and (oneof in chosen or _is_optional(field)):
                 continue
-            value = self._draft_value(field, here, (*above, message.full_name))
+            value = self._draft_value(field, inner, (*above, message.full_name))
             if value is not None:
                 drafted[field.name] = value
                 chosen |= {oneof} - {None}

@@ -54,8 +54,8 @@ def import_bundle(stream: BinaryIO, name: str, results: Path, write_report: Writ
         with tempfile.TemporaryDirectory(prefix=_STAGING_PREFIX, dir=results) as staging:
             run, digest = unpack(stream, name, Path(staging))
             place = results / run.info.id
-            if (place.exists() or place.is_symlink()) and (here := _find_same(place, run, digest, name)):
-                return Imported(here, digest, is_new=False)
+            if (place.exists() or place.is_symlink()) and (existing := _find_same(place, run, digest, name)):
+                return Imported(existing, digest, is_new=False)
             _draw_report(run, name, write_report)
             _move_in(run.folder, place, Path(staging) / _BEFORE)
     except OSError as error:
@@ -164,12 +164,12 @@ def _find_same(place: Path, run: Run, digest: str, name: str) -> Run | None:
 
     Raises UsageError if it is neither.
     """
-    hint = "nothing was imported; move the one that is here away, or import into another folder: --out"
+    hint = "nothing was imported; move the existing one, or import into another folder: --out"
     try:
-        here = load_run(place)
-        if compute_run_digest(here) == digest:
-            return here
-        if is_resumed_from(run, here):
+        existing = load_run(place)
+        if compute_run_digest(existing) == digest:
+            return existing
+        if is_resumed_from(run, existing):
             return None
     except WirebenchError as error:
         raise UsageError(f"{name}: {place} is here, and can't be read: {error.message}", hint) from None

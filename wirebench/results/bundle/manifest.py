@@ -122,8 +122,8 @@ def compute_digest(members: Iterable[Member]) -> str:
     return hashlib.sha256("".join(f"{sha256}  {path}\n" for path, sha256 in lines).encode()).hexdigest()
 
 
-def read_manifest(data: bytes, here: str) -> Manifest:
-    """Read and check a manifest; `here` is this wirebench's version.
+def read_manifest(data: bytes, version: str) -> Manifest:
+    """Read and check a manifest; `version` is that of this wirebench.
 
     Raises UsageError that says what is wrong, without the bundle's name; for another schema, which version to use.
     """
@@ -137,7 +137,7 @@ def read_manifest(data: bytes, here: str) -> Manifest:
     if schema != SCHEMA:
         maker = str(found.get("wirebench"))[:40]
         raise UsageError(
-            f"its schema is {str(schema)[:40]!r}, and this wirebench ({here}) reads {SCHEMA!r}",
+            f"its schema is {str(schema)[:40]!r}, and this wirebench ({version}) reads {SCHEMA!r}",
             f"use the version that made it, {maker!r}, or a later one",
         )
     try:

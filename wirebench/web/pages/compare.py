@@ -55,7 +55,7 @@ def show_comparison(request: Request) -> Response:
             notice = f"{capitalise(error.message)}."
     return render(
         "compare.html.j2",
-        here="/compare",
+        current_page="/compare",
         base=base or before,
         head=head,
         choices=choices,

@@ -107,7 +107,7 @@ def show_history(request: Request) -> Response:
     metrics = found.metrics if found else tuple(COMPARED.values())
     return render(
         "history.html.j2",
-        here="/history",
+        current_page="/history",
         scenarios=_make_options(dict.fromkeys(filter(None, (*choices["scenario"], scenario))), scenario),
         cells=_make_options((each.name for each in cells), cell.name if cell else ""),
         metrics=tuple(

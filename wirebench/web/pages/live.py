@@ -111,7 +111,7 @@ def show_live(request: Request) -> Response:
     snapshot = live.read(query.namespace, _RANGES[name])
     return render(
         "metrics.html.j2",
-        here="/live",
+        current_page="/live",
         snapshot=snapshot,
         headings=["÷ REST" if figure.unit == "ratio" else figure.name for figure in FIGURES],
         namespaces=[Option(each, each, each == snapshot.namespace) for each in snapshot.namespaces],

@@ -73,7 +73,7 @@ def show_results(request: Request) -> Response:
     is_empty = not (choices["scenario"] or damaged)
     return render(
         "results.html.j2",
-        here="/",
+        current_page="/",
         title=drawn[0].run.question if len(drawn) == 1 else "Results",
         is_empty=is_empty,
         # Whether there are runs that the index doesn't have yet.
