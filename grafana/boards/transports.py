@@ -57,8 +57,8 @@ _ANSWER = Row(
         Chart(
             title="Transports",
             description="Of all loads in the time range: requests a second while the rate was settled, service time "
-            "by the merged histograms of all drivers, errors as a share of the requests, and the services' CPU time a request. "
-            "Compare transports under the same load only. Whether one is faster is for wirebench's verdicts.",
+            "by the merged histograms of all drivers, errors as a share of the requests, and the services' CPU time a "
+            "request. Compare transports under the same load only. Whether one is faster is for wirebench's verdicts.",
             unit=units.Short,
             queries=tuple(Query(each.expr, each.name, unit=_UNITS[each.unit]) for each in FIGURES),
             kind="table",
@@ -155,7 +155,7 @@ _INSIDE = Row(
         Chart(
             title="Time in the service, p99",
             description="From the request read to the reply handed over; by buckets of 1, 2 and 5, so coarse. What "
-            "clients see beyond it is the network, the kernel and waiting for a worker. Bad: close to what clients see.",
+            "clients see beyond it is the network, the kernel and waiting for a worker. Bad: close to what they see.",
             unit=units.Seconds,
             queries=(
                 Query(

@@ -14,7 +14,6 @@ from wirebench.present.run_comparison_sentences import make_build_summary
 from wirebench.results.runs import DEFAULT_FOLDER, find_run
 
 
-
 def compare(  # noqa: PLR0913 - one parameter an option
     base: Annotated[str, make_run_argument("The run to compare with", "BASE")],
     head: Annotated[str, make_run_argument("The run that is judged", "HEAD")],

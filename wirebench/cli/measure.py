@@ -129,9 +129,7 @@ def conclude(run: Run, show_figures: Callable[[], None]) -> None:
         raise
     note(f"\nReport: {report}")
     if problem:
-        raise WirebenchError(
-            f"can't print the figures: {problem}", f"`wirebench results {run.folder}` shows them"
-        )
+        raise WirebenchError(f"can't print the figures: {problem}", f"`wirebench results {run.folder}` shows them")
 
 
 def _try_to_print(show_figures: Callable[[], None]) -> str:

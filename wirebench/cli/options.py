@@ -217,7 +217,6 @@ def list_scenario_files() -> dict[str, Path]:
     return {path.stem: path for path in (*sorted(SCENARIOS.glob("*.yaml")), *sorted(SCENARIOS.glob("examples/*.yaml")))}
 
 
-
 def make_run_argument(what: str, metavar: str = "RUN") -> Any:  # noqa: ANN401 - typer's
     """Return the argument that names a run."""
     names = "its name or how that begins, its folder, `last`, or `last~1` for the run before"

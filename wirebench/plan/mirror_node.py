@@ -151,9 +151,7 @@ def _compute_wait_s(attempt: int, failed: _Retry, url: str) -> float:
     if failed.after_s is None:
         return float(_BACKOFF_S * 2 ** (attempt - 1) * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
     if failed.after_s > _RETRY_AFTER_S_MAX:
-        raise WirebenchError(
-            f"{url}: {failed.reason}", f"try again in {failed.after_s:.0f} s, as its Retry-After asks"
-        )
+        raise WirebenchError(f"{url}: {failed.reason}", f"try again in {failed.after_s:.0f} s, as its Retry-After asks")
     return failed.after_s
 
 

@@ -18,7 +18,6 @@ from wirebench.model.run_info import Looks
 from wirebench.model.scenario import EVERY_TRANSPORT, CrossCheck, Scenario, find_own
 from wirebench.model.variant import SETTABLE, Variant
 from wirebench.plan.validation.cells import validate_cell
-from wirebench.plan.validation.messages import ValidationMessage, ValidationMessages
 from wirebench.plan.validation.levels import (
     validate_comparison,
     validate_cross_check,
@@ -26,6 +25,7 @@ from wirebench.plan.validation.levels import (
     validate_runtimes,
 )
 from wirebench.plan.validation.loads import validate_load
+from wirebench.plan.validation.messages import ValidationMessage, ValidationMessages
 from wirebench.plan.validation.targets import validate_cluster, validate_cpu_limit, validate_target, validate_variants
 
 CELLS_MAX = 10_000

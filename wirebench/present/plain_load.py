@@ -65,7 +65,10 @@ def list_figures(record: Record, phases: Sequence[ReplicaPhase] = ()) -> Iterato
     `phases` are those of its replicas, if Prometheus saw them.
     """
     cpu, failed = METRICS["cpu"], sum(record.errors.values())
-    yield METRICS["requests"].label, f"{record.requests:,}, {record.rate_achieved_per_s:,.1f}/s succeeded{_compare_with_asked(record)}"
+    yield (
+        METRICS["requests"].label,
+        f"{record.requests:,}, {record.rate_achieved_per_s:,.1f}/s succeeded{_compare_with_asked(record)}",
+    )
     if record.dropped_iterations:
         yield "dropped", f"{record.dropped_iterations:,} that were due and never sent"
     by_code = ", ".join(f"{count:,} {code}" for code, count in sorted(record.errors.items()))

@@ -258,8 +258,8 @@ def list_runs(folder: Path = DEFAULT_FOLDER) -> Iterator[Run | DamagedRun]:
 def find_run(name: str, folder: Path = DEFAULT_FOLDER, on_damaged: Callable[[DamagedRun], None] | None = None) -> Run:
     """Read the run of that name, the only one whose name begins so, the one in that folder, or one of the `last`.
 
-    Those are counted by runs that can be read: `last~1` is the one before; `on_damaged` gets the others. Raises UsageError
-    if there is no such run, WirebenchError if the one that is named can't be read.
+    Those are counted by runs that can be read: `last~1` is the one before; `on_damaged` gets the others.
+    Raises UsageError if there is no such run, WirebenchError if the one that is named can't be read.
     """
     folders = run_folders(folder)
     if asked := _LAST_BUT.fullmatch(name):

@@ -215,7 +215,14 @@ def test_quiet_and_verbose_exclude_each_other() -> None:
     """It is wrong usage."""
     with pytest.raises(UsageError, match="--quiet and --verbose"):
         set_verbosity(quiet=True, verbose=True)
-    for command in (("load", "rest"), ("run", "quick"), ("resume",), ("reproduce", "last"), ("calibrate",), ("verify",)):
+    for command in (
+        ("load", "rest"),
+        ("run", "quick"),
+        ("resume",),
+        ("reproduce", "last"),
+        ("calibrate",),
+        ("verify",),
+    ):
         status, stdout, stderr = wirebench(*command, "-q", "-v")
         assert (2, "") == (status, stdout)
         assert stderr.startswith("error: --quiet and --verbose: they exclude each other\n")

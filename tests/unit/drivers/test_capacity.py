@@ -121,13 +121,17 @@ def test_open_files_are_raised_to_what_is_allowed() -> None:
     [
         (
             "  concurrency: [1, 10000]\n  driver: k6\n",
-            "4: factors.concurrency: 10,000 k6 users of rest take 6,310 MiB of memory, and 1,800 MiB are free for "
-            "them: 2,784 fit",
+            (
+                "4: factors.concurrency: 10,000 k6 users of rest take 6,310 MiB of memory, and 1,800 MiB are free "
+                "for them: 2,784 fit"
+            ),
         ),
         (
             "  rate_per_s: 10\nload: {model: open, concurrency_max: 10000}\n",
-            "5: load.concurrency_max: 10,000 wireload users of rest take 10,200 open files, and a process may have "
-            "2,000 (ulimit -Hn): 1,800 fit",
+            (
+                "5: load.concurrency_max: 10,000 wireload users of rest take 10,200 open files, and a process may have "
+                "2,000 (ulimit -Hn): 1,800 fit"
+            ),
         ),
     ],
 )

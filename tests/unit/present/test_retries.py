@@ -27,9 +27,9 @@ def test_requests_that_were_sent_again_are_a_caveat_of_their_cell(
     """With how many they were in all blocks: terminal and report; nothing is said where there are none."""
     run = RunBuilder(cells=[cell("rest"), cell("grpc")], blocks=2, record={"retried": 1500}).write(tmp_path)
     told = tuple(describe_retries(run))
-    assert [
-        f"{each.full_name}: 3,000 requests were sent again" for each in summarise(run.records)
-    ] == [each.partition(", because")[0] for each in told]
+    assert [f"{each.full_name}: 3,000 requests were sent again" for each in summarise(run.records)] == [
+        each.partition(", because")[0] for each in told
+    ]
     assert set(told) <= set(list_caveats(run))
     print_run(run, make_console())
     printed = capsys.readouterr().out

@@ -73,9 +73,7 @@ def test_a_message_with_a_service_s_log_has_no_values_of_variables(
     assert failed.value.details == "token ${SHOP_TOKEN}"
 
 
-def test_a_foreign_service_is_verified_within_its_limit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_foreign_service_is_verified_within_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No more requests at once than it may get in a second, and a pause after them."""
     text = SCENARIO.replace("[rest-v1, rest-v2]", "there\n  rate_per_s: 4").replace("load: {", "load: {model: open, ")
     plan = make_plan(read(tmp_path, text, APPLICATION), 1, "external")

@@ -13,8 +13,8 @@ from wirebench.model.contract import CLOSING_RUNTIMES, THREADED_RUNTIMES, TRANSP
 from wirebench.model.scenario import Load, Scenario
 from wirebench.model.source import FieldPath
 from wirebench.plan.driver_support import DRIVER_FACTS, explain_unsupported, name_able_drivers
-from wirebench.plan.validation.messages import CellMessages, ValidationMessages, locate_level
 from wirebench.plan.validation.loads import A_LOAD
+from wirebench.plan.validation.messages import CellMessages, ValidationMessages, locate_level
 
 #: The factors of streams, and what an operation's input asks for by each.
 _STREAM_FACTORS: dict[str, Literal["items", "rate_limit_per_s"]] = {
