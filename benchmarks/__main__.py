@@ -5,6 +5,9 @@ from __future__ import annotations
 import importlib
 import sys
 
+from wirebench.cli.output import print_error
+from wirebench.errors import WirebenchError
+
 BENCHMARKS = (
     "services", "settings", "streams", "connections", "network", "wireload", "resources", "k6", "push", "progress",
     "verdicts", "report", "index", "api", "overhead",
@@ -12,7 +15,7 @@ BENCHMARKS = (
 
 
 def main(names: list[str]) -> int:
-    """Run benchmarks and return 1 if one of them is over its limit."""
+    """Run benchmarks and return 1 if one of them is over its limit, or fails."""
     unknown = set(names) - set(BENCHMARKS)
     if unknown:
         print(f"no benchmark {', '.join(sorted(unknown))}: choose from {', '.join(BENCHMARKS)}", file=sys.stderr)
@@ -20,7 +23,11 @@ def main(names: list[str]) -> int:
     good = True
     for name in names or BENCHMARKS:
         print(f"== {name}", flush=True)
-        good = importlib.import_module(f"benchmarks.{name}").main() and good
+        try:
+            good = importlib.import_module(f"benchmarks.{name}").main() and good
+        except WirebenchError as error:
+            print_error(error)
+            good = False
     return 0 if good else 1
 
 

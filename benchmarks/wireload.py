@@ -7,12 +7,14 @@ Rounds alternate between the tools; the median of ratios is what counts.
 from __future__ import annotations
 
 import re
+import shutil
 import statistics
 import struct
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from wirebench.errors import WirebenchError
 from wirebench.measure.truth import run_server
 from wirebench.model.contract import TRANSPORTS
 from wirebench.model.histogram_file import HistogramFile
@@ -41,7 +43,9 @@ _LIMITS = (("rest", "wrk", 0.9), ("grpc", "h2load", 1.2), ("socket", "rest", 1.0
 
 
 def main() -> bool:
-    """Measure all in rounds and print the ratios."""
+    """Measure all in rounds and print the ratios. Raises WirebenchError."""
+    if missing := [each for each in ("wrk", "h2load") if not shutil.which(each)]:
+        raise WirebenchError(f"{' and '.join(missing)} not found", "run `apt-get install wrk nghttp2-client`")
     rounds = [_measure_round() for _ in range(ROUNDS)]
     good = True
     for name in rounds[0]:
