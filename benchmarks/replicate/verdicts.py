@@ -65,7 +65,7 @@ def compare_repeats(study: Study, condition: Condition, quiet: Run, repeat: Run)
 
 def _judge_by(metric: Metric, comparisons: Sequence[Comparison], margin: float) -> tuple[Comparison, ...]:
     """Return the comparisons with verdicts on another metric than that of their load."""
-    pairs = [replace(each, metric=metric, failed_gates=each.unfit(metric.name)) for each in comparisons]
+    pairs = [replace(each, metric=metric, failed_gates=each.list_failed_gates(metric.name)) for each in comparisons]
     return judge(pairs, margin)
 
 

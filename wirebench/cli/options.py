@@ -167,7 +167,7 @@ class RunFilters:
 
     @property
     def given(self) -> dict[str, list[str]]:
-        """What was given, by the name of the filter; an empty time is none."""
+        """What was given, by the name of the filter; an empty time counts as not given."""
         machine, target = self.machine or [], self.target or []
         return {"machine": machine, "target": target, "since": [self.since], "until": [self.until]}
 

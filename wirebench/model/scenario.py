@@ -138,7 +138,7 @@ class Load(StrictModel):
     #: What each sends before them; these don't count.
     warmup_calls: Annotated[int, Field(ge=1, le=CALLS_MAX)] | None = None
     #: The last number of connections of a sweep; under `open`, `ramp` and `replay`, how many there may be: a request
-    #: that is due while all are busy goes on a new one.
+    #: that is due while all are busy opens a new one.
     concurrency_max: Annotated[int, Field(ge=2, le=CONNECTIONS_MAX)] | None = None
     #: How many users of a closed load start in a second of the warm-up. None: all start at once.
     spawn_rate_per_s: Annotated[float, Field(gt=0, le=RATE_MAX)] | None = None

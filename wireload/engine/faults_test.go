@@ -148,8 +148,8 @@ func TestARequestThatMetAClosedConnectionIsSentAgain(t *testing.T) {
 	}
 }
 
-// refusals are how an HTTP/2 server says that it has not processed a stream.
-var refusals = map[transport.Class]func(server *http2.Framer, stream uint32) error{
+// rejections are how an HTTP/2 server says that it has not processed a stream.
+var rejections = map[transport.Class]func(server *http2.Framer, stream uint32) error{
 	transport.Rejected: func(server *http2.Framer, stream uint32) error {
 		return server.WriteRSTStream(stream, http2.ErrCodeRefusedStream)
 	},
@@ -158,25 +158,25 @@ var refusals = map[transport.Class]func(server *http2.Framer, stream uint32) err
 	},
 }
 
-// forRefusals runs a test for each refusal on each HTTP/2 transport. No request is idempotent, because a refused one can
+// forRejections runs a test for each rejection on each HTTP/2 transport. No request is idempotent, because a rejected one can
 // be sent again in any case.
-func forRefusals(t *testing.T, test func(*testing.T, protocol, transport.Class)) {
+func forRejections(t *testing.T, test func(*testing.T, protocol, transport.Class)) {
 	for _, name := range []string{"h2c", "grpc"} {
-		for class := range refusals {
+		for class := range rejections {
 			t.Run(name+"/"+string(class), func(t *testing.T) { test(t, protocols[name], class) })
 		}
 	}
 }
 
-// refusing handles connections as a server that refuses some requests, each after a delay. It counts the requests of all
+// rejecting handles connections as a server that rejects some requests, each after a delay. It counts the requests of all
 // connections, from 1.
-func (p protocol) refusing(class transport.Class, takes time.Duration, requests *atomic.Int64, refuses func(int64) bool) func(net.Conn) {
+func (p protocol) rejecting(class transport.Class, takes time.Duration, requests *atomic.Int64, rejects func(int64) bool) func(net.Conn) {
 	return func(c net.Conn) {
 		r := bufio.NewReader(c)
 		for n := 0; p.readRequest(r) == nil; n++ {
-			if refuses(requests.Add(1)) {
+			if rejects(requests.Add(1)) {
 				time.Sleep(takes)
-				_ = refusals[class](http2.NewFramer(c, nil), uint32(2*n+1))
+				_ = rejections[class](http2.NewFramer(c, nil), uint32(2*n+1))
 				continue
 			}
 			_, _ = c.Write(p.reply(n))
@@ -186,10 +186,10 @@ func (p protocol) refusing(class transport.Class, takes time.Duration, requests 
 
 func TestARequestThatTheServerRefusedIsSentAgainAndTimedFromItsDueMoment(t *testing.T) {
 	const requests, takes = 5, 50 * time.Millisecond
-	forRefusals(t, func(t *testing.T, p protocol, class transport.Class) {
+	forRejections(t, func(t *testing.T, p protocol, class transport.Class) {
 		var seen atomic.Int64
 		isFirst := func(n int64) bool { return n%2 == 1 }
-		load := p.load(serve(t, p.refusing(class, takes, &seen, isFirst)), requests*10*time.Millisecond)
+		load := p.load(serve(t, p.rejecting(class, takes, &seen, isFirst)), requests*10*time.Millisecond)
 		load.Due = schedule.AtRate(100)
 		load.Measured.ByDue = true
 		measured := measure(t, load)
@@ -212,9 +212,9 @@ func TestARequestThatTheServerRefusedIsSentAgainAndTimedFromItsDueMoment(t *test
 
 func TestTheThirdAttemptIsTheLast(t *testing.T) {
 	const requests = 2
-	forRefusals(t, func(t *testing.T, p protocol, class transport.Class) {
+	forRejections(t, func(t *testing.T, p protocol, class transport.Class) {
 		var seen atomic.Int64
-		load := p.load(serve(t, p.refusing(class, 0, &seen, func(int64) bool { return true })), time.Minute)
+		load := p.load(serve(t, p.rejecting(class, 0, &seen, func(int64) bool { return true })), time.Minute)
 		load.Calls = requests
 		measured := measure(t, load)
 		expectOnly(t, measured, class)

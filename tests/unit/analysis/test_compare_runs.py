@@ -192,9 +192,9 @@ def test_a_run_that_is_not_whole_is_said_to_be(make: Maker, side: str, info: dic
 def test_what_the_runs_noted_is_said_of_each(make: Maker) -> None:
     """What both noted stands once."""
     base = make("base", info={"notes": ("cores are shared", "other programs keep 31% of this machine busy")})
-    told = list(list_caveats(compare_runs(base, make("head", info={"notes": ("cores are shared",)}))))
-    assert "Noted in base, head: cores are shared." in told
-    assert "Noted in base: other programs keep 31% of this machine busy." in told
+    found = list(list_caveats(compare_runs(base, make("head", info={"notes": ("cores are shared",)}))))
+    assert "Noted in base, head: cores are shared." in found
+    assert "Noted in base: other programs keep 31% of this machine busy." in found
 
 
 def test_a_gate_that_failed_in_either_run_withholds_the_verdict(make: Maker) -> None:

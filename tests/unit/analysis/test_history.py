@@ -108,7 +108,7 @@ def test_a_table_has_a_row_a_run(tmp_path: Path) -> None:
     write(tmp_path, 2, 800, fit=False)
     status, shown, complaint = ask(tmp_path)
     assert (0, "") == (status, complaint)
-    first, second = (line for line in shown.splitlines() if "T100000Z-quick" in line)
+    first, second = (line for line in shown.splitlines() if "T100000Z-quick  " in line)
     assert all(part in first for part in ("2026-11-01 10:00", "c0ffee", "1,000", "–", "●", "passed"))
     assert all(
         part in second for part in ("2026-11-02 10:00", "0123456789abcdef01", "800", "0.80×", "○", "generator CPU")
@@ -181,7 +181,7 @@ def test_of_many_cells_one_has_to_be_chosen(tmp_path: Path) -> None:
         (("--factor", "workers"), "not NAME=LEVEL"),
         (("--metric", "speed"), "no figure 'speed'\nnext: figures are throughput, p50"),
         (("--metric", "gap"), "no run has p99 gap between items there"),
-        (("--since", "yesterday"), "no date"),
+        (("--since", "yesterday"), "isn't a date"),
         (("--since", "2026-12-01"), "no run of quick since 2026-12-01 00:00"),
         (("--since", "20261201"), "'20261201' isn't a date"),
         (("--machine", "Large CPU, 64 cores"), "no run of quick on Large CPU, 64 cores"),

@@ -103,7 +103,7 @@ def shown(
 
 
 def test_an_open_load_says_what_was_asked_for_and_what_users_waited(tmp_path: Path) -> None:
-    """Its latencies count from when requests were due, and those that were never sent are told."""
+    """Its latencies count from when requests were due, and those that were never sent are found."""
     lines = shown(tmp_path, cell("rest", rate_per_s=200), rate_achieved_per_s=150.0, dropped_iterations=80)
     assert (
         "rest users.get by wireload: 200/s on 16 connections for 1.6 s; 1 replica × 1 worker (gunicorn-gthread)"
@@ -162,9 +162,9 @@ def test_replicas_that_came_are_told_with_the_rates_before_and_after(tmp_path: P
         ReplicaPhase(38, 89, {"rest-x-9xkvd": 33.4, "rest-x-hm6tq": 33.7, "rest-x-zk2pw": 33.1}),
     )
     lines = shown(tmp_path, cell("rest"), phases=phases)
-    told = [line for line in lines if "/s" in line and "replica" in line]
-    assert 2 == len(told)
-    assert "\n".join(told) in (ROOT / "README.md").read_text("utf-8")
+    found = [line for line in lines if "/s" in line and "replica" in line]
+    assert 2 == len(found)
+    assert "\n".join(found) in (ROOT / "README.md").read_text("utf-8")
     assert "  CPU/req     unknown: replicas came or went" in lines
 
 
@@ -244,7 +244,7 @@ def a_deployment(**status: int) -> dict[str, Any]:
 
 
 def test_a_service_is_loaded_as_it_is() -> None:
-    """Runtime, workers, store, its pool and the limit are those that the chart has told the container."""
+    """Runtime, workers, store, its pool and the limit are those that the chart has found the container."""
     expected = ServiceSpec("grpc", "sync", 4, 10, "sqlite", 2, 250, store_connections=7)
     assert expected == read_service("grpc", a_deployment())
 
@@ -310,14 +310,14 @@ def test_load_runs_on_its_own_node(monkeypatch: pytest.MonkeyPatch, placement: A
 
 def test_load_pods_have_memory_for_all_connections_that_may_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pod that runs out of it is killed during the load."""
-    told: list[Any] = []
-    monkeypatch.setattr(KubernetesLoadPods, "_run", lambda _self, _service, settings, _attend: told.append(settings))
+    found: list[Any] = []
+    monkeypatch.setattr(KubernetesLoadPods, "_run", lambda _self, _service, settings, _attend: found.append(settings))
     access, loaded = Access(None, None), cell("rest", rate_per_s=100)
     load_pods = KubernetesLoadPods(Kubectl(access, ""), Helm(access, "", ()), {}, memory_mib=1)
     for most in (None, 10_000):
         load = Load(model="open", concurrency_max=most)
         load_pods.measure(loaded, load, Endpoint(loaded.service, "rest:5000"), {}, lambda: None)
-    few, many = (int(each["resources"]["memory"].removesuffix("Mi")) for each in told)
+    few, many = (int(each["resources"]["memory"].removesuffix("Mi")) for each in found)
     assert 40 * (10_000 - loaded.concurrency) / 1024 == pytest.approx(many - few, abs=1)
 
 

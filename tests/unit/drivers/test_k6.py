@@ -11,11 +11,11 @@ from wirebench.model.scenario import Load
 
 
 def test_k6_is_told_of_streams_and_nothing_of_clients() -> None:
-    """One script reads the streams of all transports; without a limit on their rate it is told of none."""
+    """One script reads the streams of all transports; without a limit on their rate it is found of none."""
     of = stream_cell("socket", stream_items=250, codec="protobuf")
     job = Job(of, Load(), "127.0.0.1:9", 1, 1, Path("o.json"), Path("o.log"), None)
     arguments = list(map(str, K6().build_arguments(job)))
-    told = {part for before, part in itertools.pairwise(arguments) if before == "-e"}
-    assert {"OPERATION=ledger.stream_transactions", "TRANSPORT=socket", "STREAM_ITEMS=250", "CODEC=protobuf"} <= told
-    assert not {part.partition("=")[0] for part in told} & {"CLIENTS", "STREAM_RATE_LIMIT"}
+    found = {part for before, part in itertools.pairwise(arguments) if before == "-e"}
+    assert {"OPERATION=ledger.stream_transactions", "TRANSPORT=socket", "STREAM_ITEMS=250", "CODEC=protobuf"} <= found
+    assert not {part.partition("=")[0] for part in found} & {"CLIENTS", "STREAM_RATE_LIMIT"}
     assert arguments[-1].endswith("k6/stream.js")

@@ -68,7 +68,7 @@ def test_streams_keep_their_rate_limit_or_fail_a_gate(tmp_path: Path, gap_ms: fl
 
 
 def test_requests_and_streams_have_no_metric_in_common(tmp_path: Path) -> None:
-    """A figure of streams is none of requests, so that nothing compares the two."""
+    """A figure of streams is not one of requests, so that nothing compares the two."""
     record = record_of(tmp_path, stream_cell("rest"), file_of({"first_item": [1.0] * 20, "gap": [4.0] * 1580}))
     seen = {name for name, metric in COMPARED.items() if metric.of(record) is not None}
     assert {"item_rate", "first_item", "gap", "item_cpu"} == seen

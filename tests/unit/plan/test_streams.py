@@ -37,7 +37,11 @@ def test_streams_are_planned_with_their_number_of_items(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("stream_transactions", "get_balance", "5: factors.stream_rate_limit_per_s: ledger.get_balance is no stream"),
+        (
+            "stream_transactions",
+            "get_balance",
+            "5: factors.stream_rate_limit_per_s: ledger.get_balance is not a stream",
+        ),
         ("  stream_rate", "  stream_items: 10\n  payload: 512k\n  stream_rate", "6: factors.payload"),
         ("  stream_rate", "  driver: {grpc: ghz}\n  stream_rate", "5: factors.driver.grpc: ghz can't drive ledger"),
         ("  stream_rate", "  codec: {rest: protobuf}\n  stream_rate", "5: factors.codec.rest: REST streams are Server"),
@@ -45,7 +49,7 @@ def test_streams_are_planned_with_their_number_of_items(tmp_path: Path) -> None:
         ("  stream_rate", "  stream_items: 100001\n  stream_rate", "5: factors.stream_items: must be at most 100000"),
         ("[100, none]", "[100, 0]", "5: factors.stream_rate_limit_per_s: must be at least 1 (it is 0)"),
         ("[100, none]", "[100, never]", "5: factors.stream_rate_limit_per_s: must be a whole number (it is 'never')"),
-        ("[100, none]", "[none, none]", "5: factors.stream_rate_limit_per_s: a level stands twice"),
+        ("[100, none]", "[none, none]", "5: factors.stream_rate_limit_per_s: a level appears twice"),
         (
             "  operation: ledger.stream_transactions",
             "  operation: reads",
@@ -53,7 +57,7 @@ def test_streams_are_planned_with_their_number_of_items(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_streams_that_cannot_be_are_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
+def test_streams_that_cannot_be_are_rejected(tmp_path: Path, old: str, new: str, said: str) -> None:
     """What streams can't have, and what only streams have, is one line with its place."""
     text = SCENARIO.replace(old, new)
     if "reads" in new:

@@ -26,15 +26,15 @@ def test_requests_that_were_sent_again_are_a_caveat_of_their_cell(
 ) -> None:
     """With how many they were in all blocks: terminal and report; nothing is said where there are none."""
     run = RunBuilder(cells=[cell("rest"), cell("grpc")], blocks=2, record={"retried": 1500}).write(tmp_path)
-    told = tuple(describe_retries(run))
+    found = tuple(describe_retries(run))
     assert [f"{each.full_name}: 3,000 requests were sent again" for each in summarise(run.records)] == [
-        each.partition(", because")[0] for each in told
+        each.partition(", because")[0] for each in found
     ]
-    assert set(told) <= set(list_caveats(run))
+    assert set(found) <= set(list_caveats(run))
     print_run(run, make_console())
     printed = capsys.readouterr().out
-    assert all(f"! {each}\n" in printed for each in told)
-    assert all(each in render(run) for each in told)
+    assert all(f"! {each}\n" in printed for each in found)
+    assert all(each in render(run) for each in found)
     assert [] == list(describe_retries(RunBuilder(cells=[cell("rest")], blocks=1).write(tmp_path / "none")))
 
 

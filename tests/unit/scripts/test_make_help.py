@@ -30,9 +30,9 @@ def test_texts_stand_below_each_other(tmp_path: Path) -> None:
     assert [
         "One",
         "  SHORT              what it is",
-        "  QUITE_A_LONG_NAME  words that never seem to stop, up to the end",
-        "                     of the line and beyond it, wherever",
-        "                     that is [8]",
+        "  QUITE_A_LONG_NAME  words that never seem to stop, up to",
+        "                     the end of the line and beyond it,",
+        "                     wherever that is [8]",
         "  a-target           what it makes",
     ] == shown(60, tmp_path / "Makefile")
 

@@ -47,7 +47,7 @@ def test_a_command_that_can_not_be_started_is_named(tmp_path: Path) -> None:
     """Before anything starts, with the line of the application file and what to do."""
     application = read(tmp_path, application=APPLICATION).application
     assert find_command(application, "shell")[1:] == ["-c", "exec serve {port}"]
-    with pytest.raises(UsageError, match=r"shop\.yaml:6: variants\.mine\.folder: .* is no folder"):
+    with pytest.raises(UsageError, match=r"shop\.yaml:6: variants\.mine\.folder: .* isn't a folder"):
         find_command(application, "mine")
     (tmp_path / "service").mkdir()
     with pytest.raises(UsageError, match=r"shop\.yaml:5: variants\.mine\.start: the command 'bin/serve' is not found"):
