@@ -53,7 +53,7 @@ def choose_ladders(drivers: Collection[str], transports: Collection[str], *, in_
     Raises UsageError if one isn't there, or if there are none.
     """
     if in_cluster:
-        present = [name for name, facts in DRIVER_FACTS.items() if facts.in_clusters]
+        present: list[str] = [name for name, facts in DRIVER_FACTS.items() if facts.in_clusters]
     else:
         present = [name for name, driver in DRIVERS.items() if driver.read_version()]
     for name in drivers:

@@ -201,14 +201,12 @@ def test_the_page_lists_what_is_over_the_limits_of_wireload(tmp_path: Path) -> N
     """Each error with its limit, and how far the transports are apart; other drivers and the ceiling have none."""
     near, far = latencies(5.1, each=1000), latencies(5.3, each=1000)
     results = [
-        Result.of(
-            Case(behaviour, "closed-8", transport, driver), [measurement(latencies(5, each=1000), {"service": own})]
-        )
-        for behaviour, transport, driver, own in (
-            ("constant", "rest", "wireload", near),
-            ("constant", "socket", "wireload", far),
-            ("constant", "rest", "k6", latencies(9, each=1000)),
-            ("null", "grpc", "wireload", far),
+        Result.of(case, [measurement(latencies(5, each=1000), {"service": own})])
+        for case, own in (
+            (Case("constant", "closed-8", "rest", "wireload"), near),
+            (Case("constant", "closed-8", "socket", "wireload"), far),
+            (Case("constant", "closed-8", "rest", "k6"), latencies(9, each=1000)),
+            (Case("null", "closed-8", "grpc", "wireload"), far),
         )
     ]
     write_page(tmp_path / "page.md", results, [])
