@@ -91,7 +91,7 @@ def test_an_interval_that_goes_on_beyond_its_plot_has_an_arrow(tmp_path: Path) -
     ("path", "status", "word"),
     [
         ("/?nix=1", 400, "<h1>nix: there is no such parameter</h1>"),
-        ("/?since=yesterday", 400, "no date"),
+        ("/?since=yesterday", 400, "a date or time such as"),
         ("/?cursor=forged", 400, "cursor"),
         ("/?concurrency=0", 400, "concurrency: must be at least 1"),
         ("/compare?base=a&amp=b", 400, "there is no such parameter"),
