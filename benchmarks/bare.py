@@ -37,7 +37,7 @@ def flask() -> Any:  # noqa: ANN401 - a WSGI application
 
 
 def starlette() -> Any:  # noqa: ANN401 - an ASGI application
-    """Return the bare Starlette application: uvicorn calls this."""
+    """Return the bare Starlette application: uvicorn and granian call this."""
     from starlette.applications import Starlette  # noqa: PLC0415
     from starlette.requests import Request  # noqa: PLC0415
     from starlette.responses import Response  # noqa: PLC0415
@@ -66,6 +66,16 @@ def make_command(runtime: str, port: int) -> list[str]:
             flags = ["--host", HOST, "--port", str(port), "--loop", "uvloop", "--http", "httptools", "--no-access-log"]
             return [
                 str(binaries / "uvicorn"),
+                "--factory",
+                *flags,
+                "--log-level",
+                "warning",
+                "benchmarks.bare:starlette",
+            ]
+        case "granian":
+            flags = ["--host", HOST, "--port", str(port), "--loop", "uvloop", "--interface", "asgi"]
+            return [
+                str(binaries / "granian"),
                 "--factory",
                 *flags,
                 "--log-level",

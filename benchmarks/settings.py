@@ -111,7 +111,7 @@ SETTINGS = (
     Setting("rest", "uvicorn", "`--loop`", _COMMANDS, {'"uvloop"': '"asyncio"'}),
     Setting("rest", "uvicorn", "`--http`", _COMMANDS, {'"httptools"': '"h11"'}),
     Setting("rest", "uvicorn", "`--timeout-keep-alive`", _COMMANDS, {r'(timeout-keep-alive": ).*,': r"\g<1>5,"}),
-    Setting("rest", "uvicorn", "`--no-access-log`", _COMMANDS, {'"--no-access-log", ?': "", '"warning"': '"info"'}),
+    Setting("rest", "uvicorn", "`--no-access-log`", _COMMANDS, {r'^ *"no-access-log".*\n': "", '"warning"': '"info"'}),
     Setting("rest", "uvicorn", "middleware", _STARLETTE, {r"^ *middleware=.*\n": ""}),
     Setting("grpc", "sync", "thread pool", _SYNC, {r"(ThreadPoolExecutor\()settings\.threads": r"\g<1>"}),
     Setting("grpc", "sync", "`grpc.so_reuseport`", _CALLS, {r'^ *\("grpc\.so_reuseport".*\n': ""}),

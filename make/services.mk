@@ -2,7 +2,7 @@
 
 ##@ Run a service
 PORT ?= ## of run-*: the port that it listens on, if not its own (5000, 50051, 9000)
-RUNTIME ?= ## what it runs on, if not its default: gunicorn-sync, uvicorn, aio, threaded …, or in Go net-http, grpc-go, goroutines
+RUNTIME ?= ## what it runs on, if not its default: gunicorn-sync, uvicorn, granian, aio, threaded …, or in Go net-http, grpc-go, goroutines
 STORE ?= ## where it keeps users: memory, sqlite, sqlite:PATH, postgres
 
 GO_RUNTIME = $(filter net-http grpc-go goroutines,$(RUNTIME))

@@ -66,7 +66,9 @@ class Kind(NamedTuple):
         return "-".join((self.runtime, self.store, *(["protobuf"] if self.codec == "protobuf" else [])))
 
 
-GTHREAD, GUNICORN_SYNC, UVICORN = (Kind("rest", name) for name in ("gunicorn-gthread", "gunicorn-sync", "uvicorn"))
+GTHREAD, GUNICORN_SYNC, UVICORN, GRANIAN = (
+    Kind("rest", name) for name in ("gunicorn-gthread", "gunicorn-sync", "uvicorn", "granian")
+)
 GRPC_SYNC, GRPC_AIO = (Kind("grpc", name) for name in ("sync", "aio"))
 ASYNCIO, THREADED = (Kind("socket", name) for name in ("asyncio", "threaded"))
 NET_HTTP, GRPC_GO, GOROUTINES = (
@@ -77,7 +79,7 @@ NET_HTTP, GRPC_GO, GOROUTINES = (
 #: Each transport's default, in both languages.
 DEFAULT_KINDS = (GTHREAD, GRPC_SYNC, ASYNCIO)
 GO_KINDS = (NET_HTTP, GRPC_GO, GOROUTINES)
-REST_KINDS = (GTHREAD, GUNICORN_SYNC, UVICORN, NET_HTTP)
+REST_KINDS = (GTHREAD, GUNICORN_SYNC, UVICORN, GRANIAN, NET_HTTP)
 GRPC_KINDS = (GRPC_SYNC, GRPC_AIO, GRPC_GO)
 SOCKET_KINDS = (ASYNCIO, THREADED, GOROUTINES)
 #: Every runtime once.

@@ -21,6 +21,7 @@ _PACKAGES = (
     "gunicorn",
     "starlette",
     "uvicorn",
+    "granian",
     "httptools",
     "uvloop",
     "grpcio",

@@ -55,7 +55,7 @@ class TransportFacts:
 
 TRANSPORTS: dict[Transport, TransportFacts] = {
     "rest": TransportFacts(
-        {"python": ("gunicorn-gthread", "gunicorn-sync", "uvicorn"), "go": ("net-http",)},
+        {"python": ("gunicorn-gthread", "gunicorn-sync", "uvicorn", "granian"), "go": ("net-http",)},
         ("wireload", "k6", "fortio", "oha", "locust"),
         ("json", "protobuf"),
     ),
@@ -75,3 +75,6 @@ THREADED_RUNTIMES = frozenset({"gunicorn-gthread", "sync", "net-http", "grpc-go"
 
 #: Runtimes that close the connection after each reply, whatever the client asks for.
 CLOSING_RUNTIMES = frozenset({"gunicorn-sync"})
+
+#: Runtimes of REST that speak HTTP/2 without TLS (h2c) beside HTTP/1.1.
+H2C_RUNTIMES = frozenset({"granian"})

@@ -83,17 +83,28 @@ def make_server_command(settings: Settings) -> list[str]:
     binaries = Path(sys.executable).parent
     if not isinstance(settings, RestSettings):
         return [sys.executable, "-m", f"wirebench_services.{settings.transport}.{settings.runtime}_server"]
-    if settings.runtime != "uvicorn":
+    if settings.runtime.startswith("gunicorn"):
         configuration = Path(__file__).parent / "rest" / "gunicorn.conf.py"
         application = "wirebench_services.rest.flask_app:create_app()"
         return [str(binaries / "gunicorn"), "--config", str(configuration), application]
     flags: dict[str, object] = {
+        "factory": None,
         "host": settings.host,
         "port": settings.port,
         "workers": settings.workers,
         "loop": "uvloop",
-        "http": "httptools",
         "log-level": "warning",
+    }
+    flags |= (make_granian_flags if settings.runtime == "granian" else make_uvicorn_flags)(settings)
+    written = (f"--{name}" if value is None else f"--{name}={value}" for name, value in flags.items())
+    return [str(binaries / settings.runtime), "wirebench_services.rest.starlette_app:create_app", *written]
+
+
+def make_uvicorn_flags(settings: RestSettings) -> dict[str, object]:
+    """Return what only uvicorn is told; None is a flag without a value."""
+    flags: dict[str, object] = {
+        "no-access-log": None,
+        "http": "httptools",
         "timeout-keep-alive": round(settings.idle_timeout_s),
         "timeout-graceful-shutdown": round(settings.drain_timeout_s),
     }
@@ -101,8 +112,23 @@ def make_server_command(settings: Settings) -> list[str]:
         flags |= {"ssl-certfile": settings.tls_cert, "ssl-keyfile": settings.tls_key}
     if settings.tls_client_ca:
         flags |= {"ssl-ca-certs": settings.tls_client_ca, "ssl-cert-reqs": int(ssl.CERT_REQUIRED)}
-    command = [str(binaries / "uvicorn"), "wirebench_services.rest.starlette_app:create_app", "--factory"]
-    return [*command, "--no-access-log", *(f"--{name}={value}" for name, value in flags.items())]
+    return flags
+
+
+def make_granian_flags(settings: RestSettings) -> dict[str, object]:
+    """Return what only granian is told; None is a flag without a value."""
+    flags: dict[str, object] = {
+        "interface": "asgi",
+        "respawn-failed-workers": None,
+        "workers-kill-timeout": max(1, round(settings.drain_timeout_s)),
+    }
+    if settings.tls_cert:
+        # Over TLS all REST variants speak HTTP/1.1: by default, clients could choose HTTP/2.
+        flags |= {"http": "1", "ssl-certificate": settings.tls_cert, "ssl-keyfile": settings.tls_key}
+        flags |= {"ssl-protocol-min": "tls1.2"}
+    if settings.tls_client_ca:
+        flags |= {"ssl-ca": settings.tls_client_ca, "ssl-client-verify": None}
+    return flags
 
 
 def serve(settings: Settings, folder: Path) -> int:

@@ -98,8 +98,8 @@ class RestSettings(Settings):
     transport = "rest"
 
     port: Port = 5000
-    runtime: Literal["gunicorn-gthread", "gunicorn-sync", "uvicorn"] = "gunicorn-gthread"
-    """the server: gunicorn with threads, gunicorn without, or uvicorn"""
+    runtime: Literal["gunicorn-gthread", "gunicorn-sync", "uvicorn", "granian"] = "gunicorn-gthread"
+    """the server: gunicorn with threads, gunicorn without, uvicorn, or granian, which speaks HTTP/2 without TLS, too"""
     threads: Threads = 8
     idle_timeout_s: Timeout = 75.0
     """how long a connection may stay open without a request"""

@@ -12,8 +12,8 @@ import pytest
 from wirebench.system.paths import ROOT
 
 FRAMEWORKS = frozenset({
-    "aiosqlite", "flask", "google", "grpc", "grpc_health", "grpc_reflection", "gunicorn", "prometheus_client",
-    "psycopg", "sqlalchemy", "starlette", "uvicorn", "uvloop", "werkzeug",
+    "aiosqlite", "flask", "google", "granian", "grpc", "grpc_health", "grpc_reflection", "gunicorn",
+    "prometheus_client", "psycopg", "sqlalchemy", "starlette", "uvicorn", "uvloop", "werkzeug",
 })  # fmt: skip
 #: Modules that their documentation doesn't name as something to import.
 INTERNAL_MODULES = (
