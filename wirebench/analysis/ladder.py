@@ -16,13 +16,20 @@ from wirebench.analysis.ratio import Ratio
 from wirebench.analysis.summary import CellSummary
 from wirebench.model.metric import COMPARED, Metric
 
-#: The rungs from the top, by transport and codec.
-RUNGS = (("rest", "json"), ("rest", "protobuf"), ("grpc", "protobuf"), ("socket", "protobuf"), ("socket", "json"))
+#: The rungs from the top, by transport, version of HTTP and codec.
+RUNGS = (
+    ("rest", None, "json"),
+    ("rest", None, "protobuf"),
+    ("rest", 2, "protobuf"),
+    ("grpc", None, "protobuf"),
+    ("socket", None, "protobuf"),
+    ("socket", None, "json"),
+)
 _FRAMINGS = {"rest": "HTTP/1.1", "grpc": "gRPC", "socket": "bare frames"}
 _CODECS = {"json": "JSON", "protobuf": "protobuf"}
 _RUNGS_MIN = 3
 #: What comes with a transport: the rungs may differ in it.
-_OWN = ("transport", "codec", "runtime", "threads")
+_OWN = ("transport", "http", "codec", "runtime", "threads")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +60,15 @@ def find_ladders(cells: Iterable[CellSummary], margin: float, looks: int = 1) ->
 
     Differences within the margin make none to the asker.
     """
-    by_load: dict[tuple[object, ...], dict[tuple[str, str], CellSummary]] = {}
+    by_load: dict[tuple[object, ...], dict[tuple[object, ...], CellSummary]] = {}
     for cell in cells:
         others = tuple(level for name, level in cell.factors.items() if name not in _OWN)
-        rung = (str(cell.factors["transport"]), str(cell.factors["codec"]))
+        rung = tuple(cell.factors[name] for name in ("transport", "http", "codec"))
         by_load.setdefault(others, {}).setdefault(rung, cell)
     return tuple(
         _make_ladder([found[rung] for rung in RUNGS if rung in found], margin, looks)
         for found in by_load.values()
-        if {("rest", "json"), ("rest", "protobuf")} <= found.keys() and len(found) >= _RUNGS_MIN
+        if {*RUNGS[:2]} <= found.keys() and len(found.keys() & {*RUNGS}) >= _RUNGS_MIN
     )
 
 
@@ -80,11 +87,16 @@ def _make_rung(before: CellSummary, cell: CellSummary, margin: float, looks: int
 
 
 def _describe_step(before: CellSummary, cell: CellSummary) -> str:
-    old, new = ((str(each.factors["transport"]), str(each.factors["codec"])) for each in (before, cell))
-    codecs = f"{_CODECS[new[1]]} for {_CODECS[old[1]]}"
-    framings = f"{_FRAMINGS[new[0]]} for {_FRAMINGS[old[0]]}"
-    if old[0] == new[0]:
-        return f"codec: {codecs}, over {_FRAMINGS[new[0]]}"
-    if old[1] == new[1]:
-        return f"framing and framework: {framings}, with {_CODECS[new[1]]}"
-    return f"codec, framing and framework at once: {framings}, {codecs}"
+    (old_framing, old_codec), (framing, codec) = map(_name_wire, (before, cell))
+    codecs, framings = f"{codec} for {old_codec}", f"{framing} for {old_framing}"
+    if old_framing == framing:
+        return f"codec: {codecs}, over {framing}"
+    what = "framing" if before.factors["transport"] == cell.factors["transport"] else "framing and framework"
+    if old_codec == codec:
+        return f"{what}: {framings}, with {codec}"
+    return f"codec, {what} at once: {framings}, {codecs}"
+
+
+def _name_wire(cell: CellSummary) -> tuple[str, str]:
+    framing = "HTTP/2" if cell.factors["http"] else _FRAMINGS[str(cell.factors["transport"])]
+    return framing, _CODECS[str(cell.factors["codec"])]

@@ -88,6 +88,7 @@ def describe_job(job: Job) -> dict[str, Any]:
         "window_s": load.window_s,
         "timeout_s": load.timeout_s or _TIMEOUT_S,
         "reopen": cell.connection == "reopen",
+        "h2c": True if cell.http else None,
         "tls": job.tls and _drop_unknown(dataclasses.asdict(job.tls)),
         "live": job.metrics_push and {"url": job.metrics_push.url, "labels": dict(job.metrics_push.labels)},
         "generator": generator,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from wirebench.model.contract import (
     Balancing,
@@ -141,6 +141,8 @@ class Cell:
     traffic_distribution: TrafficDistribution | None = None
     #: Up to how many replicas an autoscaler may add, from `replicas` on; None where there is none.
     replicas_max: int | None = None
+    #: None is HTTP/1.1, or another transport than REST.
+    http: Literal[2] | None = None
 
     @property
     def service(self) -> ServiceSpec:
@@ -186,7 +188,8 @@ class Cell:
         parts = (self.service, self.codec, self.connection, self.operation, load, self.driver)
         items = f"i{self.stream_items}" if self.stream_items else None
         limit = f"l{self.stream_rate_limit_per_s}" if self.stream_rate_limit_per_s else None
-        others = (self.payload, items, limit, connections, self.placement, self.balancing, disruption, self.link)
+        http = f"http{self.http}" if self.http else None
+        others = (http, self.payload, items, limit, connections, self.placement, self.balancing, disruption, self.link)
         return "-".join(map(str, (*parts, *filter(None, others))))
 
 

@@ -46,6 +46,13 @@ def _allow_none(levels: Any) -> Any:  # noqa: ANN401 - a type
     return Annotated[levels | None, BeforeValidator(lambda value: None if value == "none" else value)]
 
 
+def _read_http_version(value: Any) -> Any:  # noqa: ANN401 - untrusted
+    """Return None for HTTP/1.1: records had no level before there was a choice."""
+    if value in (1, 2) and not isinstance(value, bool | float):
+        return None if value == 1 else value
+    raise ValueError("must be 1 (HTTP/1.1) or 2 (HTTP/2)")
+
+
 def _allow_numbers(least: float, most: float, kind: type = int) -> Any:  # noqa: ANN401 - a type
     return Annotated[kind, Field(ge=least, le=most)]
 
@@ -82,8 +89,8 @@ class Factor:
 
 #: All of them, in the order in which a plan varies them.
 FACTORS: Mapping[str, Factor] = {
-    "transport": Factor(comes_with=("variant", "runtime", "codec", "threads")),
-    "variant": Factor(comes_with=("transport", "codec", "tls")),
+    "transport": Factor(comes_with=("variant", "runtime", "http", "codec", "threads")),
+    "variant": Factor(comes_with=("transport", "http", "codec", "tls")),
     "shape": Factor(is_comparable=False),
     "implementation": Factor(
         levels=Implementation,
@@ -107,6 +114,12 @@ FACTORS: Mapping[str, Factor] = {
     "threads": Factor(levels=_allow_numbers(1, 1024), unit="thread"),
     "store": Factor(levels=Store, default="memory", noun="{}"),
     "store_connections": Factor(levels=_allow_numbers(1, 1000), unit="store connection"),
+    "http": Factor(
+        levels=Annotated[Literal[2] | None, BeforeValidator(_read_http_version)],
+        label="version of HTTP",
+        none="HTTP/1.1",
+        words={"2": ("over HTTP/2", "HTTP/2")},
+    ),
     "codec": Factor(levels=Codec, noun="{}"),
     "connection": Factor(
         levels=Connection,
@@ -221,7 +234,8 @@ FACTORS: Mapping[str, Factor] = {
 
 #: Those that are named after a cell's transport where they aren't the default. The load is named separately.
 WITH_TRANSPORT = (
-    "implementation", "runtime", "codec", "threads", "workers", "store", "store_connections", "connection", "tls",
+    "implementation", "runtime", "http", "codec", "threads", "workers", "store", "store_connections", "connection",
+    "tls",
     "replicas", "replicas_max", "cpu_limit_millicores", "memory_limit_mib", "placement", "balancing",
     "traffic_distribution", "disruption", "driver",
     "delay_ms", "jitter_ms", "bandwidth_kib_s", "loss_percent",
@@ -233,7 +247,7 @@ SORTED_BY = (
     "memory_limit_mib", "workers", "threads", "store", "store_connections", "connection", "bandwidth_kib_s",
     "loss_percent", "jitter_ms", "delay_ms",
     "transport", "variant", "tls", "disruption", "placement", "balancing", "traffic_distribution", "implementation",
-    "runtime", "codec", "driver",
+    "runtime", "http", "codec", "driver",
 )  # fmt: skip
 
 COMPARABLE = tuple(name for name, factor in FACTORS.items() if factor.is_comparable)

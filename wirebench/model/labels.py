@@ -14,7 +14,7 @@ from wirebench.model.factor import CLUSTER_DEFAULTS, FACTORS, WITH_TRANSPORT, Le
 Factors = Mapping[str, Level]
 
 #: Those that may differ between two transports that are compared: they are part of the transport's name.
-OF_TRANSPORT = ("runtime", "codec", "threads")
+OF_TRANSPORT = ("runtime", "http", "codec", "threads")
 
 _TRANSPORTS = {"rest": "REST", "grpc": "gRPC"}
 

@@ -80,6 +80,8 @@ class DriverFacts:
     no_open_load: str = ""
     reopens: frozenset[Transport] = frozenset()
     json_only: bool = True
+    #: Whether it sends REST over HTTP/2 without TLS.
+    speaks_h2c: bool = False
     #: Whether it takes a schedule of single requests.
     takes_arrivals: bool = False
     #: Whether it sends workloads of several operations, and a number of calls.
@@ -99,6 +101,7 @@ DRIVER_FACTS: dict[Driver, DriverFacts] = {
     "wireload": DriverFacts(
         reopens=frozenset(TRANSPORTS),
         json_only=False,
+        speaks_h2c=True,
         takes_arrivals=True,
         sends_workloads=True,
         in_clusters=True,

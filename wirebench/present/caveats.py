@@ -20,6 +20,7 @@ _LARGER_ERRORS = {
     "reopened connections": ("connection", "keep"),
     "other payloads": ("payload", None),
     "a proxy": ("delay_ms", None),
+    "REST over HTTP/2": ("http", None),
 }
 _WINDOWS_NAMED_MAX, _CELLS_NAMED_MAX = 3, 3
 _RUNS_NAMED_MAX, _NOTES_MAX = 3, 20

@@ -19,7 +19,7 @@ from wirebench.results.runs import Run
 #: More curves than these are a tangle.
 _CELLS_MAX = 8
 #: Who is measured and by what: what pictures are there to show side by side.
-_SIDE_BY_SIDE = frozenset({"transport", "variant", "implementation", "runtime", "codec", "threads", "driver"})
+_SIDE_BY_SIDE = frozenset({"transport", "variant", "implementation", "runtime", "http", "codec", "threads", "driver"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,19 @@ def test_a_ladder_changes_one_thing_at_a_time(tmp_path: Path) -> None:
     assert 0.5 < found.rungs[2].ratios["cpu"].estimate < 0.64
 
 
+def test_http_2_is_a_rung_of_its_own(tmp_path: Path) -> None:
+    """It has HTTP/1.1's framework and gRPC's codec; JSON over HTTP/2 is on no ladder."""
+    cells = (*RUNGS, *(cell("rest", codec=codec, http=2) for codec in ("json", "protobuf")))
+    (found,) = find_ladders(summarise(RunBuilder(cells).write(tmp_path).records), 0.05)
+    assert [
+        "",
+        "codec: protobuf for JSON, over HTTP/1.1",
+        "framing: HTTP/2 for HTTP/1.1, with protobuf",
+        "framing and framework: gRPC for HTTP/2, with protobuf",
+    ] == [rung.step for rung in found.rungs[:4]]
+    assert 6 == len(found.rungs)
+
+
 def test_without_both_codecs_of_rest_there_is_no_ladder(tmp_path: Path) -> None:
     """Then codec and framing change at once, and no rung tells them apart."""
     assert () == find_ladders(summarise(RunBuilder(RUNGS[:4]).write(tmp_path).records), 0.05)

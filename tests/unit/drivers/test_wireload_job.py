@@ -18,8 +18,8 @@ def test_streams_with_a_rate_limit_start_spread(
     items: int, limit_per_s: int | None, expected_per_s: float | None
 ) -> None:
     """Over the time of a stream, or the warm-up of half a second: together they'd wait at the same moments."""
-    cell = replace(JOB.cell, operation="ledger.stream_transactions", driver="wireload", stream_items=items)
-    job = replace(JOB, cell=replace(cell, stream_rate_limit_per_s=limit_per_s))
+    streaming = replace(JOB.cell, operation="ledger.stream_transactions", driver="wireload", stream_items=items)
+    job = replace(JOB, cell=replace(streaming, stream_rate_limit_per_s=limit_per_s))
     assert expected_per_s == describe_job(job).get("spawn_rate_per_s")
 
 
@@ -37,3 +37,10 @@ def test_an_open_load_may_open_more_connections(load: Load, expected: int | None
     of = cell("rest", "wireload", concurrency=8, rate_per_s=100 if load.model == "open" else None)
     described = describe_job(replace(JOB, cell=of, load=load))
     assert (8, expected) == (described["concurrency"], described.get("concurrency_max"))
+
+
+def test_http_2_is_spoken_without_tls() -> None:
+    """HTTP/1.1 is wireload's own choice."""
+    over_http_1 = replace(JOB, cell=cell("rest", "wireload"))
+    assert "h2c" not in describe_job(over_http_1)
+    assert describe_job(replace(JOB, cell=replace(over_http_1.cell, http=2)))["h2c"]

@@ -51,6 +51,14 @@ OPERATION = "operation: users.get"
         (OPERATION, "implementation: go\n  workers: 2", "5: factors.workers: 2 workers in Go"),
         ("closed", "open", "7: load.model: an open load needs a rate"),
         (OPERATION, "rate_per_s: 5", "4: factors.rate_per_s: a closed load has no rate"),
+        (OPERATION, "http: {rest: [1, 2]}", "4: factors.http.rest: the runtime 'gunicorn-gthread' speaks HTTP/1.1"),
+        (OPERATION, "runtime: {rest: granian}\n  http: {rest: 2}", "7: factors.driver.rest: k6 doesn't send HTTP/2"),
+        (OPERATION, "runtime: {rest: granian}\n  http: 2", "7: factors.driver.rest: k6 doesn't send HTTP/2"),
+        (
+            OPERATION,
+            "runtime: {rest: granian}\n  http: {rest: 2}\n  tls: server",
+            "5: factors.http.rest: HTTP/2 is measured without TLS",
+        ),
     ],
 )
 def test_an_impossible_combination_is_rejected(tmp_path: Path, old: str, new: str, expected: str) -> None:
@@ -259,6 +267,42 @@ def test_threads_in_go_are_the_cores_that_it_uses(tmp_path: Path) -> None:
     """Every runtime in Go takes them."""
     text = GOOD.replace(OPERATION, "implementation: go\n  threads: [1, 2]") + "compare: threads\n"
     assert {1, 2} == {cell.threads for cell in make_plan(read(tmp_path, text), seed=1).cells}
+
+
+HTTP = """\
+question: x
+factors:
+  transport: [rest, grpc]
+  runtime: {rest: granian}
+  http: {rest: [1, 2]}
+  codec: {rest: [json, protobuf]}
+"""
+
+
+def test_versions_of_http_are_compared_on_one_service(tmp_path: Path) -> None:
+    """HTTP/1.1 is no level in records, which had none before there was a choice; both versions have one service."""
+    plan = make_plan(read(tmp_path, HTTP), seed=1)
+    assert [("rest", None), ("rest", None), ("rest", 2), ("rest", 2), ("grpc", None)] == [
+        (cell.transport, cell.http) for cell in plan.cells
+    ]
+    assert ["rest-granian-w1-memory", "grpc-sync-w1-memory"] == [str(service) for service in plan.services]
+    assert len({cell.id for cell in plan.cells}) == 5
+    compared = make_plan(read(tmp_path, f"{HTTP}compare: http\n"), seed=1)
+    assert plan.cells == compared.cells
+
+
+@pytest.mark.parametrize("level", ["3", "1.1", "true", "h2c", "none"])
+def test_other_versions_of_http_are_rejected(tmp_path: Path, level: str) -> None:
+    """Those that there are stand in the message."""
+    with pytest.raises(UsageError, match=r":5: factors\.http\.rest: must be 1 \(HTTP/1\.1\) or 2 \(HTTP/2\)"):
+        read(tmp_path, HTTP.replace("[1, 2]", level))
+
+
+def test_only_rest_has_a_choice_of_http_versions(tmp_path: Path) -> None:
+    """The hint says how to give a level to REST alone."""
+    with pytest.raises(UsageError, match=r":5: factors\.http: grpc has no choice of HTTP versions") as error:
+        make_plan(read(tmp_path, HTTP.replace("{rest: [1, 2]}", "2")), seed=1)
+    assert "give it to REST alone: http: {rest: 2}" == error.value.hint
 
 
 @pytest.mark.parametrize("store", ["sqlite", "postgres"])

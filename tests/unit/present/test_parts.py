@@ -179,6 +179,8 @@ def test_a_name_says_what_is_not_the_default() -> None:
     assert "gRPC by ghz" == names.name_cell(cell("grpc", driver="ghz").factors)
     changed = cell("rest", runtime="uvicorn", workers=4, store="sqlite", connection="reopen")
     assert "REST on uvicorn, 4 workers, with sqlite, connections reopened" == names.name_cell(changed.factors)
+    http_2 = cell("rest", runtime="granian", codec="protobuf", http=2)
+    assert "REST on granian, over HTTP/2, with protobuf" == names.name_cell(http_2.factors)
     go = cell("grpc", implementation="go", runtime="grpc-go")
     assert "gRPC in Go" == names.name_cell(go.factors)
 
@@ -239,6 +241,15 @@ def test_pools_are_told_by_their_size(tmp_path: Path) -> None:
     (only,) = comparisons_of(RunBuilder(cells=cells, info={"compare": "store_connections"}).write(tmp_path))
     assert "REST users.get, 16 connections, with postgres" == sentences.describe_situation(only)
     assert "4 store connections and 1 store connection:" in sentences.describe_verdict(only)
+
+
+def test_versions_of_http_are_named(tmp_path: Path) -> None:
+    """The default, which is no level, too."""
+    cells = [cell("rest", runtime="granian", http=level) for level in (None, 2)]
+    (only,) = comparisons_of(RunBuilder(cells=cells, info={"compare": "http"}).write(tmp_path))
+    assert "REST users.get, 16 connections, on granian" == sentences.describe_situation(only)
+    assert "HTTP/1.1" in sentences.describe_verdict(only)
+    assert "HTTP/2" in sentences.describe_verdict(only)
 
 
 def test_implementations_are_languages(tmp_path: Path) -> None:

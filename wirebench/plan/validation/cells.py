@@ -9,7 +9,7 @@ from typing import Literal
 
 from wirebench.model.application import Operation
 from wirebench.model.cell import Cell
-from wirebench.model.contract import CLOSING_RUNTIMES, THREADED_RUNTIMES, TRANSPORTS
+from wirebench.model.contract import CLOSING_RUNTIMES, H2C_RUNTIMES, THREADED_RUNTIMES, TRANSPORTS
 from wirebench.model.scenario import Load, Scenario
 from wirebench.model.source import FieldPath
 from wirebench.plan.driver_support import DRIVER_FACTS, explain_unsupported, name_able_drivers
@@ -32,6 +32,7 @@ def validate_cell(cell: Cell, scenario: Scenario) -> ValidationMessages:
         _validate_service(cell, operations),
         _validate_payload(cell, scenario, operations),
         _validate_stream_factors(cell, scenario, operations),
+        _validate_http(cell) if cell.http else (),
         _validate_users(cell, scenario.load),
         _validate_placement(cell),
         _validate_zones(cell) if cell.traffic_distribution else (),
@@ -93,6 +94,22 @@ def _validate_service(cell: Cell, operations: Sequence[Operation]) -> CellMessag
     if cell.runtime in CLOSING_RUNTIMES and cell.connection == "keep":
         message = f"{cell.runtime} closes the connection after each reply, so that none is kept"
         yield "runtime", message, "set factors.connection to reopen, for all that is compared with it"
+
+
+def _validate_http(cell: Cell) -> CellMessages:
+    """Reject HTTP/2 where the transport, the service, the driver or TLS doesn't leave that choice."""
+    if cell.transport != "rest":
+        hint = f"give it to REST alone: http: {{rest: {cell.http}}}"
+        yield "http", f"{cell.transport} has no choice of HTTP versions", hint
+        return
+    if not cell.variant and cell.runtime not in H2C_RUNTIMES:
+        hint = f"set factors.runtime to {' or '.join(sorted(H2C_RUNTIMES))} for REST, or http to 1"
+        yield "http", f"the runtime {cell.runtime!r} speaks HTTP/1.1 only", hint
+    if cell.tls != "none":
+        yield "http", "HTTP/2 is measured without TLS (h2c)", "set factors.tls to none, or http to 1"
+    if not DRIVER_FACTS[cell.driver].speaks_h2c:
+        able = " or ".join(name for name, can in DRIVER_FACTS.items() if can.speaks_h2c)
+        yield "driver", f"{cell.driver} doesn't send HTTP/2 without TLS (h2c)", f"drive HTTP/2 over REST by {able}"
 
 
 def _validate_payload(cell: Cell, scenario: Scenario, operations: Sequence[Operation]) -> CellMessages:
