@@ -62,26 +62,10 @@ def make_command(runtime: str, port: int) -> list[str]:
             if worker_class == "sync":
                 flags = flags[:4]
             return [str(binaries / "gunicorn"), *flags, "benchmarks.bare:flask()"]
-        case "uvicorn":
-            flags = ["--host", HOST, "--port", str(port), "--loop", "uvloop", "--http", "httptools", "--no-access-log"]
-            return [
-                str(binaries / "uvicorn"),
-                "--factory",
-                *flags,
-                "--log-level",
-                "warning",
-                "benchmarks.bare:starlette",
-            ]
-        case "granian":
-            flags = ["--host", HOST, "--port", str(port), "--loop", "uvloop", "--interface", "asgi"]
-            return [
-                str(binaries / "granian"),
-                "--factory",
-                *flags,
-                "--log-level",
-                "warning",
-                "benchmarks.bare:starlette",
-            ]
+        case "uvicorn" | "granian":
+            own = ["--http", "httptools", "--no-access-log"] if runtime == "uvicorn" else ["--interface", "asgi"]
+            flags = ["--factory", "--host", HOST, "--port", str(port), "--loop", "uvloop", "--log-level", "warning"]
+            return [str(binaries / runtime), *flags, *own, "benchmarks.bare:starlette"]
         case "net-http" | "grpc-go" | "goroutines":
             return [str(TOOLS / "bare-go"), runtime, str(port)]
         case _:

@@ -146,15 +146,16 @@ def _check_limits(results: Sequence[Result]) -> dict[str, Any] | None:
 
     None without wireload. What the null server is sent is at the ceiling, where no limit holds.
     """
-    over, apart, count = [], [], 0
+    over, count = [], 0
     by_transport: dict[tuple[str, str, str], list[float]] = {}
     for result in results:
         case, merged = result.case, result.merged
         if case.driver != "wireload" or case.behaviour == "null":
             continue
         condition = f"{case.behaviour}: {LOADS[case.load]}"
+        measured = {clock: merged.file.merge_histograms(clock) for clock in CLOCKS}
         for clock, (name, quantile) in itertools.product(CLOCKS, _QUANTILES.items()):
-            error = compute_error_ms(merged.truth, merged.file.merge_histograms(clock), quantile)
+            error = compute_error_ms(merged.truth, measured[clock], quantile)
             if not error:
                 continue
             count += 1
@@ -167,9 +168,11 @@ def _check_limits(results: Sequence[Result]) -> dict[str, Any] | None:
     if not count:
         return None
     pairs = {key: max(own) - min(own) for key, own in by_transport.items() if len(own) > 1 and key[-1] in _APART_MS_MAX}
-    for key, apart_ms in pairs.items():
-        if apart_ms > (limit_ms := _APART_MS_MAX[key[-1]]):
-            apart.append((*key, f"{apart_ms:.3f}", f"{limit_ms:.3f}"))
+    apart = [
+        (*key, f"{apart_ms:.3f}", f"{_APART_MS_MAX[key[-1]]:.3f}")
+        for key, apart_ms in pairs.items()
+        if apart_ms > _APART_MS_MAX[key[-1]]
+    ]
     return {
         "count": count,
         "over": (("load", "transport", "clock", "percentile", "truth, ms", "error, ms", "limit, ms"), over),

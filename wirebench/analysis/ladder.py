@@ -87,7 +87,7 @@ def _make_rung(before: CellSummary, cell: CellSummary, margin: float, looks: int
 
 
 def _describe_step(before: CellSummary, cell: CellSummary) -> str:
-    (old_framing, old_codec), (framing, codec) = map(_name_wire, (before, cell))
+    (old_framing, old_codec), (framing, codec) = map(_name_framing_and_codec, (before, cell))
     codecs, framings = f"{codec} for {old_codec}", f"{framing} for {old_framing}"
     if old_framing == framing:
         return f"codec: {codecs}, over {framing}"
@@ -97,6 +97,6 @@ def _describe_step(before: CellSummary, cell: CellSummary) -> str:
     return f"codec, {what} at once: {framings}, {codecs}"
 
 
-def _name_wire(cell: CellSummary) -> tuple[str, str]:
+def _name_framing_and_codec(cell: CellSummary) -> tuple[str, str]:
     framing = "HTTP/2" if cell.factors["http"] else _FRAMINGS[str(cell.factors["transport"])]
     return framing, _CODECS[str(cell.factors["codec"])]

@@ -76,7 +76,7 @@ def list_figures(record: Record, phases: Sequence[ReplicaPhase] = ()) -> Iterato
     for text in record.error_texts[:_ERROR_TEXTS_SHOWN]:
         yield "", escape_controls(str(text))
     if record.retried:
-        yield "retried", f"{record.retried:,} that were sent again"
+        yield METRICS["retried"].label, f"{record.retried:,} that were sent again"
     yield "latency", _describe_latency(record)
     server, generator = record.server, record.generator
     if len(phases) > 1:

@@ -101,7 +101,7 @@ def make_server_command(settings: Settings) -> list[str]:
 
 
 def make_uvicorn_flags(settings: RestSettings) -> dict[str, object]:
-    """Return what only uvicorn is told; None is a flag without a value."""
+    """Return the flags that only uvicorn has; None is a flag without a value."""
     flags: dict[str, object] = {
         "no-access-log": None,
         "http": "httptools",
@@ -116,7 +116,7 @@ def make_uvicorn_flags(settings: RestSettings) -> dict[str, object]:
 
 
 def make_granian_flags(settings: RestSettings) -> dict[str, object]:
-    """Return what only granian is told; None is a flag without a value."""
+    """Return the flags that only granian has; None is a flag without a value."""
     flags: dict[str, object] = {
         "interface": "asgi",
         "respawn-failed-workers": None,
