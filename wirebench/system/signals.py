@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from types import FrameType
 from typing import NoReturn
@@ -12,6 +13,8 @@ from typing import NoReturn
 #: What to announce where stopping may take a while.
 STOPPING = "\nstopping …\n"
 _STDERR = 2
+#: After how long an interrupt that was lost in a finaliser is raised again.
+_AGAIN_S = 0.01
 
 
 class Interrupted(BaseException):
@@ -22,7 +25,8 @@ class Interrupted(BaseException):
 def handle_interrupts(announcement: str = "") -> Iterator[None]:
     """Turn SIGINT, SIGTERM and SIGHUP into Interrupted, once: what stops us must not be stopped again half-way.
 
-    The announcement is written to stderr at once, before anything is undone.
+    The announcement is written to stderr at once, before anything is undone. Python drops what is raised in a finaliser
+    or a callback of its garbage collector, and reports that to `sys.unraisablehook`; it is raised again a moment later.
     """
 
     def interrupt(number: int, _frame: FrameType | None) -> NoReturn:
@@ -33,13 +37,27 @@ def handle_interrupts(announcement: str = "") -> Iterator[None]:
             os.write(_STDERR, announcement.encode())
         raise Interrupted(signal.Signals(number).name)
 
+    def interrupt_again(dropped: sys.UnraisableHookArgs) -> None:
+        if not isinstance(dropped.exc_value, Interrupted):
+            report_dropped(dropped)
+            return
+        name = str(dropped.exc_value)
+
+        def interrupt_by_timer(_number: int, _frame: FrameType | None) -> NoReturn:
+            raise Interrupted(name)
+
+        signal.signal(signal.SIGALRM, interrupt_by_timer)
+        signal.setitimer(signal.ITIMER_REAL, _AGAIN_S)
+
     signals = [signal.SIGINT, signal.SIGTERM]
     # Who started us with `nohup` wants no hang-up to end us.
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         signals.append(signal.SIGHUP)
     previous = {number: signal.signal(number, interrupt) for number in signals}
+    report_dropped, sys.unraisablehook = sys.unraisablehook, interrupt_again
     try:
         yield
     finally:
+        sys.unraisablehook = report_dropped
         for number, handler in previous.items():
             signal.signal(number, handler)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 
 import pytest
 
@@ -34,3 +35,19 @@ def test_a_hang_up_that_was_ignored_stays_ignored() -> None:
             os.kill(os.getpid(), signal.SIGHUP)
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_an_interrupt_that_a_finaliser_drops_is_raised_again() -> None:
+    """Python drops exceptions of finalisers; the wait after it would last for ever."""
+
+    class Finalised:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    def finalise_and_wait() -> None:
+        with handle_interrupts():
+            Finalised()
+            time.sleep(10)
+
+    with pytest.raises(Interrupted, match="SIGINT"):
+        finalise_and_wait()
