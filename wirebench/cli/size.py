@@ -8,14 +8,13 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from wirebench.analysis.sizing import P99_MAX_MS, RATE_MAX_PER_S, UTILISATION, Sizing, SizingObjective, compute_sizes
 from wirebench.cli.options import Json, Out, make_run_argument
 from wirebench.cli.output import make_console, print_json, warn_of_damaged
+from wirebench.cli.table import print_table
 from wirebench.errors import UsageError
-from wirebench.present.escape import escape_controls
-from wirebench.present.sizing import COLUMNS, describe_sizing, list_rows, make_sizing_data
+from wirebench.present.sizing import LEGEND, describe_sizing, make_size_table, make_sizing_data
 from wirebench.results.runs import DEFAULT_FOLDER, LAST, find_run
 
 _LATENCY = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)(ms|s)", re.ASCII)
@@ -85,12 +84,8 @@ def parse_latency_ms(text: str) -> float:
 def _print(of: Sizing, objective: SizingObjective, console: Console) -> None:
     """Print a table of sizes, and what they rest on."""
     console.print(f"\n{of.run.info.id}", style="bold")
-    table = Table(caption="95 % intervals in brackets; * extrapolated beyond what was measured")
-    for heading, is_number in COLUMNS:
-        table.add_column(heading, justify="right" if is_number else "left", overflow="fold")
-    for row in list_rows(of):
-        table.add_row(*map(escape_controls, row))
     if of.sizes:
-        console.print(table)
+        print_table(make_size_table(of), console)
+        console.print(LEGEND, style="dim")
     for line in describe_sizing(of, objective):
         console.print(f"• {line}", soft_wrap=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from wirebench.analysis.differences import read_load
 from wirebench.analysis.ratio import BLOCKS_MIN
@@ -13,17 +14,10 @@ from wirebench.analysis.sizing import INSTRUMENT_SHARE_MAX, Shortfall, Size, Siz
 from wirebench.model.labels import describe_situation, name_cell, name_gate, name_machine, pluralise
 from wirebench.present.data import EstimateData, make_estimate_data, make_view
 from wirebench.present.numbers import ABSENT, format_ends, format_number
+from wirebench.present.table import FigureTable, TableColumn, make_table
 
-#: Headings of the table, and whether they are of numbers.
-COLUMNS = (
-    ("variant", False),
-    ("replicas", True),
-    ("workers each", True),
-    ("cores busy", True),
-    ("memory, MiB", True),
-    ("a replica keeps, requests/s", True),
-    ("by", False),
-)
+#: What the marks in the table mean.
+LEGEND = "95 % intervals in brackets; * extrapolated beyond what was measured"
 _WITHOUT = frozenset({"replicas", "workers"})
 
 
@@ -73,23 +67,11 @@ _CAVEATS: tuple[tuple[Callable[[Size], bool], str], ...] = (
 )
 
 
-def list_rows(of: Sizing) -> list[tuple[str, ...]]:
-    """Return a row of texts for each size, in the order of `COLUMNS`."""
-    return [
-        (
-            _name_variant(size),
-            *(
-                (_format_count(size), str(size.kept.workers))
-                if size.factor == "replicas"
-                else ("1", _format_count(size))
-            ),
-            _format(size.cores),
-            _format(size.memory_bytes, 2.0**20),
-            f"{'≥ ' if size.kept.is_least else ''}{_format(size.kept.rate, size.kept.replicas)}",
-            _describe_basis(size),
-        )
-        for size in of.sizes
-    ]
+def make_size_table(of: Sizing) -> FigureTable:
+    """Return a row for each size, with what it rests on."""
+    return replace(
+        make_table({"": [(_name_variant(size), (), size) for size in of.sizes]}, _COLUMNS), subject="variant"
+    )
 
 
 def describe_sizing(of: Sizing, objective: SizingObjective) -> Iterator[str]:
@@ -173,6 +155,27 @@ def _format(of: Estimate | None, by: float = 1.0) -> str:
     if of is None or math.isinf(of.estimate):
         return ABSENT
     return f"{format_number(of.estimate / by)} ({format_ends(of.low / by, of.high / by)})"
+
+
+def _format_scaled(factor: str, size: Size) -> str:
+    """Return the number of replicas or workers: what is computed of one of them, and what is given of the other."""
+    if size.factor == factor:
+        return _format_count(size)
+    return str(size.kept.workers) if factor == "workers" else "1"
+
+
+_COLUMNS = (
+    TableColumn("replicas", "", partial(_format_scaled, "replicas")),
+    TableColumn("workers", "each", partial(_format_scaled, "workers")),
+    TableColumn("cores", "busy", lambda size: _format(size.cores)),
+    TableColumn("memory", "MiB", lambda size: _format(size.memory_bytes, 2.0**20)),
+    TableColumn(
+        "a replica keeps",
+        "requests/s",
+        lambda size: f"{'≥ ' if size.kept.is_least else ''}{_format(size.kept.rate, size.kept.replicas)}",
+    ),
+    TableColumn("by", "", _describe_basis),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

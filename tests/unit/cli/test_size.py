@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import orjson
@@ -37,10 +38,10 @@ def test_the_table_says_how_many_of_each(tmp_path: Path) -> None:
         "size", name, "--rate", 10_000, "--p99", "50ms", "--utilisation", 0.5, "--out", tmp_path
     )
     assert 0 == status
-    rows = [[each.strip() for each in line.split("│")[1:-1]] for line in text.splitlines() if line.startswith("│")]
+    rows = [re.split(r"\s{2,}", line) for line in text.splitlines() if line.endswith(", from 16 connections")]
     assert ["REST"] * 5 + ["socket"] * 5 == [row[0] for row in rows]
     assert rows[0][1].startswith("20* (")
-    assert "universal" in rows[4][-1] or "Amdahl's law over workers" in rows[4][-1]
+    assert rows[4][-1].startswith("Amdahl's law over workers")
     assert "p99 up to 50 ms, each replica at 50% of what it was measured to keep." in text
     assert "Each replica had 8000m CPU." in text
     assert "Loads were closed" in text

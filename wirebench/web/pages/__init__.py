@@ -1,4 +1,4 @@
-"""The pages: results as charts, runs, one run, two compared, a figure over runs, live metrics; and their files."""
+"""The pages: results as charts, runs, one run and its sizes, two compared, a figure over runs, live metrics; files."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from wirebench.web.pages.history import show_history
 from wirebench.web.pages.live import show_live
 from wirebench.web.pages.results import show_results
 from wirebench.web.pages.run import show_report, show_run
+from wirebench.web.pages.size import show_size
 
 _STATIC = Path(__file__).parent.parent / "static"
 
@@ -24,6 +25,7 @@ def make_routes() -> list[BaseRoute]:
         Route("/", show_results),
         Route("/runs/{run_id}", show_run),
         Route("/runs/{run_id}/report", show_report),
+        Route("/runs/{run_id}/size", show_size),
         Route("/compare", show_comparison),
         Route("/history", show_history),
         Route("/live", show_live),
