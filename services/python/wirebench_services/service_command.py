@@ -24,6 +24,7 @@ _POLL_S = 0.05
 #: What a server may take to end after its own drain timeout.
 _STOP_GRACE_S = 5.0
 _PR_SET_PDEATHSIG = 1
+_GRANIAN_READ_TIMEOUT_MS_MAX = 60_000
 
 
 def run(transport: str, arguments: list[str]) -> int:
@@ -121,6 +122,8 @@ def make_granian_flags(settings: RestSettings) -> dict[str, object]:
         "interface": "asgi",
         "respawn-failed-workers": None,
         "workers-kill-timeout": max(1, round(settings.drain_timeout_s)),
+        # The wait for the next request of a connection is one for headers, too.
+        "http1-header-read-timeout": min(round(1000 * settings.idle_timeout_s), _GRANIAN_READ_TIMEOUT_MS_MAX),
     }
     if settings.tls_cert:
         # Over TLS all REST variants speak HTTP/1.1: by default, clients could choose HTTP/2.
