@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 LEVEL, EQUIVALENCE_LEVEL = 0.05, 0.025
-BLOCKS_MAX = 1000
+BLOCKS_MIN, BLOCKS_MAX = 3, 1000
 TOLERANCE = 1e-6
 HIGHER_IS_BETTER = ("throughput", "capacity", "item_rate")
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(200)
@@ -116,8 +116,8 @@ def compute_gain(run: Found, step: Found, other: Found, looks: int) -> Found | N
 def estimate(logs: Logs, looks: int) -> Found:
     """Return the ratio that blocks' logarithms come to."""
     n, mean = len(logs), float(logs.mean())
-    if n == 1:
-        return {"estimate": np.exp(mean), "low": None, "high": None, "blocks": 1, "log_error": None}
+    if n < BLOCKS_MIN:
+        return {"estimate": np.exp(mean), "low": None, "high": None, "blocks": n, "log_error": None}
     error = float(logs.std(ddof=1)) / np.sqrt(n)
     half = t_quantile(1 - LEVEL / looks / 2, n - 1) * error
     low, high = np.exp(np.clip([mean - half, mean + half], -300, 300))

@@ -113,7 +113,7 @@ def paired_ratio(subject: Sequence[float], baseline: Sequence[float], looks: int
     logs = _compute_logs(subject) - _compute_logs(baseline)
     blocks = len(logs)
     if blocks < BLOCKS_MIN:
-        return _make_without_interval(float(logs[0]), blocks)
+        return _make_without_interval(float(logs.mean()), blocks)
     return _make_ratio(float(logs.mean()), float(logs.std(ddof=1)) / math.sqrt(blocks), blocks - 1, blocks, looks)
 
 

@@ -102,7 +102,7 @@ def test_unpaired_blocks_that_agree_leave_no_uncertainty() -> None:
     assert (0.0, 1.0) == (ratio.p_value(0.9, below=True), ratio.p_value(0.4, below=True))
 
 
-@pytest.mark.parametrize("subject", [[2], [2, 2]])
+@pytest.mark.parametrize("subject", [[2], [1, 4]])
 def test_few_blocks_on_either_side_have_no_unpaired_interval(subject: list[float]) -> None:
     """Their spread isn't known: the ratio is all there is."""
     ratio = unpaired_ratio(subject, [1, 1, 1])
@@ -153,10 +153,12 @@ def test_a_false_alarm_among_many_cells_is_as_rare_as_in_one() -> None:
     assert 100 <= naive
 
 
-def test_one_block_has_no_interval() -> None:
-    """A single block says nothing of its spread, and gets no verdict."""
-    ratio = paired_ratio([2], [1])
-    assert (None, None) == (ratio.low, ratio.high)
+@pytest.mark.parametrize("subject", [[4], [2, 8]])
+def test_few_blocks_have_no_interval(subject: list[float]) -> None:
+    """One or two say too little of their own spread: what is left is their geometric mean."""
+    ratio = paired_ratio(subject, [1] * len(subject))
+    assert 4 == pytest.approx(ratio.estimate)
+    assert (None, None, 1.0) == (ratio.low, ratio.high, ratio.p_value(1, below=False))
 
 
 @pytest.mark.parametrize(("subject", "baseline"), [([], []), ([1], [1, 2]), ([0], [1]), ([1], [-1])])

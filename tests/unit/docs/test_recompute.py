@@ -53,6 +53,7 @@ GAINS = {"cells": worker_cells(), "info": {"compare": "workers"}, "speed_up": la
     "changes",
     [
         {},
+        {"blocks": 2},
         {"info": {"looks": Looks(blocks=(4, 6, 9), ended="settled"), "equivalence_margin": 0.3}},
         GAINS,
         {**GAINS, "gates": lambda of, block: (GENERATOR_GATE if (of.transport, block) == ("rest", 2) else passed(),)},
