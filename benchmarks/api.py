@@ -6,13 +6,13 @@ import http.client
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
-from benchmarks.index import RUNS, write_runs
+from benchmarks.index import RUNS, measure_ms, write_runs
 from wirebench.results.index import PAGE_ROWS_MAX, Index, find_database_url
 
 PAGE_MS_MAX = 200.0
@@ -44,10 +44,11 @@ def main() -> bool:
         with Index(find_database_url(folder)) as index:
             index.rebuild(folder)
         with _served(folder) as connection:
-            pages_ms = {title: _ms(connection, path) for title, path in _pages()}
-            file_ms = _ms(connection, "/api/v1/results?format=csv", times=1)
-            first_ms = _ms(connection, _HISTORY, times=1)
-            pages_ms["page: a history that was read before"] = _ms(connection, _HISTORY)
+            pages_ms = {title: measure_ms(partial(_get, connection, path), _TIMES) for title, path in _pages()}
+            file_ms = measure_ms(partial(_get, connection, "/api/v1/results?format=csv"), 1)
+            read_history = partial(_get, connection, _HISTORY)
+            first_ms = measure_ms(read_history, 1)
+            pages_ms["page: a history that was read before"] = measure_ms(read_history, _TIMES)
     for title, ms in pages_ms.items():
         print(f"  {title:<40} {ms:6.1f} ms  limit {PAGE_MS_MAX:g} ms")
     print(f"  {'results: all as CSV':<40} {file_ms / 1000:6.1f} s")
@@ -78,15 +79,10 @@ def _served(folder: Path) -> Iterator[http.client.HTTPConnection]:
             process.wait(_END_S)
 
 
-def _ms(connection: http.client.HTTPConnection, path: str, times: int = _TIMES) -> float:
-    """Return the median time of a request in milliseconds, its whole answer read; one that isn't counted goes first."""
-    found = []
-    for _ in range(times + (times > 1)):
-        started = time.perf_counter()
-        connection.request("GET", path)
-        reply = connection.getresponse()
-        body = reply.read()
-        found.append(1000 * (time.perf_counter() - started))
-        if reply.status != http.client.OK:
-            raise RuntimeError(f"{path}: {body.decode()}")
-    return sorted(found[-times:])[times // 2]
+def _get(connection: http.client.HTTPConnection, path: str) -> None:
+    """Send a request, and read its whole answer."""
+    connection.request("GET", path)
+    reply = connection.getresponse()
+    body = reply.read()
+    if reply.status != http.client.OK:
+        raise RuntimeError(f"{path}: {body.decode()}")

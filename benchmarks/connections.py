@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
-from benchmarks.load import send_load
+from benchmarks.load import send_load, start_service
 from wirebench.errors import WirebenchError
 from wirebench.model.cell import ServiceSpec
 from wirebench.model.contract import Transport
 from wirebench.model.histogram_file import OK
 from wirebench.model.scenario import Load
-from wirebench.targets import LocalTarget, divide_cores
+from wirebench.targets import divide_cores
 
 CONNECTIONS = 4096
 CALLS = 10
@@ -25,20 +22,14 @@ def main() -> bool:
 
 
 def _serves(transport: Transport, runtime: str) -> bool:
-    cores = divide_cores()
-    with tempfile.TemporaryDirectory() as folder_name:
-        folder = Path(folder_name)
-        target = LocalTarget(cores, lambda name: folder / f"{name}.log")
-        try:
-            (service,) = target.start([ServiceSpec(transport, runtime, 1, None, "memory")]).values()
-            observed = send_load(service, folder, cores.generator, Load(model="calls", calls=CALLS), CONNECTIONS)
-        except WirebenchError as error:
-            verdict, answered, window_s = f"FAILED: {error.message}", 0, 0.0
-        else:
-            answered, window_s = observed.file.requests_total.get(OK, 0), observed.window_s
-            verdict = "ok" if answered == CALLS * CONNECTIONS else f"FAILED: {observed.file.requests_total}"
-        finally:
-            target.stop()
+    cores, load = divide_cores(), Load(model="calls", calls=CALLS)
+    try:
+        with start_service(ServiceSpec(transport, runtime, 1, None, "memory"), cores) as (service, folder):
+            observed = send_load(service, folder, cores.generator, load, CONNECTIONS)
+        answered, window_s = observed.file.requests_total.get(OK, 0), observed.window_s
+        verdict = "ok" if answered == CALLS * CONNECTIONS else f"FAILED: {observed.file.requests_total}"
+    except WirebenchError as error:
+        verdict, answered, window_s = f"FAILED: {error.message}", 0, 0.0
     print(
         f"{transport} {runtime}: {CONNECTIONS:,} connections, {CALLS} calls on each, {answered:,} answered "
         f"in {window_s:.1f} s: {verdict}",

@@ -1,15 +1,35 @@
-"""A load by wireload on one service, as runs send it."""
+"""A service on this machine, and a load by wireload on it, as runs have them."""
 
 from __future__ import annotations
 
+import contextlib
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
+from tests.support.report_run import cell
 from wirebench.drivers import Job
 from wirebench.measure.observe import Observation, observe
-from wirebench.model.cell import Cell
+from wirebench.model.cell import ServiceSpec
 from wirebench.model.contract import CLOSING_RUNTIMES
 from wirebench.model.scenario import Load
-from wirebench.targets import Endpoint
+from wirebench.targets import Cores, Endpoint, LocalTarget
+
+
+@contextlib.contextmanager
+def start_service(spec: ServiceSpec, cores: Cores) -> Iterator[tuple[Endpoint, Path]]:
+    """Run a service on its cores until the block ends; yield where it is, and a folder for files of the block.
+
+    Raises WirebenchError.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        target = LocalTarget(cores, lambda log: folder / f"{log}.log")
+        try:
+            (endpoint,) = target.start([spec]).values()
+            yield endpoint, folder
+        finally:
+            target.stop()
 
 
 def send_load(  # noqa: PLR0913 - what a load is
@@ -27,20 +47,14 @@ def send_load(  # noqa: PLR0913 - what a load is
     Raises WirebenchError.
     """
     spec = endpoint.service
-    cell = Cell(
-        transport=spec.transport,
+    of = cell(
+        spec.transport,
         runtime=spec.runtime,
         implementation=spec.implementation,
-        driver="wireload",
         operation=operation,
         stream_items=stream_items,
         concurrency=concurrency,
-        rate_per_s=None,
-        workers=1,
-        threads=None,
-        store="memory",
-        codec="protobuf" if spec.transport == "grpc" else "json",
         connection="reopen" if spec.runtime in CLOSING_RUNTIMES else "keep",
     )
-    job = Job(cell, load, endpoint.address, 1, 1, folder / "histograms.json", folder / "wireload.log", cores)
+    job = Job(of, load, endpoint.address, 1, 1, folder / "histograms.json", folder / "wireload.log", cores)
     return observe(job, endpoint.replicas, len(cores))

@@ -12,6 +12,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.report_run import cell
 from wirebench.drivers import DRIVERS, Job
 from wirebench.drivers.capacity import find_shortfall, raise_open_files, read_capacity
 from wirebench.measure.truth import run_server
@@ -70,12 +71,12 @@ def main() -> bool:
 
 def _check_connections(transport: Transport) -> bool:
     name = f"{transport}, {CONNECTIONS:,} connections"
-    cell = _make_cell(transport, CONNECTIONS)
-    if missing := _explain_shortfall(cell) or explain_port_shortfall(CONNECTIONS):
+    of = cell(transport, concurrency=CONNECTIONS)
+    if missing := _explain_shortfall(of) or explain_port_shortfall(CONNECTIONS):
         print(f"{name}: FAILED: {missing}", flush=True)
         return False
     load = Load(model="calls", calls=CALLS, window_s=_CALLS_S_MAX)
-    few, many = _measure(_make_cell(transport, CONNECTIONS_FEW), load), _measure(cell, load)
+    few, many = _measure(cell(transport, concurrency=CONNECTIONS_FEW), load), _measure(of, load)
     kib = (many.memory_kib - few.memory_kib) / (CONNECTIONS - CONNECTIONS_FEW)
     answered = many.requests == {OK: CALLS * CONNECTIONS}
     good = answered and kib <= KIB_A_CONNECTION_MAX
@@ -88,9 +89,9 @@ def _check_connections(transport: Transport) -> bool:
 
 
 def _check_samples(transport: Transport) -> bool:
-    cell = _make_cell(transport, SAMPLING_CONNECTIONS)
-    fewer = _measure(cell, Load(warmup_s=0, window_s=FIRST_S))
-    more = _measure(cell, Load(warmup_s=0, window_s=math.ceil(MARGIN * FIRST_S * SAMPLES / fewer.requests[OK])))
+    of = cell(transport, concurrency=SAMPLING_CONNECTIONS)
+    fewer = _measure(of, Load(warmup_s=0, window_s=FIRST_S))
+    more = _measure(of, Load(warmup_s=0, window_s=math.ceil(MARGIN * FIRST_S * SAMPLES / fewer.requests[OK])))
     growth = more.memory_kib / fewer.memory_kib
     answered = more.requests.keys() == {OK} and more.requests[OK] >= SAMPLES
     good = answered and growth <= GROWTH_MAX
@@ -119,8 +120,8 @@ def _measure_least_cpu_us() -> float:
 
 
 def _check_cpu(transport: Transport, least_us: float) -> bool:
-    cell = _make_cell(transport, RATE_CONNECTIONS, RATE_PER_S)
-    usage = _measure(cell, Load(model="open", warmup_s=0, window_s=RATE_S))
+    of = cell(transport, concurrency=RATE_CONNECTIONS, rate_per_s=RATE_PER_S)
+    usage = _measure(of, Load(model="open", warmup_s=0, window_s=RATE_S))
     us = usage.cpu_s / sum(usage.requests.values()) * 1e6
     answered = usage.requests.keys() == {OK} and not usage.dropped
     good = answered and us <= CPU_US_MAX
@@ -138,9 +139,9 @@ def _count(usage: Usage) -> str:
     return ", ".join(f"{count:,} {code}" for code, count in sorted(usage.requests.items()))
 
 
-def _explain_shortfall(cell: Cell) -> str:
+def _explain_shortfall(of: Cell) -> str:
     """Return why this machine can't open a cell's connections; empty if it can."""
-    shortfall = find_shortfall([cell], read_capacity())
+    shortfall = find_shortfall([of], read_capacity())
     return f"wireload needs {shortfall.needed}; {shortfall.available}" if shortfall else ""
 
 
@@ -158,23 +159,7 @@ def explain_port_shortfall(connections: int, ports: Path = _PORTS) -> str:
     )
 
 
-def _make_cell(transport: Transport, connections: int, rate_per_s: int | None = None) -> Cell:
-    return Cell(
-        transport=transport,
-        runtime=None,
-        driver="wireload",
-        operation="users.get",
-        concurrency=connections,
-        rate_per_s=rate_per_s,
-        workers=1,
-        threads=None,
-        store=None,
-        codec="protobuf" if transport == "grpc" else "json",
-        connection="keep",
-    )
-
-
-def _measure(cell: Cell, load: Load) -> Usage:
+def _measure(of: Cell, load: Load) -> Usage:
     """Send a load as runs do. Raises WirebenchError."""
     cores = divide_cores()
     memory_kib, cpu_s = 0, 0.0
@@ -188,9 +173,9 @@ def _measure(cell: Cell, load: Load) -> Usage:
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        with run_server(cell.transport, ["-behaviour", "null"], cores.server, folder / "truth.log") as (port, _):
+        with run_server(of.transport, ["-behaviour", "null"], cores.server, folder / "truth.log") as (port, _):
             output, log = folder / "histograms.json", folder / "wireload.log"
-            job = Job(cell, load, f"{LOOPBACK}:{port}", 1, 1, output, log, cores.generator)
+            job = Job(of, load, f"{LOOPBACK}:{port}", 1, 1, output, log, cores.generator)
             (file,) = DRIVERS["wireload"].run(job, watch)
     return Usage(file.requests_total, file.dropped_iterations, memory_kib, cpu_s)
 

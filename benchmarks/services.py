@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import socket
 import statistics
 import sys
-import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks import bare
-from benchmarks.load import send_load
+from benchmarks.load import send_load, start_service
 from wirebench.measure.usage import list_process_ids
 from wirebench.model.cell import ServiceSpec
 from wirebench.model.contract import Implementation, Transport
 from wirebench.model.scenario import Load
 from wirebench.system import processes
-from wirebench.system.processes import Child
-from wirebench.targets import Endpoint, LocalTarget, Replica, divide_cores
+from wirebench.system.ports import reserve_ports
+from wirebench.system.readiness import accepts_connections, wait_ready
+from wirebench.targets import Endpoint, Replica, divide_cores
 
 REPETITIONS = 5
 CONNECTIONS = 32
@@ -61,19 +60,14 @@ def main() -> bool:
 def compare(variant: Variant) -> bool:
     """Measure a service and its bare framework in turn, and return whether the ratio keeps its limit."""
     cores = divide_cores()
-    with tempfile.TemporaryDirectory() as folder_name:
-        folder = Path(folder_name)
-        target = LocalTarget(cores, lambda name: folder / f"{name}.log")
-        spec = ServiceSpec(variant.transport, variant.runtime, 1, None, "memory", implementation=variant.implementation)
-        try:
-            (service,) = target.start([spec]).values()
-            with started_bare(spec, folder / "bare.log", cores.server) as framework:
-                pairs = [
-                    [measure_cpu_us(each, folder, cores.generator) for each in (service, framework)]
-                    for _ in range(REPETITIONS)
-                ]
-        finally:
-            target.stop()
+    spec = ServiceSpec(variant.transport, variant.runtime, 1, None, "memory", implementation=variant.implementation)
+    with (
+        start_service(spec, cores) as (service, folder),
+        start_bare(spec, folder / "bare.log", cores.server) as framework,
+    ):
+        pairs = [
+            [measure_cpu_us(each, folder, cores.generator) for each in (service, framework)] for _ in range(REPETITIONS)
+        ]
     ratios = [ours / theirs for ours, theirs in pairs]
     median = statistics.median(ratios)
     ours_us, theirs_us = (statistics.median(column) for column in zip(*pairs, strict=True))
@@ -86,30 +80,16 @@ def compare(variant: Variant) -> bool:
 
 
 @contextmanager
-def started_bare(spec: ServiceSpec, log: Path, cores: frozenset[int]) -> Iterator[Endpoint]:
+def start_bare(spec: ServiceSpec, log: Path, cores: frozenset[int]) -> Iterator[Endpoint]:
     """Start the bare framework of a service, and yield where it is."""
-    with socket.socket() as probe:
-        probe.bind((bare.HOST, 0))
-        port = probe.getsockname()[1]
+    with reserve_ports(1) as (port,):
+        pass
     child = processes.start(f"bare {spec.runtime}", bare.make_command(str(spec.runtime), port), log, cores)
     try:
-        _wait_for(port, child)
+        wait_ready(child, partial(accepts_connections, bare.HOST, port), _START_TIMEOUT_S)
         yield Endpoint(spec, f"{bare.HOST}:{port}", (Replica("bare", None, child.pid),))
     finally:
         child.stop()
-
-
-def _wait_for(port: int, child: Child) -> None:
-    deadline = time.monotonic() + _START_TIMEOUT_S
-    while time.monotonic() < deadline:
-        child.check_alive()
-        try:
-            socket.create_connection((bare.HOST, port), timeout=1).close()
-        except OSError:
-            time.sleep(0.05)
-        else:
-            return
-    raise processes.ProcessError(f"{child.name} did not listen after {_START_TIMEOUT_S:.0f} s")
 
 
 def measure_cpu_us(endpoint: Endpoint, folder: Path, cores: frozenset[int]) -> float:

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import math
 import statistics
-import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.load import send_load
+from benchmarks.load import send_load, start_service
 from wirebench.model.cell import ServiceSpec
 from wirebench.model.contract import TRANSPORTS, Transport
 from wirebench.model.scenario import Load
-from wirebench.targets import Cores, Endpoint, LocalTarget, divide_cores
+from wirebench.targets import Cores, Endpoint, divide_cores
 
 REPETITIONS = 3
 STREAMS = 2
@@ -46,14 +45,8 @@ def main() -> bool:
 def _reaches(transport: Transport, runtime: str) -> bool:
     halves = divide_cores()
     cores = Cores(frozenset({min(halves.server)}), halves.generator)
-    with tempfile.TemporaryDirectory() as folder_name:
-        folder = Path(folder_name)
-        target = LocalTarget(cores, lambda name: folder / f"{name}.log")
-        try:
-            (service,) = target.start([ServiceSpec(transport, runtime, 1, None, "memory")]).values()
-            rates = [_rates(service, folder, cores.generator) for _ in range(REPETITIONS)]
-        finally:
-            target.stop()
+    with start_service(ServiceSpec(transport, runtime, 1, None, "memory"), cores) as (service, folder):
+        rates = [_rates(service, folder, cores.generator) for _ in range(REPETITIONS)]
     per_cpu_s = statistics.median(each.per_cpu_s for each in rates)
     per_s = statistics.median(each.per_s for each in rates)
     least = LEAST_PER_S[transport]

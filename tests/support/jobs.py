@@ -4,24 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.support import report_run
 from wirebench.drivers import Job
 from wirebench.model.cell import Cell
-from wirebench.model.contract import TRANSPORTS, Connection, Driver, Transport
+from wirebench.model.contract import Driver, Transport
 from wirebench.model.scenario import Load
 
-CELL = Cell(
-    transport="grpc",
-    runtime="sync",
-    driver="ghz",
-    operation="users.get",
-    concurrency=16,
-    rate_per_s=None,
-    workers=1,
-    threads=None,
-    store="memory",
-    codec="protobuf",
-    connection="keep",
-)
+CELL = report_run.cell("grpc", driver="ghz")
 JOB = Job(
     cell=CELL,
     load=Load(model="closed", warmup_s=0.5, window_s=1.0),
@@ -34,27 +23,6 @@ JOB = Job(
 )
 
 
-def cell(  # noqa: PLR0913 - what cells differ in
-    transport: Transport,
-    driver: Driver,
-    *,
-    concurrency: int = 8,
-    rate_per_s: int | None = None,
-    connection: Connection = "keep",
-    delay_ms: int | None = None,
-) -> Cell:
-    """Return a cell that gets users, at its transport's defaults."""
-    return Cell(
-        transport=transport,
-        runtime=TRANSPORTS[transport].runtimes["python"][0],
-        driver=driver,
-        operation="users.get",
-        concurrency=concurrency,
-        rate_per_s=rate_per_s,
-        workers=1,
-        threads=None,
-        store="memory",
-        codec=TRANSPORTS[transport].codecs[0],
-        connection=connection,
-        delay_ms=delay_ms,
-    )
+def cell(transport: Transport, driver: Driver, **changes: object) -> Cell:
+    """Return a cell of eight connections that gets users, at its transport's defaults, changed."""
+    return report_run.cell(transport, driver=driver, **{"concurrency": 8, **changes})
