@@ -6,8 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
 import orjson
+from pydantic import Field
 
 from wirebench.drivers.metrics_push import MetricsPush
 from wirebench.model.application import Application, load_builtin
@@ -28,6 +30,9 @@ ID_STEP = 1_000_000
 
 #: Installs the drivers that every user needs. Each of the others has its own make target.
 SETUP = "make setup"
+
+#: For what a job has on its own machine only: it isn't sent to load pods.
+_LOCAL = Field(exclude=True)
 
 #: Parts of a window whose load changes, each with its own figures.
 SLICES = 50
@@ -59,9 +64,9 @@ class Job:
     tls: ClientTls | None = None
     #: Where the driver runs, if not on this machine's network.
     namespace: NetworkNamespace | None = None
-    application: Application = field(default_factory=load_builtin)
-    requests: Path = REQUESTS
-    descriptors: Path = CONTRACT
+    application: Annotated[Application, _LOCAL] = field(default_factory=load_builtin)
+    requests: Annotated[Path, _LOCAL] = REQUESTS
+    descriptors: Annotated[Path, _LOCAL] = CONTRACT
 
     @property
     def arrivals(self) -> Path:

@@ -123,14 +123,12 @@ def test_k6_is_told_by_a_list_and_counts_by_when_requests_were_due(tmp_path: Pat
 def test_a_recording_goes_to_load_pods_with_its_task(tmp_path: Path) -> None:
     """All of them share the same list."""
     load = Load(model="replay", timing="x", window_s=5).replay(RECORDING)
-    task = MeasureTask(
-        cell=replay_cell(), load=load, address="rest:5000", addresses=(), replicas=(), seed=1, id_base=2,
-        recording=load.recording, cores=1.0,
-    )  # fmt: skip
+    job = Job(replay_cell(), load, "rest:5000", 1, 2, tmp_path / "out.json", tmp_path / "log", None)
+    task = MeasureTask(job=job, replicas=(), recording=load.recording, cores=1.0)
     (tmp_path / "load.json").write_text(task.model_dump_json(), encoding="utf-8")
     read = read_task(tmp_path / "load.json")
     assert isinstance(read, MeasureTask)
-    assert load == read.load.replay(read.recording)
+    assert load == read.job.load.replay(read.recording)
 
 
 def histograms(*latencies_ms: list[int]) -> Slices:

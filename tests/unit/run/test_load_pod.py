@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.histogram_files import make_histogram_file
-from tests.support.jobs import cell
+from tests.support.jobs import JOB, cell
 from tests.support.waiting import TIMEOUT_S
 from wirebench.drivers import K6, Job
 from wirebench.errors import WirebenchError
@@ -40,10 +40,10 @@ def free_port() -> int:
 
 
 MEASURE = MeasureTask(
-    cell=cell("rest", "k6", concurrency=2), load=Load(), address="rest:5000", addresses=(),
+    job=JOB,
     replicas=(Replica("a", "http://10.0.0.1:6000", containers=Containers("http://10.0.1.1:9110", "uid", ("c",))),),
-    seed=1, id_base=2, cores=1.0,
-)  # fmt: skip
+    cores=1.0,
+)
 CALIBRATE = CalibrateTask(probes=(Probe("wireload", "grpc", 16, 0.5), Probe("k6", "rest", 64, 1, 500)), cores=1.0)
 
 
@@ -71,10 +71,7 @@ def test_a_service_beside_its_load_is_read_by_their_node_s_agent(
     monkeypatch.setenv("WIREBENCH_NODE", "n")
     monkeypatch.setenv("WIREBENCH_POD_UID", "uid")
     monkeypatch.setattr(main, "find_containers_beside", lambda _url, _uid: found)
-    task = MeasureTask(
-        cell=cell("rest", "k6"), load=Load(), address="127.0.0.1:5000", addresses=(), agents=agents,
-        replicas=(Replica("same-pod", "http://127.0.0.1:6000"),), seed=1, id_base=2, cores=1.0,
-    )  # fmt: skip
+    task = MeasureTask(job=JOB, agents=agents, replicas=(Replica("same-pod", "http://127.0.0.1:6000"),), cores=1.0)
     (replica,) = main._find_replicas(task)
     assert ("same-pod", expected) == (replica.name, replica.containers)
 

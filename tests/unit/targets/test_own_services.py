@@ -385,7 +385,7 @@ def test_requests_are_sent_from_a_pod(tmp_path: Path) -> None:
     assert (answer,) == pods.PodSender(load_pods).send(job, endpoint, 3)
     (task,) = load_pods.tasks
     assert isinstance(task, SendTask)
-    assert (job.cell, "shop:80", 3, Files.of(job)) == (task.cell, task.address, task.requests_each, task.files)
+    assert (job.cell, "shop:80", 3, Files.of(job)) == (task.job.cell, task.job.address, task.requests_each, task.files)
     assert [endpoint] == load_pods.endpoints
 
 
@@ -421,4 +421,4 @@ def test_pods_without_a_service_are_loaded_in_turn(
         pods.observe(load_pods, job, endpoint, lambda: None)
     (task,) = load_pods.tasks
     assert isinstance(task, MeasureTask)
-    assert expected == (task.address, task.addresses)
+    assert expected == (task.job.address, task.job.replicas)

@@ -98,15 +98,14 @@ def _calibrate(task: CalibrateTask) -> CalibrateAnswer:
 
 
 def _measure(task: MeasureTask) -> BaseModel:
-    index, count = int(os.environ["JOB_COMPLETION_INDEX"]), task.load.generators
+    index, count = int(os.environ["JOB_COMPLETION_INDEX"]), task.job.load.generators
     # The host name of pod 2 of the Job `load` is load-2, and load-2.load is how others find it.
     job_name = socket.gethostname().rpartition("-")[0]
     with join_start_barrier(index, count, f"{job_name}-0.{job_name}") as barrier:
-        _wait_for_name(task)
+        _wait_for_name(task.job)
         job = dataclasses.replace(
             _make_job(task),
-            load=task.load.replay(task.recording),
-            replicas=task.addresses,
+            load=task.job.load.replay(task.recording),
             generator=(index, count),
             metrics_push=_make_metrics_push(task),
         )
@@ -115,18 +114,8 @@ def _measure(task: MeasureTask) -> BaseModel:
 
 
 def _make_job(task: MeasureTask | SendTask) -> Job:
-    """Return the load of a task, with what drivers read of it in files."""
-    job = Job(
-        cell=task.cell,
-        load=task.load,
-        address=task.address,
-        seed=task.seed,
-        id_base=task.id_base,
-        output=OUTPUT / "histograms.json",
-        log=OUTPUT / "driver.log",
-        cores=None,
-        tls=task.tls,
-    )
+    """Return the job of a task, with its files in this pod."""
+    job = dataclasses.replace(task.job, output=OUTPUT / "histograms.json", log=OUTPUT / "driver.log")
     if task.files is None:
         return job
     requests, descriptors = task.files.write(OUTPUT)
@@ -151,19 +140,19 @@ def _find_replicas(task: MeasureTask) -> tuple[Replica, ...]:
 
 def _make_metrics_push(task: MeasureTask) -> MetricsPush | None:
     """Return where metrics are pushed; the labels are those of the services' own metrics."""
-    if task.prometheus is None:
+    if task.job.metrics_push is None:
         return None
     own = {name: os.environ[f"WIREBENCH_{name.upper()}"] for name in ("namespace", "pod", "node")}
-    return MetricsPush(task.prometheus, {**own, "transport": task.cell.transport})
+    return MetricsPush(task.job.metrics_push.url, {**own, "transport": task.job.cell.transport})
 
 
-def _wait_for_name(task: MeasureTask) -> None:
+def _wait_for_name(job: Job) -> None:
     """Wait until the name that is balanced over stands for the replicas that there are, and for no others."""
-    if not task.addresses or task.address in task.addresses:
+    if not job.replicas or job.address in job.replicas:
         return
-    host, port = parse_address(task.address)
+    host, port = parse_address(job.address)
     # Pods have names where they speak TLS, and else addresses, which stand for themselves.
-    expected = set().union(*(_resolve(*parse_address(each)) for each in task.addresses))
+    expected = set().union(*(_resolve(*parse_address(each)) for each in job.replicas))
     deadline = time.monotonic() + _NAME_TIMEOUT_S
     while (found := _resolve(host, port)) != expected:
         if time.monotonic() > deadline:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from wirebench.drivers import Job
@@ -37,28 +38,20 @@ def observe(
 
     Raises WirebenchError.
     """
-    address = endpoint.address
-    addresses: tuple[str, ...] = ()
     if job.cell.balancing == "pod":
-        address = endpoint.addresses[0]
+        job = replace(job, address=endpoint.addresses[0])
     elif job.cell.balancing == "headless" or endpoint.address in endpoint.addresses:
         # Pods without a common name are named by the first one's address.
-        address, addresses = endpoint.headless_address or endpoint.addresses[0], endpoint.addresses
+        address = endpoint.headless_address or endpoint.addresses[0]
+        job = replace(job, address=address, replicas=endpoint.addresses)
     task = MeasureTask(
-        cell=job.cell,
-        load=job.load,
-        address=address,
-        addresses=addresses,
+        job=job,
+        files=Files.of(job),
         # Those that a disruption removes can't be asked what they did, and those that are added aren't known.
         replicas=endpoint.replicas if job.cell.keeps_replicas else (),
         agents=dict(endpoint.agents),
-        tls=endpoint.tls,
-        seed=job.seed,
-        id_base=job.id_base,
         recording=job.load.recording,
         cores=load_pods.count_cores(job.load),
-        prometheus=job.metrics_push.url if job.metrics_push else None,
-        files=Files.of(job),
     )
     printed = load_pods.measure(job.cell, job.load, endpoint, task.model_dump(mode="json"), on_window)
     return tuple(decode_answer(each, Observation) for each in printed)
@@ -72,16 +65,7 @@ class PodSender(Sender):
 
     def send(self, job: Job, endpoint: Endpoint, requests_each: int) -> Sequence[Answer]:
         """Send `requests_each` of each operation of a job. Raises WirebenchError if the service can't be reached."""
-        task = SendTask(
-            cell=job.cell,
-            load=job.load,
-            address=job.address,
-            seed=job.seed,
-            id_base=job.id_base,
-            tls=endpoint.tls,
-            files=Files.of(job),
-            requests_each=requests_each,
-        )
+        task = SendTask(job=job, files=Files.of(job), requests_each=requests_each)
         return self._carry_out(task, endpoint, tuple[Answer, ...])
 
     def reflect(self, endpoint: Endpoint, calls: Sequence[str], headers: Mapping[str, str]) -> bytes:

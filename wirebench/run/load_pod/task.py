@@ -14,11 +14,9 @@ from wirebench.drivers import Job
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.measure.calibrate import Probe
 from wirebench.measure.calibration import Fingerprint, Point
-from wirebench.model.cell import Cell
 from wirebench.model.contract import Driver, Transport
 from wirebench.model.frozen import FrozenModel
 from wirebench.model.recording import Recording
-from wirebench.model.scenario import Load
 from wirebench.model.validation_messages import describe_first
 from wirebench.system.paths import REQUESTS
 from wirebench.system.tls import ClientTls
@@ -61,27 +59,16 @@ class Files(FrozenModel):
         return requests, descriptors
 
 
-class _Requests(FrozenModel):
-    """Requests and where they go; `files` are those of an application with variants."""
+class MeasureTask(FrozenModel):
+    """Send the load of a job, and watch these replicas. Answered with an observation.
 
-    cell: Cell
-    load: Load
-    address: str
-    seed: int
-    id_base: int
-    #: What the pod speaks TLS with: files that are mounted there; None is plain text.
-    tls: ClientTls | None = None
-    files: Files | None = None
-
-
-class MeasureTask(_Requests):
-    """Send the load of one cell. Answered with an observation.
-
-    `address` is where to, `addresses` those that its name must stand for, where the client is to balance.
+    The name in the job's address must stand for the job's `replicas`, where the client is to balance.
     """
 
     kind: Literal["measure"] = "measure"
-    addresses: tuple[str, ...]
+    job: Job
+    #: Those of an application with variants.
+    files: Files | None = None
     replicas: tuple[Replica, ...]
     #: By node, the URL of its agent, where a service is beside the load in its pod.
     agents: dict[str, str] = Field(default={})
@@ -89,14 +76,14 @@ class MeasureTask(_Requests):
     recording: Recording | None = None
     #: How many cores the pod may use.
     cores: float
-    #: The Prometheus that gets live metrics, if one does: its address as the pod reaches it.
-    prometheus: str | None = None
 
 
-class SendTask(_Requests):
-    """Send `requests_each` of each operation of a cell. Answered with an Answer for each."""
+class SendTask(FrozenModel):
+    """Send `requests_each` of each operation of a job. Answered with an Answer for each."""
 
     kind: Literal["send"] = "send"
+    job: Job
+    files: Files | None = None
     requests_each: int
 
 
