@@ -30,6 +30,7 @@ from wirebench.drivers.per_request import (
 from wirebench.model.histogram_file import OK
 from wirebench.system.files import write_atomic
 from wirebench.system.paths import TOOLS
+from wirebench.system.processes import list_flags
 
 _NO_REPLY = "-1"
 _GRPC_OK = "SERVING"
@@ -45,16 +46,8 @@ class Fortio(PerRequestDriver):
     setup = "make driver-fortio"
 
     def build_arguments(self, job: Job, part: Part) -> list[str | Path]:
-        flags: list[str | Path] = [
-            "-connections",
-            str(job.cell.concurrency),
-            "-duration",
-            f"{part.duration_s:.3f}s",
-            "-calls",
-            part.output,
-            *build_tls_flags(job.tls),
-        ]
-        return [self.path, *flags, *_build_request(job, part)]
+        flags = {"-connections": job.cell.concurrency, "-duration": f"{part.duration_s:.3f}s", "-calls": part.output}
+        return [self.path, *list_flags(flags), *build_tls_flags(job.tls), *_build_request(job, part)]
 
     def read(self, job: Job, part: Part) -> CallArrays:
         if job.cell.transport == "grpc":
@@ -71,10 +64,10 @@ def _build_request(job: Job, part: Part) -> list[str | Path]:
         target = f"https://{job.address}" if job.tls else job.address
         return ["-target", target, "-grpc-method", operation.grpc.call, "-payload", payload]
     request = operation.request_rest(inputs)
-    flags: list[str | Path] = ["-target", f"{build_rest_url(job)}{request.path}", "-X", request.method]
     if request.body:
         write_atomic(payload, request.body)
-        flags += ["-payload", payload]
+    target = f"{build_rest_url(job)}{request.path}"
+    flags = list_flags({"-target": target, "-X": request.method, "-payload": payload if request.body else None})
     return [*flags, "-keepalive=false"] if cell.connection == "reopen" else flags
 
 

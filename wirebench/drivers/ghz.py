@@ -28,6 +28,7 @@ from wirebench.drivers.per_request import (
 from wirebench.errors import WirebenchError
 from wirebench.system.files import write_atomic
 from wirebench.system.paths import TOOLS
+from wirebench.system.processes import list_flags
 
 DETAILS_MAX = 1_000_000
 
@@ -47,38 +48,29 @@ class Ghz(PerRequestDriver):
             raise WirebenchError(f"{job.cell.operation} has no gRPC call", "use another driver")  # a plan rejects it
         data = part.folder / "data.json"
         write_atomic(data, build_call_data(job, part.number))
-        flags: dict[str, str | Path] = {
+        metadata = part.folder / "metadata.json"
+        if call.metadata:
+            write_atomic(metadata, json.dumps(call.metadata))
+        flags = {
             "--call": call.call,
             "--protoset": job.descriptors,
             "--data-file": data,
-            "--concurrency": str(job.cell.concurrency),
-            "--connections": str(job.cell.connections or job.cell.concurrency),
+            "--metadata-file": metadata if call.metadata else None,
+            "--concurrency": job.cell.concurrency,
+            "--connections": job.cell.connections or job.cell.concurrency,
             "--duration": f"{part.duration_s:.3f}s",
             "--duration-stop": "wait",
             "--format": "json",
             "--output": part.output,
+            "--rps": job.cell.rate_per_s,
+            "--timeout": None if job.load.timeout_s is None else f"{job.load.timeout_s}s",
+            "--lb-strategy": "round_robin" if job.replicas else None,
         }
-        if call.metadata:
-            metadata = part.folder / "metadata.json"
-            write_atomic(metadata, json.dumps(call.metadata))
-            flags["--metadata-file"] = metadata
-        if job.cell.rate_per_s is not None:
-            flags["--rps"] = str(job.cell.rate_per_s)
-        if job.load.timeout_s is not None:
-            flags["--timeout"] = f"{job.load.timeout_s}s"
-        address = job.address
-        if job.replicas:
-            # By name: ghz takes one address, and gRPC resolves it to all that stand behind it.
-            flags["--lb-strategy"], address = "round_robin", f"dns:///{address}"
-        pairs = [each for flag, value in flags.items() for each in (flag, value)]
+        # By name: ghz takes one address, and gRPC resolves it to all that stand behind it.
+        address = f"dns:///{job.address}" if job.replicas else job.address
         # It speaks TLS unless it is told not to.
-        return [
-            self.path,
-            *(build_tls_flags(job.tls) if job.tls else ["--insecure"]),
-            "--count-errors",
-            *pairs,
-            address,
-        ]
+        tls = build_tls_flags(job.tls) if job.tls else ["--insecure"]
+        return [self.path, *tls, "--count-errors", *list_flags(flags), address]
 
     def read(self, job: Job, part: Part) -> CallArrays:  # noqa: ARG002 - all is in the part
         return parse_calls(_read_details(part.output))

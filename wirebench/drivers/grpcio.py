@@ -6,13 +6,12 @@ own; the interpreter runs one thread at a time, so that it uses little more than
 
 from __future__ import annotations
 
-import json
 import sys
 from importlib import metadata
 from pathlib import Path
 
-from wirebench.drivers.driver import ID_STEP, Job
-from wirebench.drivers.locust import FRESH
+from wirebench.drivers.driver import Job
+from wirebench.drivers.locust import FRESH, describe_users
 from wirebench.drivers.per_request import (
     CallArrays,
     Part,
@@ -23,8 +22,8 @@ from wirebench.drivers.per_request import (
     get_operation,
     read_columns,
 )
-from wirebench.system.files import write_atomic
 from wirebench.system.paths import GRPC_CLIENT
+from wirebench.system.processes import list_flags
 
 
 class Grpcio(PerRequestDriver):
@@ -38,24 +37,16 @@ class Grpcio(PerRequestDriver):
         return metadata.version("grpcio") if self.path.exists() else None
 
     def build_arguments(self, job: Job, part: Part) -> list[str | Path]:
-        requests = part.folder / "requests.json"
-        write_atomic(requests, json.dumps(build_grpc_requests(job, FRESH)))
-        flags: dict[str, str | Path] = {
+        flags = {
             "--address": job.address,
-            "--users": str(job.cell.concurrency),
+            "--users": job.cell.concurrency,
             "--duration-s": f"{part.duration_s:.3f}",
-            "--requests": requests,
+            "--timeout-s": job.load.timeout_s,
             "--descriptors": job.descriptors,
-            "--calls": part.output,
-            "--seed": str(job.seed),
+            **describe_users(job, part, build_grpc_requests(job, FRESH)),
         }
-        if get_operation(job).creates:
-            flags["--create-from"] = str(job.id_base + part.number * ID_STEP)
-        if job.load.timeout_s is not None:
-            flags["--timeout-s"] = str(job.load.timeout_s)
-        pairs = (each for pair in flags.items() for each in pair)
         tls = ["--tls", *build_tls_flags(job.tls)] if job.tls else []
-        return [sys.executable, self.path, *pairs, *tls]
+        return [sys.executable, self.path, *list_flags(flags), *tls]
 
     def read(self, job: Job, part: Part) -> CallArrays:
         return read_columns(part.output, classify_grpcio, streams=get_operation(job).stream)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from wirebench.drivers.per_request import (
 )
 from wirebench.system.files import write_atomic
 from wirebench.system.paths import LOCUST, LOCUSTFILE
+from wirebench.system.processes import list_flags
 
 _STOP_TIMEOUT_S = 15
 #: What stands for a fresh id in a request; the locustfile puts ids in its place.
@@ -54,36 +56,36 @@ class Locust(PerRequestDriver):
         return found.version if found and self.path.exists() else None
 
     def build_arguments(self, job: Job, part: Part) -> list[str | Path]:
-        users = str(job.cell.concurrency)
-        requests = part.folder / "requests.json"
-        grpc = job.cell.transport == "grpc"
-        write_atomic(requests, json.dumps(build_grpc_requests(job, FRESH) if grpc else _build_requests(job)))
-        flags: dict[str, str | Path] = {
+        users, is_grpc = job.cell.concurrency, job.cell.transport == "grpc"
+        flags = {
             "--locustfile": LOCUSTFILE,
-            "--host": job.address if grpc else build_rest_url(job),
+            "--host": job.address if is_grpc else build_rest_url(job),
             "--users": users,
-            "--spawn-rate": str(job.load.spawn_rate_per_s or users),
+            "--spawn-rate": job.load.spawn_rate_per_s or users,
             "--run-time": f"{math.ceil(part.duration_s) + _SPAWN_S}s",
-            "--stop-timeout": str(_STOP_TIMEOUT_S),
-            "--exit-code-on-error": "0",
+            "--stop-timeout": _STOP_TIMEOUT_S,
+            "--exit-code-on-error": 0,
             "--loglevel": "WARNING",
             "--operation": job.cell.operation,
-            "--requests": requests,
-            "--calls": part.output,
-            "--seed": str(job.seed),
+            "--descriptors": job.descriptors if is_grpc else None,
+            **describe_users(job, part, build_grpc_requests(job, FRESH) if is_grpc else _build_requests(job)),
         }
-        if get_operation(job).creates:
-            flags["--create-from"] = str(job.id_base + part.number * ID_STEP)
-        if grpc:
-            flags["--descriptors"] = job.descriptors
-        pairs = (each for pair in flags.items() for each in pair)
-        tls = [*(["--tls"] if grpc and job.tls else []), *build_tls_flags(job.tls)]
-        return [self.path, "--headless", "--only-summary", *pairs, *tls, "GrpcUser" if grpc else "RestUser"]
+        switches = ["--headless", "--only-summary", *(["--tls"] if is_grpc and job.tls else [])]
+        kind = "GrpcUser" if is_grpc else "RestUser"
+        return [self.path, *switches, *build_tls_flags(job.tls), *list_flags(flags), kind]
 
     def read(self, job: Job, part: Part) -> CallArrays:
         if job.cell.transport == "grpc":
             return read_columns(part.output, per_request.classify_grpcio, streams=get_operation(job).stream)
         return read_columns(part.output, classify_outcome)
+
+
+def describe_users(job: Job, part: Part, requests: Sequence[object]) -> dict[str, object]:
+    """Write the requests that users choose from, and return the flags that all programs of drivers/python take."""
+    file = part.folder / "requests.json"
+    write_atomic(file, json.dumps(requests))
+    first_id = job.id_base + part.number * ID_STEP if get_operation(job).creates else None
+    return {"--requests": file, "--calls": part.output, "--seed": job.seed, "--create-from": first_id}
 
 
 def _build_requests(job: Job) -> list[tuple[str, str, str | None, dict[str, Any]]]:

@@ -36,6 +36,7 @@ from wirebench.drivers.per_request import (
 from wirebench.errors import WirebenchError
 from wirebench.system.files import write_atomic
 from wirebench.system.paths import TOOLS
+from wirebench.system.processes import list_flags
 
 #: As long as k6 waits for a reply.
 _TIMEOUT_S = 10.0
@@ -55,30 +56,27 @@ class Oha(PerRequestDriver):
         requests = [get_operation(job).request_rest(inputs) for inputs in draw_inputs(job)]
         urls = part.folder / "urls.txt"
         write_atomic(urls, "\n".join(f"{build_rest_url(job)}{each.path}" for each in requests))
-        flags: list[str | Path] = [
-            "--no-tui",
-            "--disable-compression",
-            "--wait-ongoing-requests-after-deadline",
-            *("-c", str(cell.concurrency)),
-            *("-m", requests[0].method),
-            *("-z", f"{round(part.duration_s * 1e3)}ms"),
-            *("-t", f"{round((job.load.timeout_s or _TIMEOUT_S) * 1e3)}ms"),
-            *("--output-format", "json"),
-            *("--output", part.output),
-            *("--db-url", part.folder / "calls.sqlite"),
-            *build_tls_flags(job.tls),
-        ]
-        if job.cores:
-            flags += ["--worker-threads", str(len(job.cores))]
-        if cell.connection == "reopen":
-            flags.append("--disable-keepalive")
-        if cell.rate_per_s is not None:
-            flags += ["-q", str(cell.rate_per_s), "--latency-correction"]
+        payload = part.folder / "payload.json"
         if body := requests[0].body:
-            payload = part.folder / "payload.json"
             write_atomic(payload, body)
-            flags += ["-T", "application/json", "-D", payload]
-        return [self.path, *flags, "--urls-from-file", urls]
+        flags = {
+            "-c": cell.concurrency,
+            "-m": requests[0].method,
+            "-z": f"{round(part.duration_s * 1e3)}ms",
+            "-t": f"{round((job.load.timeout_s or _TIMEOUT_S) * 1e3)}ms",
+            "-q": cell.rate_per_s,
+            "-T": "application/json" if body else None,
+            "-D": payload if body else None,
+            "--worker-threads": len(job.cores) if job.cores else None,
+            "--output-format": "json",
+            "--output": part.output,
+            "--db-url": part.folder / "calls.sqlite",
+            "--urls-from-file": urls,
+        }
+        switches = ["--no-tui", "--disable-compression", "--wait-ongoing-requests-after-deadline"]
+        switches += ["--disable-keepalive"] if cell.connection == "reopen" else []
+        switches += [] if cell.rate_per_s is None else ["--latency-correction"]
+        return [self.path, *switches, *build_tls_flags(job.tls), *list_flags(flags)]
 
     def read(self, job: Job, part: Part) -> CallArrays:
         """Read every call. Raises WirebenchError.

@@ -42,7 +42,7 @@ from wirebench.model.histogram_file import (
 from wirebench.model.inputs import InputContext
 from wirebench.model.template import Values, render
 from wirebench.system.files import make_write_error
-from wirebench.system.processes import Child
+from wirebench.system.processes import Child, list_flags
 from wirebench.system.tls import ClientTls
 
 #: The longest single run: two cores' worth of ghz stay well under the million calls that it keeps in this time.
@@ -99,8 +99,7 @@ class Part:
 
 def build_tls_flags(tls: ClientTls | None) -> list[str | Path]:
     """Return the flags that such a tool takes for TLS; it trusts the system's authorities where none is named."""
-    files = {"--cacert": tls.authority, "--cert": tls.certificate, "--key": tls.key} if tls else {}
-    return [part for flag, path in files.items() if path for part in (flag, path)]
+    return list_flags({"--cacert": tls.authority, "--cert": tls.certificate, "--key": tls.key} if tls else {})
 
 
 def build_rest_url(job: Job) -> str:

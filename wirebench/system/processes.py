@@ -166,6 +166,12 @@ def _open(
         raise ProcessError(f"can't start {name}: {why}", "run `make setup`") from error
 
 
+def list_flags(flags: Mapping[str, object]) -> list[str | Path]:
+    """Return flags, each followed by its value, as arguments of a program; a flag whose value is None is left out."""
+    given = (pair for pair in flags.items() if pair[1] is not None)
+    return [part if isinstance(part, Path) else str(part) for pair in given for part in pair]
+
+
 def read_cpu_s(pid: int) -> float | None:
     """Return the CPU time of a process, all its threads, in seconds; None if it has ended.
 

@@ -28,7 +28,7 @@ _ADMIN = "{admin_port}"
 class Launch:
     """A service's command, and when it is ready."""
 
-    arguments: Sequence[str]
+    arguments: Sequence[str | Path]
     is_ready: Callable[[], bool]
     ready_timeout_s: float = 60.0
     environment: Mapping[str, str] = field(default_factory=dict)

@@ -17,7 +17,7 @@ from wirebench.model.variables import redact
 from wirebench.system import processes
 from wirebench.system.paths import POSTGRES_URL, TOOLS
 from wirebench.system.ports import LOOPBACK, reserve_ports
-from wirebench.system.processes import Child, ProcessError
+from wirebench.system.processes import Child, ProcessError, list_flags
 from wirebench.system.readiness import answers_http, wait_ready
 from wirebench.targets.cores import CoreClaim, Cores
 from wirebench.targets.launch import Launch, find_command, launch_variant
@@ -144,9 +144,8 @@ class LocalTarget(Target):
         if self._certificates and service.tls != "none":
             arguments |= self._certificates.list_server_flags(service.tls)
             tls = self._certificates.make_client_tls(service.tls)
-        flags = [str(part) for flag, value in arguments.items() if value is not None for part in (flag, value)]
         return Launch(
-            arguments=[*_find_command(service), *flags],
+            arguments=[*_find_command(service), *list_flags(arguments)],
             is_ready=partial(answers_http, f"{LOOPBACK}:{admin_port}", "/readyz"),
             environment=self._build_environment(service),
             admin_url=f"http://{LOOPBACK}:{admin_port}",
