@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from wirebench.errors import UsageError
+from wirebench.model.contract import TargetName
 from wirebench.model.scenario import Scenario
 from wirebench.plan.load import read_scenario
 from wirebench.plan.overrides import Override
+from wirebench.plan.plan import make_plan
 
 GOOD = """\
 question: Which transport?
@@ -25,3 +30,13 @@ def read(tmp_path: Path, text: str, *overrides: Override) -> Scenario:
     path = tmp_path / "scenario.yaml"
     path.write_text(text, encoding="utf-8")
     return read_scenario(path, overrides=overrides)
+
+
+def reject(tmp_path: Path, text: str, expected: str, target: TargetName = "local") -> str:
+    """Check that a scenario of this text is rejected, with this after its name; return the next step."""
+    with pytest.raises(UsageError) as error:
+        make_plan(read(tmp_path, text), 1, target)
+    expected = f"{tmp_path}/scenario.yaml:{expected}"
+    assert expected == error.value.message[: len(expected)]
+    assert error.value.hint
+    return error.value.hint

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from wirebench.errors import UsageError
-from wirebench.plan.load import read_scenario
-from wirebench.plan.plan import Plan, make_plan
+from tests.support.scenario_text import read, reject
+from wirebench.plan.plan import make_plan
 
 SCENARIO = """\
 question: Which transport streams best?
@@ -19,16 +18,9 @@ factors:
 """
 
 
-def plan_of(tmp_path: Path, text: str) -> Plan:
-    """Return the plan of a scenario with this text."""
-    path = tmp_path / "streams.yaml"
-    path.write_text(text, encoding="utf-8")
-    return make_plan(read_scenario(path), seed=1)
-
-
 def test_streams_are_planned_with_their_number_of_items(tmp_path: Path) -> None:
     """A scenario that doesn't say it has streams of 1,000 items; `none` is no limit; cells have names of their own."""
-    plan = plan_of(tmp_path, SCENARIO)
+    plan = make_plan(read(tmp_path, SCENARIO), seed=1)
     assert [(1000, 100), (1000, None)] * 3 == [(each.stream_items, each.stream_rate_limit_per_s) for each in plan.cells]
     assert 6 == len({each.id for each in plan.cells})
     assert plan.cells[0].id.endswith("-i1000-l100")
@@ -62,6 +54,4 @@ def test_streams_that_cannot_be_are_rejected(tmp_path: Path, old: str, new: str,
     text = SCENARIO.replace(old, new)
     if "reads" in new:
         text += "load: {workloads: {reads: {mix: {ledger.stream_transactions: 1}}}}\n"
-    with pytest.raises(UsageError) as error:
-        plan_of(tmp_path, text)
-    assert said in error.value.message
+    reject(tmp_path, text, said)
