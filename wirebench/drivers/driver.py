@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import orjson
 from pydantic import Field
 
 from wirebench.drivers.metrics_push import MetricsPush
-from wirebench.model.application import Application, load_builtin
+from wirebench.model.application import Application, Operation, load_builtin
 from wirebench.model.cell import Cell
 from wirebench.model.histogram_file import HistogramFile
+from wirebench.model.inputs import InputContext
 from wirebench.model.scenario import Load
 from wirebench.plan.arrivals import compute_arrivals_ns
 from wirebench.system import processes
@@ -33,6 +35,9 @@ SETUP = "make setup"
 
 #: For what a job has on its own machine only: it isn't sent to load pods.
 _LOCAL = Field(exclude=True)
+
+#: How many requests there are to choose from, where they differ.
+_REQUESTS = 1000
 
 #: Parts of a window whose load changes, each with its own figures.
 SLICES = 50
@@ -72,6 +77,35 @@ class Job:
     def arrivals(self) -> Path:
         """The file with when each request is due, where the load changes."""
         return self.output.with_suffix(".arrivals.json")
+
+    @property
+    def operation(self) -> Operation:
+        """What its cell sends, where that is one operation."""
+        return self.application.operations[self.cell.operation]
+
+    @property
+    def rest_url(self) -> str:
+        return f"{'https' if self.tls else 'http'}://{self.address}"
+
+    @property
+    def tls_flags(self) -> list[str | Path]:
+        """The flags that most tools take for TLS; without an authority, they trust those of the system."""
+        tls = self.tls or ClientTls()
+        return processes.list_flags({"--cacert": tls.authority, "--cert": tls.certificate, "--key": tls.key})
+
+    def draw_inputs(self, fresh: int | str = 0) -> list[dict[str, Any]]:
+        """Return the inputs of requests to choose from; one of them where all are alike.
+
+        `fresh` stands for an id that the tool itself puts in: a template of its own, or a number that it replaces.
+        """
+        drawing = InputContext(
+            random.Random(self.seed),  # noqa: S311 - load, not a secret
+            payload=self.cell.payload,
+            fresh=fresh,
+            stream={"items": self.cell.stream_items, "rate_limit_per_s": self.cell.stream_rate_limit_per_s},
+        )
+        count = _REQUESTS if self.operation.varies and not self.operation.creates else 1
+        return [self.application.draw(self.cell.operation, drawing) for _ in range(count)]
 
     def write_arrivals(self) -> None:
         due_ns = compute_arrivals_ns(self.load, self.cell)

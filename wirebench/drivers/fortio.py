@@ -16,17 +16,7 @@ from pathlib import Path
 
 from wirebench.drivers import per_request
 from wirebench.drivers.driver import Job
-from wirebench.drivers.per_request import (
-    CallArrays,
-    Outcome,
-    Part,
-    PerRequestDriver,
-    build_rest_url,
-    build_tls_flags,
-    draw_inputs,
-    get_operation,
-    read_columns,
-)
+from wirebench.drivers.per_request import CallArrays, Outcome, Part, PerRequestDriver, read_columns
 from wirebench.model.histogram_file import OK
 from wirebench.system.files import write_atomic
 from wirebench.system.paths import TOOLS
@@ -47,7 +37,7 @@ class Fortio(PerRequestDriver):
 
     def build_arguments(self, job: Job, part: Part) -> list[str | Path]:
         flags = {"-connections": job.cell.concurrency, "-duration": f"{part.duration_s:.3f}s", "-calls": part.output}
-        return [self.path, *list_flags(flags), *build_tls_flags(job.tls), *_build_request(job, part)]
+        return [self.path, *list_flags(flags), *job.tls_flags, *_build_request(job, part)]
 
     def read(self, job: Job, part: Part) -> CallArrays:
         if job.cell.transport == "grpc":
@@ -57,7 +47,7 @@ class Fortio(PerRequestDriver):
 
 def _build_request(job: Job, part: Part) -> list[str | Path]:
     """Return the flags that say what is sent: the first of the requests that other drivers choose from."""
-    cell, operation, inputs = job.cell, get_operation(job), draw_inputs(job)[0]
+    cell, operation, inputs = job.cell, job.operation, job.draw_inputs()[0]
     payload = part.folder / "payload.json"
     if cell.transport == "grpc" and operation.grpc:
         write_atomic(payload, json.dumps(operation.request_grpc(inputs)))
@@ -66,7 +56,7 @@ def _build_request(job: Job, part: Part) -> list[str | Path]:
     request = operation.request_rest(inputs)
     if request.body:
         write_atomic(payload, request.body)
-    target = f"{build_rest_url(job)}{request.path}"
+    target = f"{job.rest_url}{request.path}"
     flags = list_flags({"-target": target, "-X": request.method, "-payload": payload if request.body else None})
     return [*flags, "-keepalive=false"] if cell.connection == "reopen" else flags
 

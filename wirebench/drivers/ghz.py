@@ -16,15 +16,7 @@ import numpy as np
 import orjson
 
 from wirebench.drivers.driver import ID_STEP, Job
-from wirebench.drivers.per_request import (
-    CallArrays,
-    Part,
-    PerRequestDriver,
-    build_tls_flags,
-    draw_inputs,
-    get_operation,
-    name_grpc_code,
-)
+from wirebench.drivers.per_request import CallArrays, Part, PerRequestDriver, name_grpc_code
 from wirebench.errors import WirebenchError
 from wirebench.system.files import write_atomic
 from wirebench.system.paths import TOOLS
@@ -43,7 +35,7 @@ class Ghz(PerRequestDriver):
         return {"TZ": "UTC"}  # of the timestamps
 
     def build_arguments(self, job: Job, part: Part) -> list[str | Path]:
-        call = get_operation(job).grpc
+        call = job.operation.grpc
         if call is None:
             raise WirebenchError(f"{job.cell.operation} has no gRPC call", "use another driver")  # a plan rejects it
         data = part.folder / "data.json"
@@ -69,7 +61,7 @@ class Ghz(PerRequestDriver):
         # By name: ghz takes one address, and gRPC resolves it to all that stand behind it.
         address = f"dns:///{job.address}" if job.replicas else job.address
         # It speaks TLS unless it is told not to.
-        tls = build_tls_flags(job.tls) if job.tls else ["--insecure"]
+        tls = job.tls_flags if job.tls else ["--insecure"]
         return [self.path, *tls, "--count-errors", *list_flags(flags), address]
 
     def read(self, job: Job, part: Part) -> CallArrays:  # noqa: ARG002 - all is in the part
@@ -107,5 +99,5 @@ def build_call_data(job: Job, part: int) -> str:
     # The job's and the part's millions, then ghz's own count of calls, under a million. As text, which proto JSON takes
     # for an id: a template is no JSON number.
     fresh = f"{job.id_base // ID_STEP + part}{{{{printf `%06d` .RequestNumber}}}}"
-    found = [get_operation(job).request_grpc(inputs) for inputs in draw_inputs(job, fresh)]
+    found = [job.operation.request_grpc(inputs) for inputs in job.draw_inputs(fresh)]
     return json.dumps(found if len(found) > 1 else found[0])

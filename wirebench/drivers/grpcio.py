@@ -11,17 +11,8 @@ from importlib import metadata
 from pathlib import Path
 
 from wirebench.drivers.driver import Job
-from wirebench.drivers.locust import FRESH, describe_users
-from wirebench.drivers.per_request import (
-    CallArrays,
-    Part,
-    PerRequestDriver,
-    build_grpc_requests,
-    build_tls_flags,
-    classify_grpcio,
-    get_operation,
-    read_columns,
-)
+from wirebench.drivers.locust import describe_users
+from wirebench.drivers.per_request import CallArrays, Part, PerRequestDriver, classify_grpcio, read_columns
 from wirebench.system.paths import GRPC_CLIENT
 from wirebench.system.processes import list_flags
 
@@ -43,10 +34,10 @@ class Grpcio(PerRequestDriver):
             "--duration-s": f"{part.duration_s:.3f}",
             "--timeout-s": job.load.timeout_s,
             "--descriptors": job.descriptors,
-            **describe_users(job, part, build_grpc_requests(job, FRESH)),
+            **describe_users(job, part),
         }
-        tls = ["--tls", *build_tls_flags(job.tls)] if job.tls else []
+        tls = ["--tls", *job.tls_flags] if job.tls else []
         return [sys.executable, self.path, *list_flags(flags), *tls]
 
     def read(self, job: Job, part: Part) -> CallArrays:
-        return read_columns(part.output, classify_grpcio, streams=get_operation(job).stream)
+        return read_columns(part.output, classify_grpcio, streams=job.operation.stream)

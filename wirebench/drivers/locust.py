@@ -10,33 +10,21 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 from wirebench.drivers import per_request
 from wirebench.drivers.driver import ID_STEP, Job
-from wirebench.drivers.per_request import (
-    CallArrays,
-    Outcome,
-    Part,
-    PerRequestDriver,
-    build_grpc_requests,
-    build_rest_url,
-    build_tls_flags,
-    compute_expected_values,
-    draw_inputs,
-    get_operation,
-    read_columns,
-)
+from wirebench.drivers.per_request import CallArrays, Outcome, Part, PerRequestDriver, read_columns
+from wirebench.errors import WirebenchError
 from wirebench.system.files import write_atomic
 from wirebench.system.paths import LOCUST, LOCUSTFILE
 from wirebench.system.processes import list_flags
 
 _STOP_TIMEOUT_S = 15
 #: What stands for a fresh id in a request; the locustfile puts ids in its place.
-FRESH = 2**31 - 1
+_FRESH = 2**31 - 1
 #: How long users take to be there: the run's time begins before them.
 _SPAWN_S = 1
 
@@ -59,7 +47,7 @@ class Locust(PerRequestDriver):
         users, is_grpc = job.cell.concurrency, job.cell.transport == "grpc"
         flags = {
             "--locustfile": LOCUSTFILE,
-            "--host": job.address if is_grpc else build_rest_url(job),
+            "--host": job.address if is_grpc else job.rest_url,
             "--users": users,
             "--spawn-rate": job.load.spawn_rate_per_s or users,
             "--run-time": f"{math.ceil(part.duration_s) + _SPAWN_S}s",
@@ -68,32 +56,42 @@ class Locust(PerRequestDriver):
             "--loglevel": "WARNING",
             "--operation": job.cell.operation,
             "--descriptors": job.descriptors if is_grpc else None,
-            **describe_users(job, part, build_grpc_requests(job, FRESH) if is_grpc else _build_requests(job)),
+            **describe_users(job, part),
         }
         switches = ["--headless", "--only-summary", *(["--tls"] if is_grpc and job.tls else [])]
         kind = "GrpcUser" if is_grpc else "RestUser"
-        return [self.path, *switches, *build_tls_flags(job.tls), *list_flags(flags), kind]
+        return [self.path, *switches, *job.tls_flags, *list_flags(flags), kind]
 
     def read(self, job: Job, part: Part) -> CallArrays:
         if job.cell.transport == "grpc":
-            return read_columns(part.output, per_request.classify_grpcio, streams=get_operation(job).stream)
+            return read_columns(part.output, per_request.classify_grpcio, streams=job.operation.stream)
         return read_columns(part.output, classify_outcome)
 
 
-def describe_users(job: Job, part: Part, requests: Sequence[object]) -> dict[str, object]:
+def describe_users(job: Job, part: Part) -> dict[str, object]:
     """Write the requests that users choose from, and return the flags that all programs of drivers/python take."""
     file = part.folder / "requests.json"
-    write_atomic(file, json.dumps(requests))
-    first_id = job.id_base + part.number * ID_STEP if get_operation(job).creates else None
+    requests = _list_calls(job) if job.cell.transport == "grpc" else _list_requests(job)
+    write_atomic(file, json.dumps(list(requests)))
+    first_id = job.id_base + part.number * ID_STEP if job.operation.creates else None
     return {"--requests": file, "--calls": part.output, "--seed": job.seed, "--create-from": first_id}
 
 
-def _build_requests(job: Job) -> list[tuple[str, str, str | None, dict[str, Any]]]:
-    """Return what users choose from: method, path, body, and values that the reply must have, by path."""
-    operation = get_operation(job)
-    expect = operation.rest.expect.json_ if operation.rest else {}
-    drawn = draw_inputs(job, FRESH)
-    return [(*operation.request_rest(inputs), compute_expected_values(expect, inputs)) for inputs in drawn]
+def _list_requests(job: Job) -> Iterator[tuple[object, ...]]:
+    """Yield method, path and body of REST requests, and values that the reply must have, by path."""
+    expect = job.operation.rest.expect.json_ if job.operation.rest else {}
+    for inputs in job.draw_inputs(_FRESH):
+        yield *job.operation.request_rest(inputs), per_request.compute_expected_values(expect, inputs)
+
+
+def _list_calls(job: Job) -> Iterator[tuple[object, ...]]:
+    """Yield gRPC calls, their messages, and values that the reply must have, by path."""
+    grpc = job.operation.grpc
+    if grpc is None:
+        raise WirebenchError(f"{job.cell.operation} has no gRPC call", "use another driver")  # a plan rejects it
+    for inputs in job.draw_inputs(_FRESH):
+        expected = per_request.compute_expected_values(grpc.expect, inputs)
+        yield grpc.call, job.operation.request_grpc(inputs), expected
 
 
 def classify_outcome(outcome: str) -> Outcome:

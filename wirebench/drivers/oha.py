@@ -19,20 +19,9 @@ from pathlib import Path
 import numpy as np
 import orjson
 
+from wirebench.drivers import per_request
 from wirebench.drivers.driver import Job
-from wirebench.drivers.per_request import (
-    DEADLINE_EXCEEDED,
-    UNAVAILABLE,
-    CallArrays,
-    Outcome,
-    Part,
-    PerRequestDriver,
-    build_rest_url,
-    build_tls_flags,
-    classify_http,
-    draw_inputs,
-    get_operation,
-)
+from wirebench.drivers.per_request import CallArrays, Outcome, Part, PerRequestDriver
 from wirebench.errors import WirebenchError
 from wirebench.system.files import write_atomic
 from wirebench.system.paths import TOOLS
@@ -53,9 +42,9 @@ class Oha(PerRequestDriver):
     def build_arguments(self, job: Job, part: Part) -> list[str | Path]:
         cell = job.cell
         # oha picks from the URLs at random, by itself.
-        requests = [get_operation(job).request_rest(inputs) for inputs in draw_inputs(job)]
+        requests = [job.operation.request_rest(inputs) for inputs in job.draw_inputs()]
         urls = part.folder / "urls.txt"
-        write_atomic(urls, "\n".join(f"{build_rest_url(job)}{each.path}" for each in requests))
+        write_atomic(urls, "\n".join(f"{job.rest_url}{each.path}" for each in requests))
         payload = part.folder / "payload.json"
         if body := requests[0].body:
             write_atomic(payload, body)
@@ -76,7 +65,7 @@ class Oha(PerRequestDriver):
         switches = ["--no-tui", "--disable-compression", "--wait-ongoing-requests-after-deadline"]
         switches += ["--disable-keepalive"] if cell.connection == "reopen" else []
         switches += [] if cell.rate_per_s is None else ["--latency-correction"]
-        return [self.path, *switches, *build_tls_flags(job.tls), *list_flags(flags)]
+        return [self.path, *switches, *job.tls_flags, *list_flags(flags)]
 
     def read(self, job: Job, part: Part) -> CallArrays:
         """Read every call. Raises WirebenchError.
@@ -91,7 +80,7 @@ class Oha(PerRequestDriver):
         calls = CallArrays.of(
             ends_unix_ns=part.started_unix_ns + np.round(ended * 1e9).astype(np.int64),
             latencies_ns=np.round((ended - started) * 1e9).astype(np.int64),
-            outcomes=(classify_http(row[3]) for row in rows),
+            outcomes=(per_request.classify_http(row[3]) for row in rows),
         )
         untimed = _read_untimed(part.output)
         if job.cell.rate_per_s is None:
@@ -123,4 +112,4 @@ def _read_untimed(path: Path) -> Counter[Outcome]:
 
 def classify_error(text: str) -> Outcome:
     """Return the outcome of one that got none; oha says `timeout`, or what went wrong with the connection."""
-    return DEADLINE_EXCEEDED if text == "timeout" else UNAVAILABLE, text
+    return per_request.DEADLINE_EXCEEDED if text == "timeout" else per_request.UNAVAILABLE, text

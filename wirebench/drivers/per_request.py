@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import random
 import shutil
 import time
 from abc import abstractmethod
@@ -24,7 +23,6 @@ from numpy.typing import NDArray
 from wirebench.drivers.driver import Driver, Job
 from wirebench.drivers.metrics_push import TimedRequests
 from wirebench.errors import WirebenchError
-from wirebench.model.application import Operation
 from wirebench.model.contract import HTTP_CODES
 from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import (
@@ -39,19 +37,15 @@ from wirebench.model.histogram_file import (
     Streams,
     Window,
 )
-from wirebench.model.inputs import InputContext
 from wirebench.model.template import Values, render
 from wirebench.system.files import make_write_error
-from wirebench.system.processes import Child, list_flags
-from wirebench.system.tls import ClientTls
+from wirebench.system.processes import Child
 
 #: The longest single run: two cores' worth of ghz stay well under the million calls that it keeps in this time.
 PART_S_MAX = 20.0
 #: The load lasts a little longer than the window, which opens a moment after the tool has started.
 _SLACK_S = 0.05
 _GRACE_S = 60.0
-#: How many requests there are to choose from, where they differ.
-_REQUESTS = 1000
 
 UNKNOWN = "unknown"
 UNAVAILABLE = "unavailable"
@@ -97,15 +91,6 @@ class Part:
         return self.folder / "calls.json"
 
 
-def build_tls_flags(tls: ClientTls | None) -> list[str | Path]:
-    """Return the flags that such a tool takes for TLS; it trusts the system's authorities where none is named."""
-    return list_flags({"--cacert": tls.authority, "--cert": tls.certificate, "--key": tls.key} if tls else {})
-
-
-def build_rest_url(job: Job) -> str:
-    return f"{'https' if job.tls else 'http'}://{job.address}"
-
-
 class PerRequestDriver(Driver):
     """A tool that runs for a time and then reports every call."""
 
@@ -146,26 +131,6 @@ class PerRequestDriver(Driver):
         return self.read(job, part)
 
 
-def get_operation(job: Job) -> Operation:
-    return job.application.operations[job.cell.operation]
-
-
-def draw_inputs(job: Job, fresh: int | str = 0) -> list[dict[str, Any]]:
-    """Return the inputs of requests to choose from; one of them where all are alike.
-
-    `fresh` stands for an id that the tool itself puts in: a template of its own, or a number that it replaces.
-    """
-    operation, cell = get_operation(job), job.cell
-    drawing = InputContext(
-        random.Random(job.seed),  # noqa: S311 - load, not a secret
-        payload=cell.payload,
-        fresh=fresh,
-        stream={"items": cell.stream_items, "rate_limit_per_s": cell.stream_rate_limit_per_s},
-    )
-    count = _REQUESTS if operation.varies and not operation.creates else 1
-    return [job.application.draw(cell.operation, drawing) for _ in range(count)]
-
-
 def compute_expected_values(expect: Mapping[str, Any], values: Values) -> dict[str, Any]:
     """Return values that a reply must have, by path; lists, and what isn't equality, are left out."""
     named = {path: template for path, template in expect.items() if path and "*" not in path}
@@ -188,18 +153,6 @@ def classify_http(status: int) -> Outcome:
 
 def name_grpc_code(name: str) -> str:
     return _GRPC.get(name, UNKNOWN)
-
-
-def build_grpc_requests(job: Job, fresh: int) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
-    """Return what drivers/python/grpc_client.py chooses from: call, message, and values that the reply must have."""
-    operation = get_operation(job)
-    if operation.grpc is None:
-        raise WirebenchError(f"{job.cell.operation} has no gRPC call", "use another driver")  # a plan rejects it
-    expect = operation.grpc.expect
-    return [
-        (operation.grpc.call, operation.request_grpc(inputs), compute_expected_values(expect, inputs))
-        for inputs in draw_inputs(job, fresh)
-    ]
 
 
 def classify_grpcio(outcome: str) -> Outcome:
