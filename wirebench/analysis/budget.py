@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from wirebench.analysis.compare_runs import CellChange, compare_runs
-from wirebench.analysis.pair import choose_metric
 from wirebench.analysis.ratio import Ratio, mean
 from wirebench.analysis.series import OVERLOADED
 from wirebench.analysis.significance import EQUIVALENCE_LEVEL, FALSE_ALARMS, find_significant
@@ -164,7 +163,7 @@ def _check_limit(cell: CellSummary, bound: Bound, metric: Metric, limit: float, 
 def _check_change(cell: CellSummary, change: CellChange | None, share: float) -> LimitCheck:
     if change is None:
         return LimitCheck(
-            cell=cell, metric=choose_metric(cell), bound="slower", limit=share, reasons=("base has no such cell",)
+            cell=cell, metric=cell.judged_metric, bound="slower", limit=share, reasons=("base has no such cell",)
         )
     return LimitCheck(
         cell=cell,

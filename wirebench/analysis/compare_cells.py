@@ -7,14 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from wirebench.analysis.pair import (
-    CellPair,
-    choose_metric,
-    compute_paired_ratio,
-    compute_ratios,
-    find_failed_gates,
-    judge,
-)
+from wirebench.analysis.pair import CellPair, compute_paired_ratio, compute_ratios, find_failed_gates, judge
 from wirebench.analysis.ratio import Ratio, paired_ratio
 from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.model.factor import FACTORS
@@ -132,7 +125,7 @@ def _are_alike(a: CellSummary, b: CellSummary, free: Collection[str]) -> bool:
 
 
 def _compare(baseline: CellSummary, subject: CellSummary, factor: str, margin: float, looks: int) -> Comparison:
-    metric = choose_metric(baseline)
+    metric = baseline.judged_metric
     measured = compute_ratios(baseline, subject, partial(compute_paired_ratio, looks=looks))
     # Between drivers, the instrument's error is what is looked for.
     beyond = None if factor == "driver" else margin

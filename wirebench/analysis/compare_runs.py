@@ -7,15 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from wirebench.analysis.differences import Difference, find_differences
-from wirebench.analysis.pair import (
-    CellPair,
-    Verdict,
-    choose_metric,
-    compute_ratios,
-    compute_unpaired_ratio,
-    find_failed_gates,
-    judge,
-)
+from wirebench.analysis.pair import CellPair, Verdict, compute_ratios, compute_unpaired_ratio, find_failed_gates, judge
 from wirebench.analysis.ratio import Ratio
 from wirebench.analysis.series import OVERLOADED
 from wirebench.analysis.significance import FALSE_ALARMS, find_significant
@@ -108,7 +100,7 @@ def compare_runs(base: Run, head: Run, metric: Metric | None = None) -> RunCompa
     margin = head.info.equivalence_margin
     found = find_differences(base, head)
     changes = [
-        _compare_cell(of_base[key], of_head[key], metric or choose_metric(of_base[key]), margin, found) for key in both
+        _compare_cell(of_base[key], of_head[key], metric or of_base[key].judged_metric, margin, found) for key in both
     ]
     return RunComparison(
         base=base.info,

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wirebench.analysis.pair import choose_metric
 from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.results.runs import Run
 
@@ -39,8 +38,8 @@ class Disturbances:
 
 def find_disturbances(run: Run) -> Disturbances:
     """Look for disturbances in the log figures of all cells, less each cell's mean, in the blocks that all have."""
-    cells = [cell for cell in summarise(run.records) if len(cell.by_block(choose_metric(cell))) >= _BLOCKS_MIN]
-    measured = [frozenset(cell.by_block(choose_metric(cell))) for cell in cells]
+    cells = [cell for cell in summarise(run.records) if len(cell.by_block(cell.judged_metric)) >= _BLOCKS_MIN]
+    measured = [frozenset(cell.by_block(cell.judged_metric)) for cell in cells]
     blocks = sorted(frozenset.intersection(*measured)) if measured else []
     if len(blocks) < _BLOCKS_MIN:
         return Disturbances()
@@ -71,7 +70,7 @@ def find_disturbances(run: Run) -> Disturbances:
 
 
 def _log_figures(cell: CellSummary, blocks: list[int]) -> list[float]:
-    metric = choose_metric(cell)
+    metric = cell.judged_metric
     figures, sign = cell.by_block(metric), 1 if metric.higher_is_better else -1
     return [sign * math.log(figures[block]) for block in blocks]
 

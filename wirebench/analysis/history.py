@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 
 from wirebench.analysis.compare_runs import CellChange, compare_runs
 from wirebench.analysis.differences import describe_hardware
-from wirebench.analysis.pair import choose_metric
 from wirebench.analysis.ratio import Ratio
 from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.model.labels import Factors
@@ -81,7 +80,7 @@ def build_history(runs: Iterable[Run], metric: Metric | None = None) -> History 
     measured = [(run, cell) for run in runs for cell in summarise(run.records)]
     if not measured:
         return None
-    metric = metric or choose_metric(measured[-1][1])
+    metric = metric or measured[-1][1].judged_metric
     lines: dict[tuple[object, ...], list[HistoryPoint]] = {}
     before: dict[tuple[object, ...], Run] = {}
     for run, cell in measured:

@@ -53,16 +53,6 @@ class CellPair:
         return find_failed_gates(self.baseline, self.subject, METRICS[metric], self.ratios.get(metric), self.margin)
 
 
-def choose_metric(cell: CellSummary) -> Metric:
-    """Return what a cell is judged by: where a rate is given, what differs is how long users wait."""
-    if cell.factors["shape"] == "capacity":
-        return METRICS["capacity"]
-    is_given = cell.factors["rate_per_s"] or cell.factors["shape"]
-    if cell.has_streams:
-        return METRICS["first_item" if is_given or cell.factors["stream_rate_limit_per_s"] else "item_rate"]
-    return METRICS["p99" if is_given else "throughput"]
-
-
 def compute_ratios(baseline: CellSummary, subject: CellSummary, ratio_of: RatioOf) -> dict[str, Ratio]:
     """Return subject / baseline by metric, where both were measured; rates that were searched for have others."""
     names = CAPACITIES if baseline.factors["shape"] == "capacity" else COMPARED

@@ -56,6 +56,16 @@ class CellSummary:
         return METRICS["item_rate" if self.has_streams else "throughput"]
 
     @property
+    def judged_metric(self) -> Metric:
+        """What it is judged by: where a rate is given, what differs is how long users wait."""
+        if self.factors["shape"] == "capacity":
+            return METRICS["capacity"]
+        is_given = self.factors["rate_per_s"] or self.factors["shape"]
+        if self.has_streams:
+            return METRICS["first_item" if is_given or self.factors["stream_rate_limit_per_s"] else "item_rate"]
+        return METRICS["p99" if is_given else "throughput"]
+
+    @property
     def unkept_searches(self) -> int:
         """In how many blocks a search for the capacity found no rate that kept the objective."""
         return sum(record.search is not None and record.search.rate_kept_per_s is None for record in self.records)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from wirebench.analysis.pair import choose_metric
 from wirebench.analysis.scaling import find_scalings
 from wirebench.analysis.series import FactorSeries, find_numeric_factors, find_series
 from wirebench.analysis.summary import CellSummary
@@ -48,7 +47,7 @@ def draw_answer(groups: Groups, looks: Mapping[str, Style]) -> AnswerPicture:
     """Draw what verdicts are on and what it costs the server: all cells, over a factor if its levels are numbers."""
     cells = [cell for group in groups.values() for cell in group]
     costs = (METRICS["item_cpu" if cell.has_streams else "cpu"] for cell in cells)
-    metrics = tuple(dict.fromkeys((*map(choose_metric, cells), *costs)))
+    metrics = tuple(dict.fromkeys((*(cell.judged_metric for cell in cells), *costs)))
     if factors := find_numeric_factors(cells):
         chapter = make_chapter(cells, factors[0], metrics)
         return AnswerPicture(chapter.charts, chapter.legend)
