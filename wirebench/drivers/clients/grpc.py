@@ -11,7 +11,7 @@ from typing import Any
 import grpc
 
 from wirebench.drivers.clients.client import Client, ClientError, Fields, ItemStream, Reply
-from wirebench.drivers.clients.messages import OperationMessages, decode_message, encode_message, find_operation
+from wirebench.drivers.clients.messages import OperationMessages, find_operation
 from wirebench.drivers.clients.peer import Peer
 from wirebench.model.address import Address
 from wirebench.system.tls import ClientTls, make_grpc_credentials
@@ -48,7 +48,7 @@ class GrpcClient(Client):
 
     def call(self, operation: str, fields: Fields) -> Reply:
         found = find_operation(operation)
-        request = encode_message(found, fields)
+        request = found.encode(fields)
         try:
             # Without serializers a method takes and gives bytes.
             method: Callable[..., bytes] = self.channel.unary_unary(f"/{found.grpc.call}")
@@ -59,7 +59,7 @@ class GrpcClient(Client):
 
     def stream(self, operation: str, fields: Fields) -> ItemStream:
         found = find_operation(operation, stream=True)
-        return ItemStream(self._read_items(found, encode_message(found, fields)))
+        return ItemStream(self._read_items(found, found.encode(fields)))
 
     def _read_items(self, found: OperationMessages, request: bytes) -> Generator[object, None, Reply]:
         method: Callable[..., Any] = self.channel.unary_stream(f"/{found.grpc.call}")
@@ -83,7 +83,7 @@ class GrpcClient(Client):
 
     def _decode(self, found: OperationMessages, response: bytes) -> tuple[str, object]:
         try:
-            return decode_message(found, response)
+            return found.decode(response)
         except ValueError:
             raise self._peer.explain_wrong_protocol("wirebench's gRPC contract", response) from None
 

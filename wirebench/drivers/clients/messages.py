@@ -31,6 +31,25 @@ class OperationMessages:
     response: type[Message]
     message: Descriptor
 
+    def encode(self, fields: Fields) -> bytes:
+        """Return fields as its request message. Raises ClientError if protobuf can't say them."""
+        try:
+            return json_format.ParseDict(_to_json(fields), self.request()).SerializeToString()
+        except (json_format.ParseError, UnicodeError) as error:
+            name = self.request.DESCRIPTOR.name
+            raise ClientError(f"can't be encoded as protobuf {name}: {error}", "correct the fields") from None
+
+    def decode(self, body: bytes) -> tuple[str, object]:
+        """Return message and data of its response message. Raises ValueError."""
+        try:
+            response = self.response.FromString(body)
+        except DecodeError as error:
+            raise ValueError(str(error)) from None
+        reply = json_format.MessageToDict(response, preserving_proto_field_name=True)
+        # An empty list is a list of no users; MessageToDict leaves it out.
+        empty: object = [] if self.response.DESCRIPTOR.fields_by_name["data"].is_repeated else None
+        return reply.get("message", ""), convert_json(reply.get("data", empty))
+
 
 def find_operation(name: str, *, stream: bool = False) -> OperationMessages:
     """Return the operation of a name: one with a single reply, or a stream. Raises ClientError."""
@@ -68,31 +87,6 @@ def encode_json(fields: object) -> bytes:
         return orjson.dumps(_to_json(fields))
     except TypeError as error:
         raise ClientError(f"can't be encoded as JSON: {error}", "correct the fields") from None
-
-
-def decode_json(body: bytes) -> object:
-    return orjson.loads(body)
-
-
-def encode_message(operation: OperationMessages, fields: Fields) -> bytes:
-    """Return fields as the operation's request message. Raises ClientError if protobuf can't say them."""
-    try:
-        return json_format.ParseDict(_to_json(fields), operation.request()).SerializeToString()
-    except (json_format.ParseError, UnicodeError) as error:
-        name = operation.request.DESCRIPTOR.name
-        raise ClientError(f"can't be encoded as protobuf {name}: {error}", "correct the fields") from None
-
-
-def decode_message(operation: OperationMessages, body: bytes) -> tuple[str, object]:
-    """Return message and data of a response message. Raises ValueError."""
-    try:
-        response = operation.response.FromString(body)
-    except DecodeError as error:
-        raise ValueError(str(error)) from None
-    reply = json_format.MessageToDict(response, preserving_proto_field_name=True)
-    # An empty list is a list of no users; MessageToDict leaves it out.
-    empty: object = [] if operation.response.DESCRIPTOR.fields_by_name["data"].is_repeated else None
-    return reply.get("message", ""), convert_json(reply.get("data", empty))
 
 
 def convert_json(value: Any) -> object:  # noqa: ANN401 - any JSON

@@ -10,16 +10,10 @@ from http import HTTPStatus
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
+import orjson
+
 from wirebench.drivers.clients.client import Client, Fields, ItemStream, Reply
-from wirebench.drivers.clients.messages import (
-    OperationMessages,
-    convert_json,
-    decode_json,
-    decode_message,
-    encode_json,
-    encode_message,
-    find_operation,
-)
+from wirebench.drivers.clients.messages import OperationMessages, convert_json, encode_json, find_operation
 from wirebench.drivers.clients.peer import Peer, has_ended
 from wirebench.model.address import Address
 from wirebench.model.contract import HTTP_CODES, Codec
@@ -78,7 +72,7 @@ class RestClient(Client):
     def _encode_body(self, found: OperationMessages, fields: Fields, rest: Fields) -> bytes:
         """Return a request's body: in protobuf the whole message, in JSON what the path doesn't say."""
         if self._codec == "protobuf":
-            return encode_message(found, fields)
+            return found.encode(fields)
         # A body that is one input is that field, and not an object around it.
         only = next(find_placeholders(found.rest.body))[0] if isinstance(found.rest.body, str) else None
         return encode_json(rest.get(only, {}) if only else rest)
@@ -121,7 +115,7 @@ class RestClient(Client):
 
     def _decode(self, data: bytes) -> object:
         try:
-            return convert_json(decode_json(data))
+            return convert_json(orjson.loads(data))
         except ValueError:
             raise self._peer.explain_wrong_protocol(_PROTOCOL, data) from None
 
@@ -155,7 +149,7 @@ class RestClient(Client):
     def _make_reply(self, operation: OperationMessages | None, response: Response) -> Reply:
         try:
             if operation and response.headers.get("content-type") == _MEDIA_TYPES["protobuf"]:
-                code, (message, data) = _CODES[response.status], decode_message(operation, response.body)
+                code, (message, data) = _CODES[response.status], operation.decode(response.body)
                 return Reply(code, message, data if code == "ok" else None)
             return _decode_reply(response)
         except (ValueError, KeyError):
@@ -192,7 +186,7 @@ def _read(response: http.client.HTTPResponse) -> Response:
 
 def _decode_reply(response: Response) -> Reply:
     """Return the reply that is in the envelope. Raises ValueError, KeyError."""
-    envelope = decode_json(response.body)
+    envelope = orjson.loads(response.body)
     code = _CODES[response.status]
     if not isinstance(envelope, dict) or envelope["success"] is not (code == "ok"):
         raise ValueError("not the envelope of the contract")

@@ -7,16 +7,10 @@ import time
 from collections.abc import Generator
 from typing import NamedTuple
 
+import orjson
+
 from wirebench.drivers.clients.client import Client, ClientError, Fields, ItemStream, Reply
-from wirebench.drivers.clients.messages import (
-    OperationMessages,
-    convert_json,
-    decode_json,
-    decode_message,
-    encode_json,
-    encode_message,
-    find_operation,
-)
+from wirebench.drivers.clients.messages import OperationMessages, convert_json, encode_json, find_operation
 from wirebench.drivers.clients.peer import Peer, has_ended
 from wirebench.model.address import Address
 from wirebench.model.contract import Codec
@@ -92,7 +86,7 @@ class SocketClient(Client):
         return Reply(_CODES[frame.status], frame.message)
 
     def _send(self, found: OperationMessages, fields: Fields) -> int:
-        body = encode_json(fields) if self._codec == "json" else encode_message(found, fields)
+        body = encode_json(fields) if self._codec == "json" else found.encode(fields)
         if self._connection.fileno() < 0 or has_ended(self._connection):
             self._connection.close()
             self._connection = self._peer.dial()
@@ -115,8 +109,8 @@ class SocketClient(Client):
     def _decode_frame(self, found: OperationMessages, frame: Frame) -> object:
         try:
             if self._codec == "json":
-                return convert_json(decode_json(frame.body))
-            return decode_message(found, frame.body)[1]
+                return convert_json(orjson.loads(frame.body))
+            return found.decode(frame.body)[1]
         except ValueError:
             raise self._peer.explain_wrong_protocol(_PROTOCOL, frame.body) from None
 
