@@ -9,7 +9,7 @@ from wirebench.model.metric import METRICS
 from wirebench.model.record import FAIRNESS_MIN, Record
 from wirebench.present.escape import escape_controls
 from wirebench.present.numbers import format_number
-from wirebench.run.replica_watch import ReplicaPhase
+from wirebench.run.plain_load import ReplicaPhase
 
 _ERROR_TEXTS_SHOWN = 5
 #: Rates are of the last 15 s.

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import random
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 from urllib.parse import urlsplit
 
 from wirebench.drivers import Job
 from wirebench.drivers.driver import CREATED_FIRST_ID
 from wirebench.drivers.metrics_push import MetricsPush
 from wirebench.drivers.per_request import PART_S_MAX
+from wirebench.errors import WirebenchError
 from wirebench.measure.cell import Conditions, make_record
 from wirebench.model.cell import Cell
 from wirebench.model.contract import CLOSING_RUNTIMES
 from wirebench.model.record import Record
 from wirebench.model.scenario import Load
 from wirebench.run.load_pod import pods
-from wirebench.run.replica_watch import ReplicaPhase, ReplicaWatch, ShowRates
 from wirebench.system.paths import IMAGES
 from wirebench.targets import Endpoint
 from wirebench.targets.kubernetes import OUR_CONTEXT, Access, DeployedServices, find_observer
@@ -30,6 +33,46 @@ from wirebench.targets.kubernetes.load import AROUND_S
 _SEED_MAX = 2**31 - 1
 #: What shows live metrics, and where kind-config.yaml maps the node ports that `make deploy` asks for.
 _OBSERVERS = {"Prometheus": "http://127.0.0.1:9090", "Grafana": "http://127.0.0.1:3000/d/wirebench-generators"}
+
+
+class ShowRates(Protocol):
+    """Shows the requests/s of each replica, and how many replicas there were before if that has changed."""
+
+    def __call__(self, rates: Mapping[str, float], before: int | None) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaPhase:
+    """A part of a load with the same replicas: when it began and was last seen, and the requests/s of each by then."""
+
+    start_s: float
+    end_s: float
+    rates: Mapping[str, float]
+
+
+@dataclass(slots=True)
+class ReplicaWatch:
+    """Reads rates again and again, and appends to `phases` whenever other replicas are there."""
+
+    read: Callable[[], Mapping[str, float]]
+    show: ShowRates
+    phases: list[ReplicaPhase]
+    clock: Callable[[], float] = time.monotonic
+    started: float | None = None
+
+    def look(self) -> None:
+        """Read the rates once; leave out what can't be read, as the load doesn't need it."""
+        with contextlib.suppress(WirebenchError):
+            if not (rates := self.read()):
+                return
+            now = self.clock()
+            self.started = now if self.started is None else self.started
+            end_s = now - self.started
+            before = self.phases[-1].rates if self.phases else rates
+            if not self.phases or before.keys() != rates.keys():
+                self.phases.append(ReplicaPhase(end_s, end_s, rates))
+            self.phases[-1] = replace(self.phases[-1], end_s=end_s, rates=rates)
+            self.show(rates, None if before.keys() == rates.keys() else len(before))
 
 
 #: Shows progress on what takes about so many seconds; what the `with` block gets shows rates.

@@ -23,8 +23,7 @@ from wirebench.model.record import Server
 from wirebench.model.scenario import Load
 from wirebench.plan.overrides import Override
 from wirebench.plan.plain_load import plan_load
-from wirebench.run.plain_load import PlainLoad
-from wirebench.run.replica_watch import ReplicaPhase, ReplicaWatch
+from wirebench.run.plain_load import PlainLoad, ReplicaPhase, ReplicaWatch
 from wirebench.system.paths import ROOT
 from wirebench.targets.kubernetes import load as load_module
 from wirebench.targets.kubernetes.deployed import DeployedServices, read_service
