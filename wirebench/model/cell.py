@@ -7,20 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from wirebench.model.contract import (
-    Balancing,
-    Codec,
-    Connection,
-    Disruption,
-    Driver,
-    Implementation,
-    Placement,
-    Shape,
-    Store,
-    Tls,
-    TrafficDistribution,
-    Transport,
-)
+from wirebench.model import contract
 from wirebench.model.factor import FACTORS
 
 
@@ -28,12 +15,12 @@ from wirebench.model.factor import FACTORS
 class ServiceSpec:
     """The part of a cell that a running service embodies."""
 
-    transport: Transport
+    transport: contract.Transport
     #: None, as the store and the implementation, of an own variant.
     runtime: str | None
     workers: int
     threads: int | None
-    store: Store | None
+    store: contract.Store | None
     #: None is what the service has: a run can't set it.
     replicas: int | None = 1
     #: Of each replica, in a cluster; None elsewhere.
@@ -43,14 +30,14 @@ class ServiceSpec:
     disrupted: bool = False
     #: Whether it runs in the pod that its load comes from, and has no pod of its own.
     beside_load: bool = False
-    implementation: Implementation | None = "python"
-    tls: Tls = "none"
+    implementation: contract.Implementation | None = "python"
+    tls: contract.Tls = "none"
     #: Of each worker; None is the service's own number.
     store_connections: int | None = None
     #: Its name in the application file; None of the built-in application.
     variant: str | None = None
     #: None where its replicas aren't spread over zones.
-    traffic_distribution: TrafficDistribution | None = None
+    traffic_distribution: contract.TrafficDistribution | None = None
     #: Up to how many replicas an autoscaler may add; None where there is none.
     replicas_max: int | None = None
 
@@ -103,42 +90,42 @@ class Cell:
     straight to the service.
     """
 
-    transport: Transport
+    transport: contract.Transport
     runtime: str | None
-    driver: Driver
+    driver: contract.Driver
     operation: str
     concurrency: int
     rate_per_s: int | None
     workers: int
     threads: int | None
-    store: Store | None
-    codec: Codec
-    connection: Connection
+    store: contract.Store | None
+    codec: contract.Codec
+    connection: contract.Connection
     connections: int | None = None
-    implementation: Implementation | None = "python"
+    implementation: contract.Implementation | None = "python"
     #: None is the operation's own.
     payload: str | int | None = None
-    shape: Shape | None = None
+    shape: contract.Shape | None = None
     #: Of each stream, where the operation is one, or 0 where that isn't asked for.
     stream_items: int | None = None
     #: The rate that its items are asked for at; None for no limit.
     stream_rate_limit_per_s: int | None = None
     replicas: int | None = 1
-    placement: Placement | None = None
-    balancing: Balancing | None = None
-    disruption: Disruption | None = None
+    placement: contract.Placement | None = None
+    balancing: contract.Balancing | None = None
+    disruption: contract.Disruption | None = None
     cpu_limit_millicores: int | None = None
     memory_limit_mib: int | None = None
     delay_ms: int | None = None
     jitter_ms: int | None = None
     bandwidth_kib_s: int | None = None
     loss_percent: float | None = None
-    tls: Tls = "none"
+    tls: contract.Tls = "none"
     store_connections: int | None = None
     #: None for the built-in application; otherwise runtime, implementation and store are None.
     variant: str | None = None
     #: None where replicas aren't spread over zones.
-    traffic_distribution: TrafficDistribution | None = None
+    traffic_distribution: contract.TrafficDistribution | None = None
     #: Up to how many replicas an autoscaler may add, from `replicas` on; None where there is none.
     replicas_max: int | None = None
     #: None is HTTP/1.1, or another transport than REST.

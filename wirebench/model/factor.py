@@ -8,23 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationInfo
 
-from wirebench.model.contract import (
-    STREAM_ITEMS_MAX,
-    STREAM_RATE_LIMIT_MAX,
-    TRANSPORTS,
-    Balancing,
-    Codec,
-    Connection,
-    Disruption,
-    Driver,
-    Implementation,
-    Placement,
-    Store,
-    TargetName,
-    Tls,
-    TrafficDistribution,
-    Transport,
-)
+from wirebench.model import contract
 from wirebench.model.variant import CONNECTIONS_MAX, RATE_MAX
 
 Level = str | int | float | None
@@ -93,18 +77,20 @@ FACTORS: Mapping[str, Factor] = {
     "variant": Factor(comes_with=("transport", "http", "codec", "tls")),
     "shape": Factor(is_comparable=False),
     "implementation": Factor(
-        levels=Implementation,
+        levels=contract.Implementation,
         default="python",
         comes_with=("runtime", "threads"),
         words={"python": ("in Python", "Python"), "go": ("in Go", "Go")},
     ),
     "runtime": Factor(levels=str, comes_with=("implementation", "threads"), saying="on {}", noun="{}"),
-    "driver": Factor(levels=Driver, saying="by {}", noun="{}"),
+    "driver": Factor(levels=contract.Driver, saying="by {}", noun="{}"),
     "operation": Factor(levels=str, default="users.get", is_comparable=False),
     "payload": Factor(levels=Annotated[str | int, BeforeValidator(_check_payload)]),
-    "stream_items": Factor(levels=_allow_numbers(1, STREAM_ITEMS_MAX), is_comparable=False, label="items of a stream"),
+    "stream_items": Factor(
+        levels=_allow_numbers(1, contract.STREAM_ITEMS_MAX), is_comparable=False, label="items of a stream"
+    ),
     "stream_rate_limit_per_s": Factor(
-        levels=_allow_none(_allow_numbers(1, STREAM_RATE_LIMIT_MAX)),
+        levels=_allow_none(_allow_numbers(1, contract.STREAM_RATE_LIMIT_MAX)),
         is_comparable=False,
         label="items/s asked for of a stream",
     ),
@@ -112,7 +98,7 @@ FACTORS: Mapping[str, Factor] = {
     "rate_per_s": Factor(levels=_allow_numbers(1, RATE_MAX), is_comparable=False, label="requests/s asked for"),
     "workers": Factor(levels=_allow_numbers(1, 64), default=1, unit="worker"),
     "threads": Factor(levels=_allow_numbers(1, 1024), unit="thread"),
-    "store": Factor(levels=Store, default="memory", noun="{}"),
+    "store": Factor(levels=contract.Store, default="memory", noun="{}"),
     "store_connections": Factor(levels=_allow_numbers(1, 1000), unit="store connection"),
     "http": Factor(
         levels=Annotated[Literal[2] | None, BeforeValidator(_read_http_version)],
@@ -120,9 +106,9 @@ FACTORS: Mapping[str, Factor] = {
         none="HTTP/1.1",
         words={"2": ("over HTTP/2", "HTTP/2")},
     ),
-    "codec": Factor(levels=Codec, noun="{}"),
+    "codec": Factor(levels=contract.Codec, noun="{}"),
     "connection": Factor(
-        levels=Connection,
+        levels=contract.Connection,
         default="keep",
         words={"keep": ("connections kept",), "reopen": ("connections reopened",)},
     ),
@@ -130,7 +116,9 @@ FACTORS: Mapping[str, Factor] = {
         levels=_allow_none(_allow_numbers(1, CONNECTIONS_MAX)), unit="connection", none="one connection a user"
     ),
     "tls": Factor(
-        levels=Tls, default="none", words={"none": ("plain text",), "server": ("TLS",), "mutual": ("mutual TLS",)}
+        levels=contract.Tls,
+        default="none",
+        words={"none": ("plain text",), "server": ("TLS",), "mutual": ("mutual TLS",)},
     ),
     "delay_ms": Factor(
         levels=_allow_none(_allow_numbers(0, 5_000)),
@@ -177,7 +165,7 @@ FACTORS: Mapping[str, Factor] = {
         none="no autoscaler",
     ),
     "placement": Factor(
-        levels=Placement,
+        levels=contract.Placement,
         cluster_default="cross-node",
         is_for_clusters=True,
         words={
@@ -187,7 +175,7 @@ FACTORS: Mapping[str, Factor] = {
         },
     ),
     "balancing": Factor(
-        levels=Balancing,
+        levels=contract.Balancing,
         cluster_default="service",
         is_for_clusters=True,
         words={
@@ -198,7 +186,7 @@ FACTORS: Mapping[str, Factor] = {
     ),
     "traffic_distribution": Factor(
         # By default, replicas aren't spread over zones.
-        levels=TrafficDistribution,
+        levels=contract.TrafficDistribution,
         is_for_clusters=True,
         words={
             "any": ("to replicas in any zone", "routing to any zone"),
@@ -206,7 +194,7 @@ FACTORS: Mapping[str, Factor] = {
         },
     ),
     "disruption": Factor(
-        levels=Disruption,
+        levels=contract.Disruption,
         cluster_default="none",
         is_for_clusters=True,
         words={
@@ -262,13 +250,15 @@ CLUSTER_ONLY = tuple(name for name in CLUSTER_DEFAULTS if name != "replicas")
 
 
 def find_defaults(
-    transport: Transport, implementation: Implementation | None = "python", target: TargetName = "local"
+    transport: contract.Transport,
+    implementation: contract.Implementation | None = "python",
+    target: contract.TargetName = "local",
 ) -> dict[str, Level]:
     """Return the level of each factor where a scenario doesn't name one; None is what the service or load chooses.
 
     An own variant has no implementation that is known here, and neither a runtime nor a store.
     """
-    facts = TRANSPORTS[transport]
+    facts = contract.TRANSPORTS[transport]
     defaults = {name: each.default for name, each in FACTORS.items() if name not in ("transport", "variant", "shape")}
     defaults |= {"driver": facts.drivers[0], "codec": facts.codecs[0]}
     defaults["runtime"] = facts.runtimes[implementation][0] if implementation else None
