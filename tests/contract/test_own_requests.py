@@ -16,6 +16,7 @@ import grpc
 import pytest
 from wirebench_proto import echo_pb2, echo_pb2_grpc
 
+from tests.support import report_run
 from tests.support.waiting import run_program
 from wirebench.drivers import DRIVERS, Job
 from wirebench.model.application import Application
@@ -168,19 +169,7 @@ def echo() -> Iterator[Seen]:
 
 def cell(transport: Transport, driver: Driver) -> Cell:
     """Return a small cell."""
-    return Cell(
-        transport=transport,
-        runtime="gthread" if transport == "rest" else "sync",
-        driver=driver,
-        operation="echo.upper",
-        concurrency=2,
-        rate_per_s=None,
-        workers=1,
-        threads=None,
-        store="memory",
-        codec="protobuf" if transport == "grpc" else "json",
-        connection="keep",
-    )
+    return report_run.cell(transport, driver=driver, operation="echo.upper", concurrency=2)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.support.histogram_files import make_file, make_series
 from tests.support.report_run import cell
 from tests.support.simulated_service import SimulatedService, make_search
 from wirebench.drivers import Job
@@ -16,7 +17,7 @@ from wirebench.measure.cell import Conditions, make_record
 from wirebench.measure.gates import GateInput, check_gates
 from wirebench.measure.observe import GeneratorUse, Observation, ServerUse
 from wirebench.model.histogram import Histogram
-from wirebench.model.histogram_file import DriverVersion, HistogramFile, PerSecond, Series, Window
+from wirebench.model.histogram_file import PerSecond, Series, Window
 from wirebench.model.record import Gate, Instrument
 from wirebench.model.scenario import Load
 from wirebench.targets import divide_cores
@@ -67,14 +68,12 @@ class JudgedWindow:
 
     def _observe(self) -> Observation:
         counts = {"ok": self.succeeded, "unavailable": self.failed}
-        file = HistogramFile(
-            driver=DriverVersion(name="wireload", version="1"),
-            window=Window(start_unix_ns=100 * SECOND_NS, end_unix_ns=(100 + WINDOW_S) * SECOND_NS),
+        file = make_file(
+            100 * SECOND_NS,
+            WINDOW_S,
             series=tuple(self._make_series(code, count) for code, count in counts.items() if count),
             per_second=(PerSecond(operation="users.get", code="ok", counts=(1000,) * WINDOW_S),),
             requests_total={"ok": 4800},
-            mismatches=0,
-            dropped_iterations=0,
         )
         use = {"cpu_s": 2.0, "cores": 1.0, "throttled_periods": 0, "busiest_s": None}
         return Observation(
@@ -92,8 +91,7 @@ class JudgedWindow:
 
     def _make_series(self, code: str, count: int) -> Series:
         histogram = Histogram.of_values(np.full(count, round(self.latency_ms * 1e6)))
-        content = {"count": count, "histogram": histogram.encode()}
-        return Series.model_validate({"operation": "users.get", "code": code, "clock": "service", **content})
+        return make_series(histogram, code=code)
 
 
 GOOD = JudgedWindow()

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from tests.support.histogram_files import make_file, make_series
 from wirebench.model.cell import Cell
 from wirebench.model.contract import Transport
 from wirebench.model.histogram import Histogram
-from wirebench.model.histogram_file import Clock, DriverVersion, HistogramFile, Series, Window
+from wirebench.model.histogram_file import Clock, DriverVersion, HistogramFile
 from wirebench.model.record import Gate, Generator, Record, Server, summarise_histogram
 from wirebench.model.run_info import RunInfo
 from wirebench.results.runs import Run, RunFollower, RunWriter, load_run
@@ -213,26 +214,7 @@ def _histogram(random: np.random.Generator, median_ms: float, requests: int, slo
 
 
 def _histogram_file(of: Cell, service: Histogram, response: Histogram | None) -> HistogramFile:
-    clocks = {"service": service} | ({"response": response} if response else {})
-    series = [
-        Series.model_validate(
-            {
-                "operation": of.operation,
-                "code": "ok",
-                "clock": clock,
-                "count": histogram.count,
-                "histogram": histogram.encode(),
-            }
-        )
-        for clock, histogram in clocks.items()
-    ]
-    return HistogramFile(
-        schema="wirebench.histograms/1",
-        driver=DriverVersion(name=of.driver, version="1"),
-        window=Window(start_unix_ns=START_NS, end_unix_ns=START_NS + int(WINDOW_S * 1e9)),
-        series=tuple(series),
-        per_second=(),
-        requests_total={"ok": service.count},
-        mismatches=0,
-        dropped_iterations=0,
-    )
+    series = [make_series(service, of.operation)]
+    series += [make_series(response, of.operation, clock="response")] if response else []
+    driver = DriverVersion(name=of.driver, version="1")
+    return make_file(START_NS, WINDOW_S, driver=driver, series=tuple(series), requests_total={"ok": service.count})

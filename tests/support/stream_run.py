@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.support.histogram_files import make_file, make_series
 from tests.support.report_run import START_NS, WINDOW_S, cell, run_info
 from wirebench.drivers import Job
 from wirebench.measure.cell import Conditions, make_record, place_record
@@ -15,7 +16,7 @@ from wirebench.measure.observe import GeneratorUse, Observation, ServerUse
 from wirebench.model.cell import Cell
 from wirebench.model.contract import Transport
 from wirebench.model.histogram import Histogram
-from wirebench.model.histogram_file import Clock, DriverVersion, HistogramFile, Series, Streams, Window
+from wirebench.model.histogram_file import Clock, HistogramFile, Streams
 from wirebench.model.record import Record
 from wirebench.model.scenario import Load
 from wirebench.plan.plan import PlannedCell
@@ -33,24 +34,15 @@ def stream_cell(transport: Transport, **changes: object) -> Cell:
 def file_of(times_ms: Mapping[Clock, Sequence[float]], **changes: Any) -> HistogramFile:  # noqa: ANN401 - fields
     """Return what a driver measured of items at these times, and of streams (`service`) that took so long."""
     series = tuple(
-        Series(
-            operation=OPERATION,
-            code="ok",
-            clock=clock,
-            count=len(values),
-            histogram=Histogram.of_values((np.array(values) * MS).astype(np.int64)).encode(),
-        )
+        make_series(Histogram.of_values((np.array(values) * MS).astype(np.int64)), OPERATION, clock=clock)
         for clock, values in times_ms.items()
     )
     items = len(times_ms.get("first_item", ())) + len(times_ms.get("gap", ()))
-    file = HistogramFile(
-        driver=DriverVersion(name="k6", version="1"),
-        window=Window(start_unix_ns=START_NS, end_unix_ns=START_NS + int(WINDOW_S * 1e9)),
+    file = make_file(
+        START_NS,
+        WINDOW_S,
         series=series,
-        per_second=(),
         requests_total={"ok": len(times_ms.get("service", ()))} if "service" in times_ms else {},
-        mismatches=0,
-        dropped_iterations=0,
         bytes_received=200 * items,
         streams=Streams(items_total=items, items_per_second=(items,), cancelled=0),
     )

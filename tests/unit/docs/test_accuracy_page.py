@@ -13,13 +13,14 @@ from benchmarks.accuracy import __main__ as accuracy
 from benchmarks.accuracy.__main__ import main
 from benchmarks.accuracy.conditions import BEHAVIOURS, LOADS, Case, select_cases
 from benchmarks.accuracy.page import Result, write_page
+from tests.support.histogram_files import make_file, make_series
 from wirebench.drivers import DRIVERS
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.measure.truth import TruthMeasurement, compute_error_ms
 from wirebench.measure.usage import Interference
 from wirebench.model.contract import TRANSPORTS
 from wirebench.model.histogram import Histogram
-from wirebench.model.histogram_file import Clock, DriverVersion, HistogramFile, Series, Window
+from wirebench.model.histogram_file import Clock
 from wirebench.plan.driver_support import DRIVER_FACTS
 
 
@@ -30,19 +31,8 @@ def latencies(*values_ms: float, each: int = 100) -> Histogram:
 
 def measurement(truth: Histogram, clocks: dict[Clock, Histogram], dropped: int = 0) -> TruthMeasurement:
     """Return a measurement of two seconds."""
-    series = tuple(
-        Series(operation="users.get", code="ok", clock=clock, count=own.count, histogram=own.encode())
-        for clock, own in clocks.items()
-    )
-    file = HistogramFile(
-        driver=DriverVersion(name="k6", version="1"),
-        window=Window(start_unix_ns=0, end_unix_ns=2_000_000_000),
-        series=series,
-        per_second=(),
-        requests_total={"ok": truth.count},
-        mismatches=0,
-        dropped_iterations=dropped,
-    )
+    series = tuple(make_series(own, clock=clock) for clock, own in clocks.items())
+    file = make_file(0, 2, series=series, requests_total={"ok": truth.count}, dropped_iterations=dropped)
     return TruthMeasurement(truth, file, window_s=2.0, unstamped=0)
 
 

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.histogram_files import make_file
 from tests.support.jobs import CELL, JOB
 from wirebench.drivers import K6, Ghz
 from wirebench.drivers.metrics_push import MetricsPush, TimedRequests, check_receivers, parse_prometheus_url, to_otlp
 from wirebench.drivers.per_request import Part
 from wirebench.errors import UsageError
-from wirebench.model.histogram_file import DriverVersion, HistogramFile, Window
+from wirebench.model.histogram_file import Window
 
 LABELS = {"namespace": "lab", "pod": "load-0", "node": "a", "transport": "grpc"}
 START_NS = 1_790_000_000_250_000_000
@@ -200,15 +201,7 @@ def test_k6_writes_native_histograms_and_says_what_it_could_not_write(
     program.chmod(0o755)
     monkeypatch.setattr(K6, "path", program)
     output, log, live = tmp_path / "out.json", tmp_path / "k6.log", MetricsPush("http://p:9090", LABELS)
-    HistogramFile(
-        driver=DriverVersion(name="k6", version="1"),
-        window=WINDOW,
-        series=(),
-        per_second=(),
-        requests_total={},
-        mismatches=0,
-        dropped_iterations=0,
-    ).write(output)
+    make_file().write(output)
     K6().run(replace(JOB, output=output, log=log, metrics_push=live), lambda _: None)
     assert [
         "K6_PROMETHEUS_RW_PUSH_INTERVAL=1s",

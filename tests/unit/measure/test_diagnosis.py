@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.histogram_files import make_file
 from tests.support.report_run import cell
 from wirebench.drivers import Job
 from wirebench.measure.observe import explain_failure
 from wirebench.model.contract import Transport
-from wirebench.model.histogram_file import DriverVersion, ErrorText, HistogramFile, Window
+from wirebench.model.histogram_file import ErrorText, HistogramFile
 from wirebench.model.scenario import Load
 from wirebench.system.tls import ClientTls
 
@@ -34,17 +35,7 @@ def deserted() -> Iterator[str]:
 
 def file(*errors: ErrorText, **requests_total: int) -> HistogramFile:
     """Return what a driver measured."""
-    return HistogramFile(
-        schema="wirebench.histograms/1",
-        driver=DriverVersion(name="k6", version="1"),
-        window=Window(start_unix_ns=0, end_unix_ns=1),
-        series=(),
-        per_second=(),
-        requests_total=requests_total,
-        mismatches=0,
-        dropped_iterations=0,
-        errors=errors,
-    )
+    return make_file(requests_total=requests_total, errors=errors)
 
 
 FAILED = file(

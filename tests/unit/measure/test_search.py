@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.support.histogram_files import make_file, make_series
 from tests.support.jobs import JOB
 from tests.support.judged_window import GOOD
 from tests.support.report_run import RunBuilder, cell
@@ -20,7 +21,7 @@ from wirebench.measure.cell import Conditions
 from wirebench.measure.observe import GeneratorUse, Observation, ServerUse
 from wirebench.measure.search import choose_first_rate, choose_rate, find_bounds, judge_window, search_capacity
 from wirebench.model.histogram import Histogram
-from wirebench.model.histogram_file import DriverVersion, HistogramFile, Series, Window
+from wirebench.model.histogram_file import Clock, HistogramFile
 from wirebench.model.metric import CAPACITIES, METRICS
 from wirebench.model.record import Record, SearchWindow
 from wirebench.model.scenario import Load, Objective
@@ -179,22 +180,9 @@ def observe_service(job: Job) -> tuple[Observation, ...]:
     rate_per_s = job.cell.rate_per_s or 1100
     is_over = rate_per_s > 1000
     histogram = Histogram.of_values(np.full(2 * rate_per_s, 100_000_000 if is_over else 10_000_000))
-    clocks = ("service", "response") if job.cell.rate_per_s else ("service",)
-    series = [
-        {"operation": "users.get", "code": "ok", "clock": clock, "count": histogram.count, "histogram": text}
-        for clock in clocks
-        for text in [histogram.encode()]
-    ]
-    file = HistogramFile(
-        schema="wirebench.histograms/1",
-        driver=DriverVersion(name="wireload", version="1"),
-        window=Window(start_unix_ns=10**18, end_unix_ns=10**18 + 2 * 10**9),
-        series=tuple(map(Series.model_validate, series)),
-        per_second=(),
-        requests_total={"ok": histogram.count},
-        mismatches=0,
-        dropped_iterations=0,
-    )
+    clocks: tuple[Clock, ...] = ("service", "response") if job.cell.rate_per_s else ("service",)
+    series = tuple(make_series(histogram, clock=clock) for clock in clocks)
+    file = make_file(10**18, 2, series=series, requests_total={"ok": histogram.count})
     use = GeneratorUse(cpu_s=1.9 if is_over else 0.5, cores=1.0, throttled_periods=None)
     return (Observation(file=file, window_s=2.0, generator=use, server=ServerUse(cpu_s=1.0, memory_bytes=10**8)),)
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from tests.support.report_run import cell
 from wirebench.drivers import Job
 from wirebench.drivers.wireload import Answer
 from wirebench.measure.variants import compare_answers
 from wirebench.model.application import read_application
-from wirebench.model.cell import Cell
 from wirebench.model.scenario import Load
 
 APPLICATION = """\
@@ -34,12 +34,8 @@ def outcome(folder: Path, replies: dict[str, Any], problem: str = "") -> tuple[s
     application = read_application(folder / "a.yaml")
 
     def job(variant: str) -> Job:
-        cell = Cell(
-            transport=application.variants[variant].transport, runtime=None, driver="wireload", operation="get",
-            concurrency=1, rate_per_s=None, workers=1, threads=None, store=None, codec="json", connection="keep",
-            implementation=None, variant=variant,
-        )  # fmt: skip
-        return Job(cell, Load(), "127.0.0.1:9", 1, 1, folder, folder, None, application=application)
+        of = cell(application.variants[variant].transport, operation="get", variant=variant)
+        return Job(of, Load(), "127.0.0.1:9", 1, 1, folder, folder, None, application=application)
 
     def answers(name: str) -> list[Answer]:
         found = problem if name == "r" else ""

@@ -5,15 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.support.histogram_files import make_file, make_series
 from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import (
     ERROR_TEXTS_MAX,
-    DriverVersion,
     ErrorText,
     HistogramFile,
-    Series,
     Streams,
-    Window,
     merge,
     merge_parallel,
 )
@@ -23,23 +21,12 @@ SECOND_NS = 1_000_000_000
 
 def part(number: int, errors: dict[str, int], latencies_ms: dict[str, list[int]] | None = None) -> HistogramFile:
     """Return the second that is so many after the beginning, with error texts and latencies by code."""
-    return HistogramFile(
-        driver=DriverVersion(name="ghz", version="0"),
-        window=Window(start_unix_ns=number * SECOND_NS, end_unix_ns=(number + 1) * SECOND_NS),
+    return make_file(
+        number * SECOND_NS,
         series=tuple(
-            Series(
-                operation="users.get",
-                code=code,
-                clock="service",
-                count=len(values),
-                histogram=Histogram.of_values(np.array(values) * 1_000_000).encode(),
-            )
+            make_series(Histogram.of_values(np.array(values) * 1_000_000), code=code)
             for code, values in (latencies_ms or {}).items()
         ),
-        per_second=(),
-        requests_total={},
-        mismatches=0,
-        dropped_iterations=0,
         errors=tuple(ErrorText(code="unavailable", message=text, count=count) for text, count in errors.items()),
     )
 

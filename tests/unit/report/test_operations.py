@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
+from tests.support.histogram_files import make_file, make_series
 from tests.support.report_run import RunBuilder, cell
 from wirebench.analysis.summary import summarise
 from wirebench.measure.cell import summarise_operations
 from wirebench.model.histogram import Histogram
-from wirebench.model.histogram_file import DriverVersion, HistogramFile, Series, Window
+from wirebench.model.histogram_file import HistogramFile
 from wirebench.present.charts.style import assign_styles
 from wirebench.present.latencies import read_latencies
 from wirebench.report import operations
@@ -19,25 +20,10 @@ from wirebench.report import operations
 def file_of(**medians_ms: float) -> HistogramFile:
     """Return a histogram file with 1,000 requests of each operation, all of which took as long."""
     series = tuple(
-        Series(
-            operation=name.replace("_", "."),
-            code="ok",
-            clock="service",
-            count=1000,
-            histogram=Histogram.of_values(np.full(1000, int(ms * 1e6), dtype=np.int64)).encode(),
-        )
+        make_series(Histogram.of_values(np.full(1000, int(ms * 1e6), dtype=np.int64)), name.replace("_", "."))
         for name, ms in medians_ms.items()
     )
-    return HistogramFile(
-        schema="wirebench.histograms/1",
-        driver=DriverVersion(name="k6", version="1"),
-        window=Window(start_unix_ns=0, end_unix_ns=10**9),
-        series=series,
-        per_second=(),
-        requests_total={"ok": 1000 * len(series)},
-        mismatches=0,
-        dropped_iterations=0,
-    )
+    return make_file(series=series, requests_total={"ok": 1000 * len(series)})
 
 
 def test_each_operation_of_a_load_has_figures_of_its_own() -> None:

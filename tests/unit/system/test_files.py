@@ -9,19 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.histogram_files import make_file
 from wirebench.errors import WirebenchError
-from wirebench.model.histogram_file import DriverVersion, HistogramFile, Window
+from wirebench.model.histogram_file import HistogramFile
 from wirebench.system.files import write_atomic
 
-FILE = HistogramFile(
-    driver=DriverVersion(name="k6", version="0"),
-    window=Window(start_unix_ns=0, end_unix_ns=1),
-    series=(),
-    per_second=(),
-    requests_total={},
-    mismatches=0,
-    dropped_iterations=0,
-)
+FILE = make_file()
 
 
 @pytest.fixture
