@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
-import socketserver
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent import futures
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import grpc
@@ -17,6 +15,7 @@ import pytest
 from wirebench_proto import echo_pb2, echo_pb2_grpc
 
 from tests.support import report_run
+from tests.support.http_servers import QuietHandler, serving
 from tests.support.waiting import run_program
 from wirebench.drivers import DRIVERS, Job
 from wirebench.model.application import Application
@@ -101,13 +100,13 @@ def rest() -> Iterator[Seen]:
     """Start a REST service that answers with a request's body, or with the item that it names."""
     seen = Seen("")
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True
 
         def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-            number = body.removeprefix("text ")
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            number = body.decode().removeprefix("text ")
             names = ("Authorization", "X-N", "User-Agent", "Content-Type")
             expected = (f"Bearer {SECRET}", f"<{number}>", "own", "text/plain; charset=utf-8")
             found = {"path": self.path, **{name: ",".join(self.headers.get_all(name, [])) for name in names}}
@@ -117,30 +116,10 @@ def rest() -> Iterator[Seen]:
         def do_GET(self) -> None:
             number = self.path.removeprefix("/items/")
             seen.check({"is number": number.isdigit()}, {"is number": True})
-            self.answer(200, json.dumps({"n": int(number)}))
+            self.answer(200, json.dumps({"n": int(number)}).encode())
 
-        def answer(self, status: int, body: str) -> None:
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body.encode())
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        yield from _serving(server, seen)
-
-
-def _serving(server: socketserver.TCPServer, seen: Seen) -> Iterator[Seen]:
-    seen.address = f"127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as seen.address:
         yield seen
-    finally:
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture

@@ -7,12 +7,12 @@ import re
 import threading
 import time
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
 
-from tests.support.fake_prometheus import Reply, answering, send, succeed
+from tests.support.fake_prometheus import Reply, answering, succeed
+from tests.support.http_servers import QuietHandler
 from tests.support.prometheus import started_prometheus
 from tests.support.report_run import RunBuilder, cell
 from tests.support.waiting import TIMEOUT_S
@@ -26,12 +26,12 @@ RUN = "20260101T000000Z-quick"
 HOSTILE = '<img src=x onerror="alert(1)">'
 
 
-def redirect(handler: BaseHTTPRequestHandler, path: str, _: dict[str, str]) -> None:
+def redirect(handler: QuietHandler, path: str, _: dict[str, str]) -> None:
     """Lead somewhere else."""
-    send(handler, b"", 302, location=f"http://{handler.headers['host']}/elsewhere{path}")
+    handler.answer(302, headers={"Location": f"http://{handler.headers['host']}/elsewhere{path}"})
 
 
-def flood(handler: BaseHTTPRequestHandler, *_: object) -> None:
+def flood(handler: QuietHandler, *_: object) -> None:
     """Never end."""
     handler.send_response(200)
     handler.end_headers()
@@ -39,7 +39,7 @@ def flood(handler: BaseHTTPRequestHandler, *_: object) -> None:
         handler.wfile.write(b" " * 65_536)
 
 
-def drip(handler: BaseHTTPRequestHandler, *_: object) -> None:
+def drip(handler: QuietHandler, *_: object) -> None:
     """Send a byte now and then, so that no single wait is long."""
     handler.send_response(200)
     handler.end_headers()
@@ -53,33 +53,34 @@ def hang(*_: object) -> None:
     time.sleep(5)
 
 
-def reject(handler: BaseHTTPRequestHandler, *_: object) -> None:
+def reject(handler: QuietHandler, *_: object) -> None:
     """Reject the question, in words of HTML."""
-    send(handler, json.dumps({"status": "error", "error": HOSTILE}).encode(), 422)
+    handler.answer(422, json.dumps({"status": "error", "error": HOSTILE}).encode())
 
 
-def misunderstand(handler: BaseHTTPRequestHandler, *_: object) -> None:
+def misunderstand(handler: QuietHandler, *_: object) -> None:
     """Be something else."""
-    send(handler, b"<html>welcome</html>")
+    handler.answer(200, b"<html>welcome</html>")
 
 
-def give_other_shapes(handler: BaseHTTPRequestHandler, path: str, _: dict[str, str]) -> None:
+def give_other_shapes(handler: QuietHandler, path: str, _: dict[str, str]) -> None:
     """Be JSON that has values where there should be series."""
-    send(handler, succeed(["ns"] if path.endswith("/values") else {"resultType": "vector", "result": [{"metric": 3}]}))
+    series = {"resultType": "vector", "result": [{"metric": 3}]}
+    handler.answer(200, succeed(["ns"] if path.endswith("/values") else series))
 
 
-def inject(handler: BaseHTTPRequestHandler, path: str, asked_for: dict[str, str]) -> None:
+def inject(handler: QuietHandler, path: str, asked_for: dict[str, str]) -> None:
     """Have hostile labels, and values that are no numbers."""
     if path.endswith("/values"):
-        send(handler, succeed([HOSTILE]))
+        handler.answer(200, succeed([HOSTILE]))
         return
     assert 'namespace="<img src=x onerror=\\"alert(1)\\">"' in asked_for["query"]
     series = {"metric": {"transport": HOSTILE, "driver": HOSTILE}}
     if path.endswith("/query"):
-        send(handler, succeed({"resultType": "vector", "result": [{**series, "value": [1, "NaN"]}]}))
+        handler.answer(200, succeed({"resultType": "vector", "result": [{**series, "value": [1, "NaN"]}]}))
         return
     points = [[float(asked_for["start"]), "+Inf"], [float(asked_for["end"]), "0.5"]]
-    send(handler, succeed({"resultType": "matrix", "result": [{**series, "values": points}]}))
+    handler.answer(200, succeed({"resultType": "matrix", "result": [{**series, "values": points}]}))
 
 
 @pytest.mark.parametrize(
@@ -121,7 +122,7 @@ def test_prometheus_is_asked_once_for_all_who_look(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(live, "_KEPT_S", TIMEOUT_S)
     questions: list[str] = []
 
-    def count(handler: BaseHTTPRequestHandler, path: str, asked_for: dict[str, str]) -> None:
+    def count(handler: QuietHandler, path: str, asked_for: dict[str, str]) -> None:
         questions.append(path)
         give_nothing(handler, path, asked_for)
 
@@ -134,10 +135,10 @@ def test_prometheus_is_asked_once_for_all_who_look(tmp_path: Path, monkeypatch: 
     assert 1 == sum(path.endswith("/values") for path in questions)
 
 
-def give_nothing(handler: BaseHTTPRequestHandler, path: str, _: dict[str, str]) -> None:
+def give_nothing(handler: QuietHandler, path: str, _: dict[str, str]) -> None:
     """Have a namespace, and nothing recorded of it."""
     kind = "vector" if path.endswith("/query") else "matrix"
-    send(handler, succeed(["ns"] if path.endswith("/values") else {"resultType": kind, "result": []}))
+    handler.answer(200, succeed(["ns"] if path.endswith("/values") else {"resultType": kind, "result": []}))
 
 
 @pytest.mark.parametrize(

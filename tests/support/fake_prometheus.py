@@ -4,43 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import json
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
-Reply = Callable[[BaseHTTPRequestHandler, str, dict[str, str]], None]
+from tests.support.http_servers import QuietHandler, serving
+
+Reply = Callable[[QuietHandler, str, dict[str, str]], None]
 
 
 @contextlib.contextmanager
 def answering(reply: Reply) -> Iterator[str]:
     """Run something at a port that answers in its own way; yield its URL."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def do_GET(self) -> None:
             address = urlsplit(self.path)
             with contextlib.suppress(OSError):
                 reply(self, address.path, {name: value[0] for name, value in parse_qs(address.query).items()})
 
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-
-
-def send(handler: BaseHTTPRequestHandler, body: bytes, status: int = 200, **headers: str) -> None:
-    """Answer with these bytes."""
-    handler.send_response(status)
-    for name, value in {"content-length": str(len(body)), **headers}.items():
-        handler.send_header(name, value)
-    handler.end_headers()
-    handler.wfile.write(body)
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as address:
+        yield f"http://{address}"
 
 
 def succeed(data: object) -> bytes:
@@ -48,10 +32,10 @@ def succeed(data: object) -> bytes:
     return json.dumps({"status": "success", "data": data}).encode()
 
 
-def show_a_load(handler: BaseHTTPRequestHandler, path: str, asked_for: dict[str, str]) -> None:
+def show_a_load(handler: QuietHandler, path: str, asked_for: dict[str, str]) -> None:
     """Have two transports whose figures are 2 and 4 ms, and a replica that was added halfway."""
     if path.endswith("/values"):
-        send(handler, succeed(["other", "wirebench"]))
+        handler.answer(200, succeed(["other", "wirebench"]))
         return
     scale = "wirebench_scale:info" in asked_for["query"] and path.endswith("/query_range")
     names = [] if "ALERTS" in asked_for["query"] or "wirebench_build_info" in asked_for["query"] else ["rest", "grpc"]
@@ -66,4 +50,4 @@ def show_a_load(handler: BaseHTTPRequestHandler, path: str, asked_for: dict[str,
                 [(start_s + end_s) / 2] if scale else [start_s + (end_s - start_s) * part / 90 for part in range(91)]
             )
             series.append({"metric": metric, "values": [[at_s, f"{number * 0.002}"] for at_s in times]})
-    send(handler, succeed({"resultType": "vector" if path.endswith("/query") else "matrix", "result": series}))
+    handler.answer(200, succeed({"resultType": "vector" if path.endswith("/query") else "matrix", "result": series}))

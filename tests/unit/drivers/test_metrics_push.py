@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 
 from tests.support.histogram_files import make_file
+from tests.support.http_servers import QuietHandler, serving
 from tests.support.jobs import CELL, JOB
 from wirebench.drivers import K6, Ghz
 from wirebench.drivers.metrics_push import MetricsPush, TimedRequests, check_receivers, parse_prometheus_url, to_otlp
@@ -83,37 +83,19 @@ def push(live: MetricsPush) -> None:
     live.push(REQUESTS)
 
 
-class _Receiver(BaseHTTPRequestHandler):
-    """Answers with the server's status, and keeps what it was told."""
-
-    status = 200
-    asked: list[tuple[str, str | None, Any]]
-
-    def do_POST(self) -> None:
-        """Take metrics."""
-        body, kind = self.rfile.read(int(self.headers["Content-Length"])), self.headers["Content-Type"]
-        type(self).asked.append((self.path, kind, json.loads(body) if kind == "application/json" else body))
-        self.send_response(self.status)
-        self.end_headers()
-        self.wfile.write(b"otlp write receiver is off")
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
 @contextlib.contextmanager
 def receiver(status: int) -> Iterator[tuple[str, list[tuple[str, str | None, Any]]]]:
     """Run something that takes metrics with that status; yield its URL and what it was told."""
     asked: list[tuple[str, str | None, Any]] = []
-    handler = type("Receiver", (_Receiver,), {"status": status, "asked": asked})
-    with HTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}", asked
-        finally:
-            server.shutdown()
-            thread.join()
+
+    class Handler(QuietHandler):
+        def do_POST(self) -> None:
+            body, kind = self.rfile.read(int(self.headers["Content-Length"])), self.headers["Content-Type"]
+            asked.append((self.path, kind, json.loads(body) if kind == "application/json" else body))
+            self.answer(status, b"otlp write receiver is off")
+
+    with serving(HTTPServer(("127.0.0.1", 0), Handler)) as address:
+        yield f"http://{address}", asked
 
 
 def test_metrics_are_pushed_as_json_to_the_otlp_receiver() -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.cgroups import CGROUPFS, PAUSE, SERVICE, UID, write_v2
+from tests.support.http_servers import serving
 from wirebench.measure import counters
 from wirebench.measure.counters import find_containers_beside, read_containers
 from wirebench.measure.usage import Usage
@@ -32,13 +32,8 @@ def pod(tmp_path: Path) -> Path:
 @pytest.fixture
 def url(pod: Path) -> Iterator[str]:
     """Return the address of the agent of the pod's node."""
-    server = make_server(pod.parents[1], "127.0.0.1", 0)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(make_server(pod.parents[1], "127.0.0.1", 0)) as address:
+        yield f"http://{address}"
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import socket
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 
+from tests.support.fake_prometheus import answering
 from tests.support.histogram_files import make_file
 from tests.support.report_run import cell
 from wirebench.drivers import Job
@@ -80,20 +79,6 @@ def test_no_service_is_asked_where_a_request_succeeded_or_none_was_sent(measured
 
 def test_a_service_that_answers_us_explains_nothing() -> None:
     """Where our client gets its reply, the driver's words stay alone."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            body = b'{"success": true, "data": {"id": 1000001}, "message": ""}'
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            """Be quiet."""
-
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-        assert FAILED == explain_failure(FAILED, job("rest", f"127.0.0.1:{server.server_port}"))
-        server.shutdown()
+    body = b'{"success": true, "data": {"id": 1000001}, "message": ""}'
+    with answering(lambda handler, *_: handler.answer(200, body, {"Content-Type": "application/json"})) as url:
+        assert FAILED == explain_failure(FAILED, job("rest", url.removeprefix("http://")))

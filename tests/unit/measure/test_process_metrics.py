@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
 import pytest
 
+from tests.support.fake_prometheus import answering
 from wirebench.measure.counters import read_process_metrics
 
 PAGE = """\
@@ -31,18 +29,6 @@ process_resident_memory_bytes{worker="2"} 3e+06
 )
 def test_samples_of_all_processes_are_summed(page: str, expected: tuple[float, int | None] | None) -> None:
     """A service may have several, each with labels of its own; without CPU time, nothing is known."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(page.encode())
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,)).start()
-        found = read_process_metrics(f"http://127.0.0.1:{server.server_address[1]}/metrics")
-        server.shutdown()
+    with answering(lambda handler, *_: handler.answer(200, page.encode())) as url:
+        found = read_process_metrics(f"{url}/metrics")
     assert expected == (found and (found.cpu_s, found.memory_bytes))

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import socket
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from tests.support.command_line import wirebench
+from tests.support.http_servers import QuietHandler, serving
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.recording import read_recording
 from wirebench.plan import mirror_node
@@ -64,7 +64,7 @@ def api() -> Iterator[Api]:
     """Start one."""
     made = Api()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def do_GET(self) -> None:
             made.paths.append(self.path)
             answer = made.instead.pop(0)(self.path) if made.instead else page_of(self.path)
@@ -72,22 +72,11 @@ def api() -> Iterator[Api]:
                 self.connection.shutdown(socket.SHUT_RDWR)
                 return
             status, headers, body = answer
-            self.send_response(status)
-            for name, value in {"Content-Length": str(len(body.encode())), **headers}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(body.encode())
+            self.answer(status, body.encode(), headers)
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        made.url = f"http://127.0.0.1:{server.server_address[1]}"
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as address:
+        made.url = f"http://{address}"
         yield made
-        server.shutdown()
-        thread.join()
 
 
 def fetch(api: Api, limit: int = 1000, order: Order = "oldest", waits: list[float] | None = None) -> tuple[str, ...]:

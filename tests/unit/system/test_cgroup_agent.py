@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from tests.support.cgroups import (
     write_v1,
     write_v2,
 )
+from tests.support.http_servers import serving
 from tests.support.waiting import TIMEOUT_S
 from wirebench.system.cgroup_agent import PodCgroups, make_server
 
@@ -97,12 +97,8 @@ def port(v2: Path) -> Iterator[int]:
     write_v2(v2 / CGROUPFS[1] / SERVICE, 1_500_000)
     (v2 / "secret").write_text("usage_usec 1\n")
     server = make_server(v2, "127.0.0.1", 0)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-    thread.start()
-    yield server.server_port
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(server):
+        yield server.server_port
 
 
 def ask(port: int, path: str, method: str = "GET") -> tuple[int, Any]:

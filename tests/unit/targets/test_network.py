@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.support.http_servers import QuietHandler, serving
 from tests.support.report_run import RunBuilder, cell
 from tests.support.scenario_text import GOOD, read
 from wirebench.analysis.compare_cells import compare_cells
@@ -101,43 +99,30 @@ def test_the_delay_is_set_once_and_before_the_bandwidth() -> None:
 
 
 @contextmanager
-def api(said_of_toxics: object, status: int = 200) -> Iterator[int]:
+def api(status: int) -> Iterator[int]:
     """Answer like a toxiproxy that does something else than it is told."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def do_GET(self) -> None:
-            self._answer(200, said_of_toxics)
+            self.answer(200, b"[]")
 
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["Content-Length"]))
-            self._answer(status, {"listen": "127.0.0.1:7"})
+            self.answer(status, b'{"listen": "127.0.0.1:7"}')
 
-        def _answer(self, code: int, body: object) -> None:
-            self.send_response(code)
-            self.end_headers()
-            self.wfile.write(json.dumps(body).encode())
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    with serving(server):
         yield server.server_port
-        server.shutdown()
-        thread.join()
 
 
 @pytest.mark.parametrize(
-    ("said_of_toxics", "status", "expected"),
-    [([], 200, "was asked for .* and has"), ([], 500, "rejects POST /proxies"), ([], 409, "rejects POST /proxies")],
+    ("status", "expected"),
+    [(200, "was asked for .* and has"), (500, "rejects POST /proxies"), (409, "rejects POST /proxies")],
 )
-def test_a_proxy_that_does_something_else_is_an_error(
-    tmp_path: Path, said_of_toxics: list[Any], status: int, expected: str
-) -> None:
+def test_a_proxy_that_does_something_else_is_an_error(tmp_path: Path, status: int, expected: str) -> None:
     """What it was told is checked: a load that isn't delayed would be measured as one that is."""
     log = tmp_path / "log"
-    with subprocess.Popen(["sleep", "60"]) as process, api(said_of_toxics, status) as port:
+    with subprocess.Popen(["sleep", "60"]) as process, api(status) as port:
         proxy = Toxiproxy(Child("toxiproxy", log, process), port)
         with pytest.raises(WirebenchError, match=expected) as error:
             proxy.open_route("127.0.0.1:9", Link(20))
