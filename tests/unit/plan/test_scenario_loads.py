@@ -24,20 +24,41 @@ load:
         readers: {users: 9, mix: {users.get: 8, users.list: 1}}
         editors: {mix: {users.create: 2, users.delete: 1}}
 """
-
-
-def test_workloads_are_levels_of_the_operation(tmp_path: Path) -> None:
-    """A scenario names sequences, mixes and kinds of clients, and measures them as it does operations."""
-    plan = make_plan(read(tmp_path, WORKLOADS), seed=1)
-    assert ["crud", "shop", "crud", "shop"] == [cell.operation for cell in plan.cells]
-    shop = plan.scenario.load.find_workload("shop")
-    assert {"readers": 9, "editors": 1} == {name: client.users for name, client in shop.kinds.items()}
-    assert ("users.get", "users.list", "users.create", "users.delete") == shop.operations
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "expected"),
-    [
+SWEEP = """\
+question: Where does it break?
+factors: {transport: [rest, grpc]}
+load: {model: sweep, concurrency_max: 48}
+"""
+OPEN = """\
+question: Does it keep up?
+factors: {transport: [rest, grpc], rate_per_s: 100, concurrency: {rest: [4, 16], grpc: 16}, operation: users.get}
+load: {model: open, concurrency_max: 48}
+"""
+CALLS = """\
+question: What do 500 calls take?
+factors: {transport: [rest, grpc]}
+load: {model: calls, calls: 500}
+"""
+PHASES = """\
+question: In phases?
+factors: {transport: [rest, grpc], operation: crud}
+load:
+  model: calls
+  calls: 40
+  workloads:
+    crud: {phases: [users.create, users.list, users.get, users.delete]}
+"""
+CAPACITY = """\
+question: What does it serve?
+factors: {transport: [rest, grpc], concurrency: 16}
+load:
+  model: capacity
+  objective: {p99_ms: 50}
+  window_s: 2
+"""
+#: By scenario: what is changed in it, to what, and what is said of that.
+REJECTED = {
+    WORKLOADS: [
         ("[crud, shop]", "[crud, shopp]", "4: factors.operation: there is no operation or workload 'shopp'"),
         ("[crud, shop]", "crud", "10: load.workloads.shop: no cell has this workload"),
         ("[crud, shop]", "[crud, shop, users.delete]", "4: factors.operation: a load deletes only users that it has"),
@@ -63,63 +84,13 @@ def test_workloads_are_levels_of_the_operation(tmp_path: Path) -> None:
         ("  concurrency: 10", "  concurrency: 4", "13: load.workloads.shop.clients.editors: none of 4 users is one of"),
         ("    crud:", "    Crud:", "9: load.workloads.Crud"),
     ],
-)
-def test_workloads_and_payloads_that_cannot_be_are_rejected(tmp_path: Path, old: str, new: str, expected: str) -> None:
-    """Each mistake in a workload or payload is one line with its place."""
-    reject(tmp_path, WORKLOADS.replace(old, new), expected)
-
-
-SWEEP = """\
-question: Where does it break?
-factors: {transport: [rest, grpc]}
-load: {model: sweep, concurrency_max: 48}
-"""
-
-
-def test_a_sweep_doubles_its_connections(tmp_path: Path) -> None:
-    """A sweep's levels are the powers of two up to the last one, which is where it was told to end."""
-    plan = make_plan(read(tmp_path, SWEEP), seed=1)
-    assert [1, 2, 4, 8, 16, 32, 48] == [cell.concurrency for cell in plan.cells if cell.transport == "rest"]
-    to_the_end = make_plan(read(tmp_path, SWEEP.replace(", concurrency_max: 48", "")), seed=1)
-    assert [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096] == [
-        cell.concurrency for cell in to_the_end.cells if cell.transport == "rest"
-    ]
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "expected"),
-    [
+    SWEEP: [
         ("[rest, grpc]}", "[rest, grpc], concurrency: 4}", "2: factors.concurrency: a sweep has its own numbers"),
         ("[rest, grpc]}", "[rest, grpc], rate_per_s: 4}", "2: factors.rate_per_s: a sweep has no rate"),
         ("model: sweep", "model: closed", "3: load.concurrency_max: a closed load has no concurrency_max"),
         ("concurrency_max: 48", "concurrency_max: 1", "3: load.concurrency_max: must be at least 2 (it is 1)"),
     ],
-)
-def test_sweeps_that_cannot_be_are_rejected(tmp_path: Path, old: str, new: str, expected: str) -> None:
-    """What a sweep decides itself, or what isn't one, is named."""
-    reject(tmp_path, SWEEP.replace(old, new), expected)
-
-
-OPEN = """\
-question: Does it keep up?
-factors: {transport: [rest, grpc], rate_per_s: 100, concurrency: {rest: [4, 16], grpc: 16}, operation: users.get}
-load: {model: open, concurrency_max: 48}
-"""
-
-
-@pytest.mark.parametrize("model", ["open", "ramp, from_rate_per_s: 10"])
-def test_an_open_load_may_open_more_connections(tmp_path: Path, model: str) -> None:
-    """Up to a number that is the same for all cells; a sweep has its own numbers."""
-    plan = make_plan(read(tmp_path, OPEN.replace("open", model)), seed=1)
-    assert [4, 16, 16] == [cell.concurrency for cell in plan.cells]
-    assert {48} == {plan.scenario.load.add_connections(cell).concurrency for cell in plan.cells}
-    swept = make_plan(read(tmp_path, SWEEP), seed=1)
-    assert list(swept.cells) == list(map(swept.scenario.load.add_connections, swept.cells))
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "expected"),
-    [
+    OPEN: [
         ("max: 48", "max: 15", "3: load.concurrency_max: 15 connections at most are fewer than the 16 of factors."),
         ("max: 48", "max: 10001", "3: load.concurrency_max: must be at most 10000 (it is 10001)"),
         ("rate_per_s", "driver: {rest: k6}, rate_per_s", "2: factors.driver.rest: k6 opens no more connections than"),
@@ -130,30 +101,7 @@ def test_an_open_load_may_open_more_connections(tmp_path: Path, model: str) -> N
             "3: load.concurrency_max: the kinds of clients of shop share a fixed number of connections",
         ),
     ],
-)
-def test_connections_that_an_open_load_cannot_open_are_rejected(
-    tmp_path: Path, old: str, new: str, expected: str
-) -> None:
-    """Each is one line with its place."""
-    reject(tmp_path, OPEN.replace(old, new), expected)
-
-
-CALLS = """\
-question: What do 500 calls take?
-factors: {transport: [rest, grpc]}
-load: {model: calls, calls: 500}
-"""
-
-
-def test_a_number_of_calls_has_no_warm_up(tmp_path: Path) -> None:
-    """Every call counts from the first one on, and the window is only a limit."""
-    load = read(tmp_path, CALLS).load
-    assert (500, 0, 60) == (load.calls, load.warmup_s, load.window_s)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "expected"),
-    [
+    CALLS: [
         (", calls: 500", "", "3: load.model: it needs a number of calls"),
         ("calls: 500", "calls: 0", "3: load.calls: must be at least 1 (it is 0)"),
         ("model: calls", "model: closed", "3: load.calls: a closed load has no calls"),
@@ -170,71 +118,7 @@ def test_a_number_of_calls_has_no_warm_up(tmp_path: Path) -> None:
         ("grpc]}", "grpc], concurrency: 1000}", "3: load.calls: 500 calls on each of 1000 connections are over"),
         ("grpc]}", "grpc], rate_per_s: 10}", "2: factors.rate_per_s: a load of calls has no rate"),
     ],
-)
-def test_numbers_of_calls_that_cannot_be_are_rejected(tmp_path: Path, old: str, new: str, expected: str) -> None:
-    """Each is one line with its place."""
-    reject(tmp_path, CALLS.replace(old, new), expected)
-
-
-@pytest.mark.parametrize(
-    ("factors", "load", "expected"),
-    [
-        ("transport: rest", "timeout_s: 0", "3: load.timeout_s: must be at least 0.001 (it is 0)"),
-        ("transport: rest", "timeout_s: 61", "3: load.timeout_s: must be at most 60"),
-        ("transport: rest, driver: [k6, fortio]", "timeout_s: 1", "2: factors.driver: fortio has a timeout of its own"),
-        ("transport: rest, driver: locust", "timeout_s: 1", "2: factors.driver: locust has a timeout of its own"),
-    ],
-)
-def test_timeouts_that_cannot_be_are_rejected(tmp_path: Path, factors: str, load: str, expected: str) -> None:
-    """Those beyond what histograms hold, and those of drivers that take none."""
-    reject(tmp_path, f"question: How long?\nfactors: {{{factors}}}\nload: {{{load}}}\n", expected)
-
-
-@pytest.mark.parametrize(
-    ("factors", "load", "expected"),
-    [
-        (
-            "concurrency: 21",
-            "spawn_rate_per_s: 10, warmup_s: 1.9",
-            "3: load.spawn_rate_per_s: the last of 21 users starts after 2 s, the window after 1.9 s",
-        ),
-        ("concurrency: 2", "spawn_rate_per_s: 0", "3: load.spawn_rate_per_s: must be over 0.0 (it is 0)"),
-        ("concurrency: 2, driver: oha", "spawn_rate_per_s: 9", "2: factors.driver: oha starts all its users at once"),
-        ("rate_per_s: 10", "spawn_rate_per_s: 9, model: open", "3: load.spawn_rate_per_s: an open load has no"),
-    ],
-)
-def test_spawn_rates_that_cannot_be_are_rejected(tmp_path: Path, factors: str, load: str, expected: str) -> None:
-    """All users must have started when the window opens, and there must be users that start."""
-    text = f"question: How?\nfactors: {{transport: rest, {factors}}}\nload: {{{load}}}\n"
-    reject(tmp_path, text, expected)
-
-
-def test_the_last_user_may_start_as_the_window_opens(tmp_path: Path) -> None:
-    """With the first one counted as started at once."""
-    text = "question: How?\nfactors: {transport: rest, concurrency: 21}\nload: {spawn_rate_per_s: 10, warmup_s: 2}\n"
-    assert 2.0 == make_plan(read(tmp_path, text), seed=1).scenario.load.compute_spawn_s(21)
-
-
-PHASES = """\
-question: In phases?
-factors: {transport: [rest, grpc], operation: crud}
-load:
-  model: calls
-  calls: 40
-  workloads:
-    crud: {phases: [users.create, users.list, users.get, users.delete]}
-"""
-
-
-def test_phases_are_a_workload_of_calls(tmp_path: Path) -> None:
-    """All users do them, in order."""
-    crud = make_plan(read(tmp_path, PHASES), seed=1).scenario.load.find_workload("crud")
-    assert ("users.create", "users.list", "users.get", "users.delete") == crud.operations == crud.kinds[""].phases
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "expected"),
-    [
+    PHASES: [
         ("  model: calls\n  calls: 40\n", "", "5: load.workloads.crud.phases: a closed load has no phases"),
         ("calls: 40", "calls: 42", "5: load.calls: 42 calls can't be divided among the 4 phases of crud"),
         ("[users.create, users.list", "[users.list", "7: load.workloads.crud: users.delete needs users.create before"),
@@ -243,34 +127,7 @@ def test_phases_are_a_workload_of_calls(tmp_path: Path) -> None:
         ("{phases: [", "{clients: {a: {mix: {users.get: 1}}}, phases: [", "7: load.workloads.crud: needs one of"),
         ("crud}", "crud, workers: 2}", "2: factors.workers: crud on 2 workers with a store in"),
     ],
-)
-def test_phases_that_cannot_be_are_rejected(tmp_path: Path, old: str, new: str, expected: str) -> None:
-    """Those without an end, of unequal length, or for some users only."""
-    reject(tmp_path, PHASES.replace(old, new), expected)
-
-
-CAPACITY = """\
-question: What does it serve?
-factors: {transport: [rest, grpc], concurrency: 16}
-load:
-  model: capacity
-  objective: {p99_ms: 50}
-  window_s: 2
-"""
-
-
-def test_a_search_is_a_load_model(tmp_path: Path) -> None:
-    """It has no rate; each block may take so many windows, and one to begin with."""
-    plan = make_plan(read(tmp_path, CAPACITY), seed=1)
-    assert {("capacity", None)} == {(cell.shape, cell.rate_per_s) for cell in plan.cells}
-    load = plan.scenario.load
-    assert (0.001, 0.03) == (load.objective and load.objective.error_share, load.resolution)
-    assert plan.measured_s == plan.cells_total * 21 * 3
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "expected"),
-    [
+    CAPACITY: [
         ("  objective: {p99_ms: 50}\n", "", "4: load.model: a search for the capacity needs an objective"),
         ("p99_ms: 50", "", "5: load.objective.p99_ms: is missing"),
         ("50}", "50, eror_share: 0}", "5: load.objective.eror_share: no such key; did you mean 'error_share'?"),
@@ -290,10 +147,95 @@ def test_a_search_is_a_load_model(tmp_path: Path) -> None:
             "4: load.model: a search for the capacity is of requests that end soon",
         ),
     ],
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "expected"), [(text, *change) for text, changes in REJECTED.items() for change in changes]
 )
-def test_a_search_that_makes_no_sense_is_rejected(old: str, new: str, expected: str, tmp_path: Path) -> None:
-    """With its line and the next step."""
-    reject(tmp_path, CAPACITY.replace(old, new, 1), expected)
+def test_loads_that_cannot_be_are_rejected(tmp_path: Path, text: str, old: str, new: str, expected: str) -> None:
+    """Each mistake is one line with its place."""
+    reject(tmp_path, text.replace(old, new), expected)
+
+
+def test_workloads_are_levels_of_the_operation(tmp_path: Path) -> None:
+    """A scenario names sequences, mixes and kinds of clients, and measures them as it does operations."""
+    plan = make_plan(read(tmp_path, WORKLOADS), seed=1)
+    assert ["crud", "shop", "crud", "shop"] == [cell.operation for cell in plan.cells]
+    shop = plan.scenario.load.find_workload("shop")
+    assert {"readers": 9, "editors": 1} == {name: client.users for name, client in shop.kinds.items()}
+    assert ("users.get", "users.list", "users.create", "users.delete") == shop.operations
+
+
+def test_a_sweep_doubles_its_connections(tmp_path: Path) -> None:
+    """A sweep's levels are the powers of two up to the last one, which is where it was told to end."""
+    plan = make_plan(read(tmp_path, SWEEP), seed=1)
+    assert [1, 2, 4, 8, 16, 32, 48] == [cell.concurrency for cell in plan.cells if cell.transport == "rest"]
+    to_the_end = make_plan(read(tmp_path, SWEEP.replace(", concurrency_max: 48", "")), seed=1)
+    assert [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096] == [
+        cell.concurrency for cell in to_the_end.cells if cell.transport == "rest"
+    ]
+
+
+@pytest.mark.parametrize("model", ["open", "ramp, from_rate_per_s: 10"])
+def test_an_open_load_may_open_more_connections(tmp_path: Path, model: str) -> None:
+    """Up to a number that is the same for all cells; a sweep has its own numbers."""
+    plan = make_plan(read(tmp_path, OPEN.replace("open", model)), seed=1)
+    assert [4, 16, 16] == [cell.concurrency for cell in plan.cells]
+    assert {48} == {plan.scenario.load.add_connections(cell).concurrency for cell in plan.cells}
+    swept = make_plan(read(tmp_path, SWEEP), seed=1)
+    assert list(swept.cells) == list(map(swept.scenario.load.add_connections, swept.cells))
+
+
+def test_a_number_of_calls_has_no_warm_up(tmp_path: Path) -> None:
+    """Every call counts from the first one on, and the window is only a limit."""
+    load = read(tmp_path, CALLS).load
+    assert (500, 0, 60) == (load.calls, load.warmup_s, load.window_s)
+
+
+@pytest.mark.parametrize(
+    ("factors", "load", "expected"),
+    [
+        ("concurrency: 2", "timeout_s: 0", "3: load.timeout_s: must be at least 0.001 (it is 0)"),
+        ("concurrency: 2", "timeout_s: 61", "3: load.timeout_s: must be at most 60"),
+        ("driver: [k6, fortio]", "timeout_s: 1", "2: factors.driver: fortio has a timeout of its own"),
+        ("driver: locust", "timeout_s: 1", "2: factors.driver: locust has a timeout of its own"),
+        (
+            "concurrency: 21",
+            "spawn_rate_per_s: 10, warmup_s: 1.9",
+            "3: load.spawn_rate_per_s: the last of 21 users starts after 2 s, the window after 1.9 s",
+        ),
+        ("concurrency: 2", "spawn_rate_per_s: 0", "3: load.spawn_rate_per_s: must be over 0.0 (it is 0)"),
+        ("concurrency: 2, driver: oha", "spawn_rate_per_s: 9", "2: factors.driver: oha starts all its users at once"),
+        ("rate_per_s: 10", "spawn_rate_per_s: 9, model: open", "3: load.spawn_rate_per_s: an open load has no"),
+    ],
+)
+def test_timeouts_and_spawn_rates_that_cannot_be_are_rejected(
+    tmp_path: Path, factors: str, load: str, expected: str
+) -> None:
+    """Histograms hold no longer ones, and not every driver has them; users have started when the window opens."""
+    reject(tmp_path, f"question: How?\nfactors: {{transport: rest, {factors}}}\nload: {{{load}}}\n", expected)
+
+
+def test_the_last_user_may_start_as_the_window_opens(tmp_path: Path) -> None:
+    """With the first one counted as started at once."""
+    text = "question: How?\nfactors: {transport: rest, concurrency: 21}\nload: {spawn_rate_per_s: 10, warmup_s: 2}\n"
+    assert 2.0 == make_plan(read(tmp_path, text), seed=1).scenario.load.compute_spawn_s(21)
+
+
+def test_phases_are_a_workload_of_calls(tmp_path: Path) -> None:
+    """All users do them, in order."""
+    crud = make_plan(read(tmp_path, PHASES), seed=1).scenario.load.find_workload("crud")
+    assert ("users.create", "users.list", "users.get", "users.delete") == crud.operations == crud.kinds[""].phases
+
+
+def test_a_search_is_a_load_model(tmp_path: Path) -> None:
+    """It has no rate; each block may take so many windows, and one to begin with."""
+    plan = make_plan(read(tmp_path, CAPACITY), seed=1)
+    assert {("capacity", None)} == {(cell.shape, cell.rate_per_s) for cell in plan.cells}
+    load = plan.scenario.load
+    assert (0.001, 0.03) == (load.objective and load.objective.error_share, load.resolution)
+    assert plan.measured_s == plan.cells_total * 21 * 3
 
 
 def test_a_cluster_has_no_search(tmp_path: Path) -> None:
