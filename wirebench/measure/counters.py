@@ -126,12 +126,11 @@ def read_containers(containers: Containers) -> Usage | None:
     used = [there[each] for each in containers.ids if each in there]
     if not used or len(used) < len(containers.ids):
         return None
-    memory = sum_if_all_known(each.memory_bytes for each in used)
     return Usage(
         time_unix_ns=used[-1].time_unix_ns,
         cpu_s=sum_if_all_known(each.cpu_s for each in used),
         throttled_periods=sum_if_all_known(each.throttled_periods for each in used),
-        memory_bytes=None if memory is None else round(memory),
+        memory_bytes=sum_if_all_known(each.memory_bytes for each in used),
     )
 
 

@@ -180,11 +180,10 @@ def _watch(replica: Replica) -> Watch | None:
 
 def _summarise_server(in_windows: Sequence[Sequence[Usage]], counted: Mapping[str, Counts] | None) -> ServerUse:
     uses = [use for replica in in_windows for use in replica]
-    memory = sum_if_all_known(replica[-1].memory_bytes for replica in in_windows)
     throttled = sum_if_all_known(use.throttled_periods for use in uses)
     return ServerUse(
         cpu_s=sum_if_all_known(use.cpu_s for use in uses),
-        memory_bytes=None if memory is None else round(memory),
+        memory_bytes=sum_if_all_known(replica[-1].memory_bytes for replica in in_windows),
         throttled_periods=None if throttled is None else round(throttled),
         requests=None if counted is None else dict(counted),
     )

@@ -12,12 +12,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import psutil
 
 from wirebench.system import cgroup
 from wirebench.system.processes import Child, read_cpu_s
+
+_Number = TypeVar("_Number", int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +225,7 @@ def _interpolate(before: Usage, after: Usage, time_unix_ns: int) -> Usage:
     )
 
 
-def sum_if_all_known(values: Iterable[float | None]) -> float | None:
+def sum_if_all_known(values: Iterable[_Number | None]) -> _Number | None:
     """Return the sum; None if a value is unknown or there is none."""
     listed = list(values)
     known = [value for value in listed if value is not None]

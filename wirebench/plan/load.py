@@ -119,28 +119,22 @@ def _add_recording(scenario: Scenario, path: Path, timing: Path | None) -> Scena
     load = scenario.load
     if load.model != "replay" or load.timing is None:
         return scenario
-    timing_path = timing or path.parent / load.timing
+    timing_path, where = timing or path.parent / load.timing, scenario.locate(("load", "timing"))
     try:
         recording = read_recording(timing_path)
     except UsageError as error:
-        raise UsageError(f"{scenario.locate(('load', 'timing'))}: {error.message}", error.hint) from None
+        raise UsageError(f"{where}: {error.message}", error.hint) from None
     length_s = recording.length_s / load.speedup
-    asked = "window_s" in load.model_fields_set
-    window_s = load.window_s if asked else length_s
-    if asked and window_s > length_s:
-        field, problem, hint = (
-            "window_s",
-            f"the recording is over after {length_s:.3f} s",
-            "remove the key, or lower it",
-        )
-    elif window_s > WINDOW_S_MAX:
+    window_s = load.window_s if "window_s" in load.model_fields_set else length_s
+    if window_s > length_s:
+        problem = f"the recording is over after {length_s:.3f} s"
+        raise UsageError(f"{scenario.locate(('load', 'window_s'))}: {problem}", "remove the key, or lower it")
+    if window_s > WINDOW_S_MAX:
         problem = f"it would take {window_s:,.0f} s, and a window has {WINDOW_S_MAX} at most"
-        field, hint = "timing", "raise load.speedup, or replay a part of it: load.window_s"
-    elif window_s < WINDOW_S_MIN:
+        raise UsageError(f"{where}: {problem}", "raise load.speedup, or replay a part of it: load.window_s")
+    if window_s < WINDOW_S_MIN:
         problem = f"it is over after {window_s:.3f} s, and a window has {WINDOW_S_MIN} at least"
-        field, hint = "timing", "lower load.speedup, or record for longer"
-    else:
-        part = recording.cut(window_s * load.speedup)
-        replayed = load.model_copy(update={"window_s": window_s}).replay(part, timing_path)
-        return scenario.model_copy(update={"load": replayed})
-    raise UsageError(f"{scenario.locate(('load', field))}: {problem}", hint)
+        raise UsageError(f"{where}: {problem}", "lower load.speedup, or record for longer")
+    part = recording.cut(window_s * load.speedup)
+    replayed = load.model_copy(update={"window_s": window_s}).replay(part, timing_path)
+    return scenario.model_copy(update={"load": replayed})

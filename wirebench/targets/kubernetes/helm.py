@@ -62,9 +62,7 @@ class Helm:
         self._call(["uninstall", release, *flags], timeout_s=_CHART_TIMEOUT_S + 5)
 
     def _call(self, arguments: list[str | Path], text_in: str = "", timeout_s: float = _TIMEOUT_S) -> str:
-        access = self.access
-        flags = ["--namespace", self.namespace]
-        flags += ["--kube-context", access.context] if access.context else []
-        flags += ["--kubeconfig", str(access.kubeconfig)] if access.kubeconfig else []
+        where = {"--kube-context": self.access.context, "--kubeconfig": self.access.kubeconfig}
+        flags = processes.list_flags({"--namespace": self.namespace, **where})
         command = [TOOLS / "helm", *arguments, *flags]
         return retry_while_unreachable(lambda: processes.run("helm", command, timeout_s, text_in))

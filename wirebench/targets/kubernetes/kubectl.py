@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, TypeVar
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.system import processes
 from wirebench.system.paths import IMAGES, IS_WHEEL, KUBECONFIG, TOOLS
-from wirebench.system.processes import ProcessError
+from wirebench.system.processes import ProcessError, list_flags
 
 #: The context of `make cluster-up`.
 OUR_CONTEXT = "kind-wirebench"
@@ -56,10 +56,9 @@ class Access:
     kubeconfig: Path | None
 
     @property
-    def flags(self) -> list[str]:
+    def flags(self) -> list[str | Path]:
         """The flags of kubectl; helm's are `--kube-context` and `--kubeconfig`."""
-        flags = [] if self.kubeconfig is None else ["--kubeconfig", str(self.kubeconfig)]
-        return flags if self.context is None else [*flags, "--context", self.context]
+        return list_flags({"--kubeconfig": self.kubeconfig, "--context": self.context})
 
     def __str__(self) -> str:
         return f"the context {self.context}" if self.context else "the current context"
