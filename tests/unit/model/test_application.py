@@ -95,19 +95,23 @@ def test_headers_that_cannot_be_sent_have_a_line(tmp_path: Path, request_: str, 
 @pytest.mark.parametrize(
     ("variant", "expected"),
     [
-        ('start: "serve {port} --key ${A_KEY}"', r"3: variants\.v: start: \$\{A_KEY\} would stand in an argument list"),
-        (
-            'start: "serve {port}", ready: "GET {admin_port}/ready"',
-            r"3: variants\.v: ready: \{admin_port\} isn't in start",
-        ),
-        ("start: serve {port}", r"3: not valid YAML"),
+        ('start: "serve {port} --key ${A_KEY}"', "variants.v: start: ${A_KEY} would stand in an argument list"),
+        ('start: "serve {port}", ready: "GET {admin_port}/ready"', "variants.v: ready: {admin_port} isn't in start"),
+        ("start: serve {port}", "not valid YAML"),
+        ("address: '127.0.0.1:99999'", "variants.v.address: Port out of range"),
+        ("address: '127.0.0.1:0'", "variants.v.address: Port out of range"),
+        ("address: '[::1]:65536'", "variants.v.address: Port out of range"),
+        ("address: '[::1]:65535', metrics: 'http://[::1]:70000/metrics'", "variants.v.metrics: Port out of range"),
     ],
 )
-def test_commands_that_cannot_be_what_is_meant_have_a_line(tmp_path: Path, variant: str, expected: str) -> None:
-    """They would start, and then fail for a reason that is hard to see."""
+def test_commands_and_ports_that_cannot_be_what_is_meant_have_a_line(
+    tmp_path: Path, variant: str, expected: str
+) -> None:
+    """Commands would start, and then fail for a reason that is hard to see; ports go up to 65535."""
     text = f"operations: {{a: {{rest: {{request: GET /}}}}}}\nvariants:\n  v: {{transport: rest, {variant}}}\n"
-    with pytest.raises(UsageError, match=expected) as error:
+    with pytest.raises(UsageError) as error:
         read(tmp_path, text)
+    assert f"a.yaml:3: {expected}" in error.value.message
     assert ("YAML" in expected) == (error.value.hint == 'quote texts with braces: "serve {port}"')
 
 
@@ -142,23 +146,6 @@ def test_headers_of_variants_take_inputs_that_all_operations_have(tmp_path: Path
         read(tmp_path, text)
     assert expected in error.value.message
     assert "${NAME}" in error.value.hint
-
-
-@pytest.mark.parametrize(
-    ("variant", "expected"),
-    [
-        ("address: '127.0.0.1:99999'", "3: variants.v.address: Port out of range"),
-        ("address: '127.0.0.1:0'", "3: variants.v.address: Port out of range"),
-        ("address: '[::1]:65536'", "3: variants.v.address: Port out of range"),
-        ("address: '[::1]:65535', metrics: 'http://[::1]:70000/metrics'", "3: variants.v.metrics: Port out of range"),
-    ],
-)
-def test_ports_that_do_not_exist_have_a_line(tmp_path: Path, variant: str, expected: str) -> None:
-    """They go up to 65535."""
-    text = f"operations: {{a: {{rest: {{request: GET /}}}}}}\nvariants:\n  v: {{transport: rest, {variant}}}\n"
-    with pytest.raises(UsageError) as error:
-        read(tmp_path, text)
-    assert f"a.yaml:{expected}" in error.value.message
 
 
 def test_parameters_without_a_value_are_left_out(tmp_path: Path) -> None:
