@@ -134,9 +134,8 @@ def to_otlp(requests: TimedRequests, labels: Mapping[str, str]) -> dict[str, Any
     for code in dict.fromkeys(requests.codes[inside].tolist()):
         chosen = inside & (requests.codes == code)
         status = _SUCCESS[transport] if code == OK else code
-        attributes = _build_attributes(
-            {**labels, "driver": requests.driver, "name": requests.operation, "status": status}
-        )
+        named = {**labels, "driver": requests.driver, "name": requests.operation, "status": status}
+        attributes = [{"key": name, "value": {"stringValue": value}} for name, value in named.items()]
         points += _build_points(window, ends[chosen], requests.latencies_ns[chosen], attributes)
     histogram = {"aggregationTemporality": _CUMULATIVE, "dataPoints": points}
     metric = {"name": f"k6_{_NAMES[transport]}_req_duration", "unit": "s", "exponentialHistogram": histogram}
@@ -150,7 +149,7 @@ def _build_points(
     seconds = np.maximum(latencies_ns, 1) / 1e9
     buckets = np.ceil(np.log2(seconds) * 2**_SCALE).astype(int) - 1
     offset = int(buckets.min())
-    for time_ns in _list_seconds(window):
+    for time_ns in (*range(window.start_unix_ns, window.end_unix_ns, _SECOND_NS), window.end_unix_ns):
         so_far = ends_unix_ns < time_ns
         yield {
             "attributes": attributes,
@@ -162,12 +161,3 @@ def _build_points(
         }
     # A millisecond after its last value: Prometheus has no times that are finer.
     yield {"attributes": attributes, "timeUnixNano": str(window.end_unix_ns + 1_000_000), "flags": _NO_VALUE}
-
-
-def _list_seconds(window: Window) -> Iterator[int]:
-    yield from range(window.start_unix_ns, window.end_unix_ns, _SECOND_NS)
-    yield window.end_unix_ns
-
-
-def _build_attributes(labels: Mapping[str, str]) -> list[dict[str, Any]]:
-    return [{"key": name, "value": {"stringValue": value}} for name, value in labels.items()]

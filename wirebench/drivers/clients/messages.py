@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import functools
 from dataclasses import dataclass
 from typing import Any
@@ -95,15 +94,11 @@ def convert_json(value: Any) -> object:  # noqa: ANN401 - any JSON
         return [convert_json(item) for item in value]
     if isinstance(value, dict):
         in_base64 = _load_descriptors()[1]
-        return {name: _decode_bytes(item) if name in in_base64 else item for name, item in value.items()}
+        return {
+            name: base64.b64decode(str(item), validate=True) if name in in_base64 else item
+            for name, item in value.items()
+        }
     return value
-
-
-def _decode_bytes(text: object) -> bytes:
-    try:
-        return base64.b64decode(str(text), validate=True)
-    except binascii.Error as error:
-        raise ValueError(str(error)) from None
 
 
 def _to_json(value: object) -> Any:  # noqa: ANN401 - any JSON
