@@ -18,6 +18,7 @@ from wirebench.errors import WirebenchError
 from wirebench.model.contract import Driver
 from wirebench.model.histogram_file import DriverVersion, merge
 from wirebench.system.paths import CONTRACT, GRPC_CLIENT
+from wirebench.system.processes import list_flags
 
 MS = 1_000_000
 START_NS = 10**18
@@ -28,18 +29,9 @@ def run_client(folder: Path, requests: object, descriptors: Path = CONTRACT) -> 
     """Run the client against an address where nothing listens."""
     file = folder / "requests.json"
     file.write_text(json.dumps(requests), encoding="utf-8")
-    arguments: list[str | Path] = [
-        "--address",
-        "127.0.0.1:1",
-        "--duration-s",
-        "0.1",
-        "--descriptors",
-        descriptors,
-        "--requests",
-        file,
-    ]
-    command = [sys.executable, GRPC_CLIENT, *arguments, "--calls", folder / "calls.json"]
-    return run_program(command)
+    files = {"--descriptors": descriptors, "--requests": file, "--calls": folder / "calls.json"}
+    load = list_flags({"--address": "127.0.0.1:1", "--duration-s": 0.1, **files})
+    return run_program([sys.executable, GRPC_CLIENT, *load])
 
 
 @pytest.mark.parametrize(
@@ -67,20 +59,6 @@ def test_descriptors_that_are_none_are_rejected(tmp_path: Path) -> None:
     done = run_client(tmp_path, [["a.B/C", {}, {}]], tmp_path / "bad.binpb")
     assert 1 == done.returncode
     assert "DecodeError" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("outcome", "expected"),
-    [
-        ("OK", ("ok", "")),
-        ("NOT_FOUND: no user", ("not_found", "no user")),
-        ("DEADLINE_EXCEEDED: Deadline Exceeded", ("deadline_exceeded", "Deadline Exceeded")),
-        ("DATA_LOSS: x: y", ("unknown", "x: y")),
-    ],
-)
-def test_outcomes_of_grpcio(outcome: str, expected: tuple[str, str]) -> None:
-    """A code as grpcio names it, and its details."""
-    assert expected == classify_grpcio(outcome)
 
 
 def write_streams(path: Path) -> None:

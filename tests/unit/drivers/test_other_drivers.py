@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,7 @@ from wirebench.drivers import DRIVERS, fortio, locust
 from wirebench.drivers.fortio import Fortio
 from wirebench.drivers.locust import Locust
 from wirebench.drivers.oha import Oha
-from wirebench.drivers.per_request import Part, PerRequestDriver
+from wirebench.drivers.per_request import Outcome, Part, PerRequestDriver, classify_grpcio
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.application import Application, load_builtin
 from wirebench.model.contract import TRANSPORTS, Driver, Transport
@@ -171,26 +171,32 @@ def test_fortio_reopens_http_connections(part: Part) -> None:
 
 
 @pytest.mark.parametrize(
-    ("outcome", "expected"),
-    [("200", ("ok", "")), ("404", ("not_found", "HTTP 404")), ("-1", ("unavailable", "no reply"))],
-)
-def test_outcomes_of_fortio_over_http(outcome: str, expected: tuple[str, str]) -> None:
-    """It tells a status, or -1 where there was none."""
-    assert expected == fortio.classify_http(outcome)
-
-
-@pytest.mark.parametrize(
-    ("outcome", "expected"),
+    ("classify", "outcome", "expected"),
     [
-        ("SERVING", ("ok", "")),
-        ("gRPC invoke error: rpc error: code = NotFound desc = User not found.", ("not_found", "User not found.")),
-        ("rpc error: code = Strange desc = x", ("unknown", "x")),
-        ("out of luck", ("unknown", "out of luck")),
+        (fortio.classify_http, "200", ("ok", "")),
+        (fortio.classify_http, "404", ("not_found", "HTTP 404")),
+        (fortio.classify_http, "-1", ("unavailable", "no reply")),
+        (fortio.classify_grpc, "SERVING", ("ok", "")),
+        (fortio.classify_grpc, "gRPC error: rpc error: code = NotFound desc = No user.", ("not_found", "No user.")),
+        (fortio.classify_grpc, "rpc error: code = Strange desc = x", ("unknown", "x")),
+        (fortio.classify_grpc, "out of luck", ("unknown", "out of luck")),
+        (locust.classify_outcome, "201", ("ok", "")),
+        (locust.classify_outcome, "204", ("ok", "")),
+        (locust.classify_outcome, "302", ("unknown", "HTTP 302")),
+        (locust.classify_outcome, "503", ("unavailable", "HTTP 503")),
+        (locust.classify_outcome, "OSError: refused", ("unavailable", "OSError: refused")),
+        (locust.classify_outcome, "TimeoutError: timed out", ("deadline_exceeded", "TimeoutError: timed out")),
+        (classify_grpcio, "OK", ("ok", "")),
+        (classify_grpcio, "NOT_FOUND: no user", ("not_found", "no user")),
+        (classify_grpcio, "DEADLINE_EXCEEDED: too late", ("deadline_exceeded", "too late")),
+        (classify_grpcio, "DATA_LOSS: x: y", ("unknown", "x: y")),
     ],
 )
-def test_outcomes_of_fortio_over_grpc(outcome: str, expected: tuple[str, str]) -> None:
-    """It tells the word of a health check for success, and else the error's text."""
-    assert expected == fortio.classify_grpc(outcome)
+def test_outcomes_are_told_in_the_words_of_histogram_files(
+    classify: Callable[[str], Outcome], outcome: str, expected: Outcome
+) -> None:
+    """Each tool has its own: a status, the word of a health check, a code and its details, or what was raised."""
+    assert expected == classify(outcome)
 
 
 def test_fortios_first_requests_are_in_the_total(part: Part) -> None:
@@ -256,19 +262,3 @@ def test_parts_of_a_creating_load_by_locust_never_share_an_id(part: Part) -> Non
     parts = (dataclasses.replace(part, number=number) for number in range(2))
     numbers = [value(command(Locust(), each, operation="users.create"), "--create-from") for each in parts]
     assert ["30000000", "31000000"] == numbers
-
-
-@pytest.mark.parametrize(
-    ("outcome", "expected"),
-    [
-        ("201", ("ok", "")),
-        ("204", ("ok", "")),
-        ("302", ("unknown", "HTTP 302")),
-        ("503", ("unavailable", "HTTP 503")),
-        ("ConnectionRefusedError: refused", ("unavailable", "ConnectionRefusedError: refused")),
-        ("TimeoutError: timed out", ("deadline_exceeded", "TimeoutError: timed out")),
-    ],
-)
-def test_outcomes_of_locust(outcome: str, expected: tuple[str, str]) -> None:
-    """It tells a status, or what was raised instead."""
-    assert expected == locust.classify_outcome(outcome)
