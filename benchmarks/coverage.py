@@ -177,11 +177,7 @@ def tabulate_errors() -> Iterator[tuple[str, ...]]:
     for comparisons, blocks in itertools.product((1, 12), ((5,), looks)):
         rates = [
             compute_error_rate(KNOWN[name], blocks, corrected=corrected, comparisons=comparisons, runs=1000)
-            for name, corrected in (
-                ("normal", True),
-                ("one block in ten 10 times as noisy", True),
-                ("normal", False),
-            )
+            for name, corrected in (("normal", True), ("one block in ten 10 times as noisy", True), ("normal", False))
         ]
         yield (str(comparisons), ", ".join(map(str, blocks)), *(f"{rate:.1%}" for rate in rates))
 

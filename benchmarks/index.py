@@ -148,9 +148,7 @@ def make_record(random: np.random.Generator, info: RunInfo, of: Cell, block: int
     median_ms = random.lognormal(0, 0.5)
     requests = int(random.integers(1_000, 100_000))
     service = Latency(
-        count=requests,
-        stdev_ms=0.4 * median_ms,
-        **{f"{name}_ms": x * median_ms for name, x in _QUANTILES_MS.items()},
+        count=requests, stdev_ms=0.4 * median_ms, **{f"{name}_ms": x * median_ms for name, x in _QUANTILES_MS.items()}
     )
     return Record(
         run=info.id,

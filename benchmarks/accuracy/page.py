@@ -106,13 +106,7 @@ def write_page(path: Path, results: Sequence[Result], facts: Sequence[str]) -> N
         picture = pictures / f"{behaviour}-{load}.svg"
         chart_file.write(_draw(f"{title}: latency by percentile, truth and measured", own, looks), picture)
         table = (_HEADER, [row for each in own for row in make_rows(each)])
-        conditions.append(
-            {
-                "title": title,
-                "picture": f"{pictures.name}/{picture.name}",
-                "table": table,
-            }
-        )
+        conditions.append({"title": title, "picture": f"{pictures.name}/{picture.name}", "table": table})
     page = _TEMPLATE.render(
         facts=facts,
         behaviours={each: BEHAVIOURS[each] for each, _ in by_condition},

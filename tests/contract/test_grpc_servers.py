@@ -93,10 +93,7 @@ def test_clients_that_begin_a_call_and_stall(kind: Kind, tmp_path: Path) -> None
         left.wait()
         yield from ()
 
-    with (
-        started(kind, tmp_path, "--threads", 2, "--drain-timeout-s", 1) as service,
-        contextlib.ExitStack() as channels,
-    ):
+    with started(kind, tmp_path, "--threads", 2, "--drain-timeout-s", 1) as service, contextlib.ExitStack() as channels:
         stalled: list[Any] = []
         for _ in range(2):
             channel = channels.enter_context(connect(service))

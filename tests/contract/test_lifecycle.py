@@ -81,9 +81,7 @@ def test_requests_in_flight_are_finished(kind: Kind, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "number",
-    [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)],
-    ids=lambda number: number.name,
+    "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)], ids=lambda number: number.name
 )
 @every_runtime
 def test_nothing_is_left_behind(kind: Kind, tmp_path: Path, number: signal.Signals) -> None:

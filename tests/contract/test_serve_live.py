@@ -157,10 +157,7 @@ def test_what_is_missing_is_named(tmp_path: Path, query: tuple[tuple[str, str], 
 
 def test_a_prometheus_without_load_says_how_to_send_one(tmp_path: Path) -> None:
     """One that is real, and has just been started."""
-    with (
-        started_prometheus([], tmp_path) as url,
-        served(tmp_path, prometheus=url) as site,
-    ):
+    with started_prometheus([], tmp_path) as url, served(tmp_path, prometheus=url) as site:
         page = site.ask("/live").text
     assert "Prometheus has seen neither services nor load in this time. Next: send a load" in page
 

@@ -9,16 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.services import (
-    GO_KINDS,
-    GOROUTINES,
-    GRPC_GO,
-    NET_HTTP,
-    Kind,
-    Service,
-    exchange,
-    started,
-)
+from tests.support.services import GO_KINDS, GOROUTINES, GRPC_GO, NET_HTTP, Kind, Service, exchange, started
 from tests.support.waiting import TIMEOUT_S
 from wirebench.drivers.clients import ClientError, RestClient
 

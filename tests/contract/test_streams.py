@@ -423,10 +423,7 @@ def test_readers_that_are_slow(kind: Kind, tmp_path: Path) -> None:
 
 def test_readers_that_pause(tmp_path: Path) -> None:
     """Of a stream, a client may pause to read for longer than it may take to send a request."""
-    with (
-        started(NET_HTTP, tmp_path, "--read-timeout-s", 0.5) as service,
-        contextlib.closing(Reader(service)) as reader,
-    ):
+    with started(NET_HTTP, tmp_path, "--read-timeout-s", 0.5) as service, contextlib.closing(Reader(service)) as reader:
         time.sleep(1)
         reader.receive(8_000_000)
 

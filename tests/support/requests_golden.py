@@ -72,10 +72,7 @@ def _request(operation: Operation, values: Values) -> dict[str, Any]:
     return {
         "values": values,
         "rest": {**rest._asdict(), "body": rest.body and json.loads(rest.body)},
-        "grpc": {
-            "call": operation.grpc.call,
-            "message": _message(operation.grpc.call, operation.request_grpc(values)),
-        },
+        "grpc": {"call": operation.grpc.call, "message": _message(operation.grpc.call, operation.request_grpc(values))},
         "socket": {"method": operation.socket.method, "body": body, "message": _message(operation.grpc.call, body)},
     }
 

@@ -136,13 +136,7 @@ def _check_limits(
 
 
 def _check_limit(cell: CellSummary, bound: Bound, metric: Metric, limit: float, looks: int) -> LimitCheck:
-    check = LimitCheck(
-        cell=cell,
-        metric=metric,
-        bound=bound,
-        limit=limit,
-        failed_gates=cell.failed_gates(metric),
-    )
+    check = LimitCheck(cell=cell, metric=metric, bound=bound, limit=limit, failed_gates=cell.failed_gates(metric))
     if metric.over_blocks == "sum":
         count = cell.figure(metric)
         if count is None:

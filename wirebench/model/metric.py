@@ -116,10 +116,7 @@ def _divide_kept_rate(record: Record, amount: float | None) -> float | None:
 
 
 def _make_latency(
-    name: str,
-    description: str,
-    error_ms: Callable[[Instrument], Interval | None] | None = None,
-    gates_of: str = "",
+    name: str, description: str, error_ms: Callable[[Instrument], Interval | None] | None = None, gates_of: str = ""
 ) -> Metric:
     return Metric(
         name,
@@ -163,9 +160,7 @@ LATENCIES = (
     _make_latency("p95", "95 % of the requests took no longer.", gates_of="p99"),
     _make_latency("p99", "99 % of the requests took no longer.", error_ms=lambda of: of.p99_error_ms),
     _make_latency(
-        "p99_9",
-        "99.9 % of the requests took no longer; only of 10,000 successful requests or more.",
-        gates_of="p99",
+        "p99_9", "99.9 % of the requests took no longer; only of 10,000 successful requests or more.", gates_of="p99"
     ),
     _make_latency("max", "The slowest request."),
 )

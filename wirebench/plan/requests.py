@@ -56,11 +56,7 @@ def compare_requests(  # noqa: PLR0913 - requests by transport, and what all hav
     `status` is the expected status of REST replies. `limit` limits the load on services on other machines, which need
     one. Raises UsageError.
     """
-    requests = [
-        *(_parse_rest(each, status) for each in rest),
-        *map(_parse_grpc, grpc),
-        *map(_parse_socket, socket),
-    ]
+    requests = [*(_parse_rest(each, status) for each in rest), *map(_parse_grpc, grpc), *map(_parse_socket, socket)]
     named = dict(_assign_names(requests))
     foreign = {each.address for each in requests if not is_loopback(split_scheme(each.address)[1])}
     if foreign and limit is None:

@@ -27,12 +27,7 @@ REST = cell("rest")
 
 
 def write(
-    folder: Path,
-    day: int,
-    rate_per_s: float = 1000.0,
-    *cells: Cell,
-    fit: bool = True,
-    info: Mapping[str, Any] = {},
+    folder: Path, day: int, rate_per_s: float = 1000.0, *cells: Cell, fit: bool = True, info: Mapping[str, Any] = {}
 ) -> Run:
     """Write a run of a day in November whose three blocks are about that fast."""
     about = {"id": f"202611{day:02d}T100000Z-quick", "started_at": f"2026-11-{day:02d}T10:00:00Z", "machine": SMALL}

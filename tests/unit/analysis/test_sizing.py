@@ -145,10 +145,7 @@ def test_a_replica_has_the_cores_that_the_generator_leaves(
     records = write_run(tmp_path, [cell("rest")], lambda _: 1000.0, blocks=1).records
     (summary,) = summarise(
         record.model_copy(
-            update={
-                "generator": record.generator.model_copy(update={"cores": generator}),
-                "machine": {"cores": cores},
-            }
+            update={"generator": record.generator.model_copy(update={"cores": generator}), "machine": {"cores": cores}}
         )
         for record in records
     )

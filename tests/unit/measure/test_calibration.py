@@ -120,14 +120,7 @@ def test_the_error_of_an_open_load_is_on_the_response_clock() -> None:
 
 @pytest.mark.parametrize(
     "unknown",
-    [
-        rest(64),
-        rest(128, 1_000),
-        rest(64, 2_500),
-        rest(16, connections=2),
-        k6("socket"),
-        rest(16, driver="wireload"),
-    ],
+    [rest(64), rest(128, 1_000), rest(64, 2_500), rest(16, connections=2), k6("socket"), rest(16, driver="wireload")],
 )
 def test_no_error_is_known_beyond_what_was_calibrated(unknown: Cell) -> None:
     """More connections, a higher rate, users that share connections, another transport, another driver."""

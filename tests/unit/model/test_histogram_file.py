@@ -7,14 +7,7 @@ import pytest
 
 from tests.support.histogram_files import make_file, make_series
 from wirebench.model.histogram import Histogram
-from wirebench.model.histogram_file import (
-    ERROR_TEXTS_MAX,
-    ErrorText,
-    HistogramFile,
-    Streams,
-    merge,
-    merge_parallel,
-)
+from wirebench.model.histogram_file import ERROR_TEXTS_MAX, ErrorText, HistogramFile, Streams, merge, merge_parallel
 
 SECOND_NS = 1_000_000_000
 

@@ -21,14 +21,7 @@ from wirebench.model.scenario import Load
 from wirebench.run.load_pod import main
 from wirebench.run.load_pod import start_barrier as rendezvous
 from wirebench.run.load_pod.start_barrier import join_start_barrier
-from wirebench.run.load_pod.task import (
-    CalibrateTask,
-    MeasureTask,
-    Task,
-    decode_answer,
-    encode_answer,
-    read_task,
-)
+from wirebench.run.load_pod.task import CalibrateTask, MeasureTask, Task, decode_answer, encode_answer, read_task
 from wirebench.targets.target import Containers, Replica
 
 

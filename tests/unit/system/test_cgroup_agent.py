@@ -10,17 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cgroups import (
-    ANOTHER,
-    CGROUPFS,
-    PAUSE,
-    SERVICE,
-    SYSTEMD,
-    UID,
-    write,
-    write_v1,
-    write_v2,
-)
+from tests.support.cgroups import ANOTHER, CGROUPFS, PAUSE, SERVICE, SYSTEMD, UID, write, write_v1, write_v2
 from tests.support.http_servers import serving
 from tests.support.waiting import TIMEOUT_S
 from wirebench.system.cgroup_agent import PodCgroups, make_server

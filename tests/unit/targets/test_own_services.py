@@ -179,10 +179,7 @@ def test_pods_that_the_namespace_forbids_are_said_with_a_way_out(monkeypatch: py
 
 @pytest.mark.parametrize(
     ("after", "message"),
-    [
-        ([], "shop-1 has gone"),
-        ([changed(POD, "status.containerStatuses", [])], "shop-1 has restarted"),
-    ],
+    [([], "shop-1 has gone"), ([changed(POD, "status.containerStatuses", [])], "shop-1 has restarted")],
 )
 def test_pods_that_go_or_restart_under_load_are_said(
     monkeypatch: pytest.MonkeyPatch, after: list[dict[str, Any]], message: str
