@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import socket
 from urllib.parse import quote
@@ -336,7 +335,7 @@ def test_our_client_speaks_protobuf_as_it_speaks_json(service: Service, user_id:
     ]
     address = str(service.address)
     with (
-        contextlib.closing(connect("rest", address)) as json_client,
-        contextlib.closing(connect("rest", address, codec="protobuf")) as protobuf_client,
+        connect("rest", address) as json_client,
+        connect("rest", address, codec="protobuf") as protobuf_client,
     ):
         assert [json_client.call(*each) for each in calls] == [protobuf_client.call(*each) for each in calls]

@@ -75,8 +75,7 @@ def check(clients: Sequence[Client], seed: int, requests: int, first_id: int, *,
     Raises ClientError, and WirebenchError if there are foreign users in the range.
     """
     subjects = [_Subject(client, first_id + number * ID_SPAN) for number, client in enumerate(clients)]
-    for subject in subjects:
-        subject.clear()
+    _clear(subjects)
     try:
         mismatches = tuple(_compare(subjects, seed, requests, writes=writes))
     except ClientError:
@@ -96,9 +95,7 @@ def check_services(services: Sequence[Endpoint], seed: int) -> Conformance:
     )
     with contextlib.ExitStack() as opened:
         connected = [
-            opened.enter_context(
-                contextlib.closing(connect(each.service.transport, each.address, codec=codec, tls=each.tls))
-            )
+            opened.enter_context(connect(each.service.transport, each.address, codec=codec, tls=each.tls))
             for each in services
             for codec in TRANSPORTS[each.service.transport].codecs
         ]
