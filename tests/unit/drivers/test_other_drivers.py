@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import jobs
+from tests.support.scenario_text import read
 from wirebench.drivers import DRIVERS, fortio, locust
 from wirebench.drivers.fortio import Fortio
 from wirebench.drivers.locust import Locust
@@ -21,7 +22,6 @@ from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.application import Application, load_builtin
 from wirebench.model.contract import TRANSPORTS, Driver, Transport
 from wirebench.plan import driver_support as facts
-from wirebench.plan.load import read_scenario
 from wirebench.plan.plan import make_plan
 from wirebench.run.preparation import create_info, prepare
 from wirebench.system.tls import ClientTls
@@ -138,8 +138,7 @@ def test_a_driver_that_is_not_installed_is_an_error_before_anything_starts(
 ) -> None:
     """The next step is the make target that installs it."""
     monkeypatch.setattr(Oha, "read_version", lambda _: None)
-    (tmp_path / "s.yaml").write_text("question: x\nfactors: {transport: rest, driver: oha}\n")
-    plan = make_plan(read_scenario(tmp_path / "s.yaml"), 1)
+    plan = make_plan(read(tmp_path, "question: x\nfactors: {transport: rest, driver: oha}\n"), 1)
     with pytest.raises(UsageError, match="the driver oha is not at") as error:
         prepare(plan, LocalTarget(divide_cores(), lambda name: tmp_path / name))
     hint = "run `make driver-oha`, or measure without it: `wirebench run … --driver wireload`; nothing was started"
@@ -150,10 +149,9 @@ def test_a_driver_that_does_not_choose_at_random_is_noted(tmp_path: Path) -> Non
     """A report says where the load was not quite the same."""
     notes = {}
     for driver in ("k6", "fortio"):
-        path = tmp_path / "s.yaml"
-        path.write_text(f"question: x\nfactors: {{transport: rest, driver: {driver}}}\n")
+        plan = make_plan(read(tmp_path, f"question: x\nfactors: {{transport: rest, driver: {driver}}}\n"), 1)
         target = LocalTarget(divide_cores(), lambda name: tmp_path / name)
-        notes[driver] = create_info(make_plan(read_scenario(path), 1), target, "run", "wirebench run").notes
+        notes[driver] = create_info(plan, target, "run", "wirebench run").notes
     assert "fortio requests the same user each time, where others choose one at random" in notes["fortio"]
     assert not any("fortio" in note for note in notes["k6"])
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.scenario_text import read
 from wirebench.drivers import clients
 from wirebench.drivers.clients import Reply
 from wirebench.drivers.driver import CREATED_FIRST_ID, ID_STEP
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.measure.ids import find_free, lay_out
 from wirebench.model.cell import ServiceSpec
-from wirebench.plan.load import read_scenario
 from wirebench.plan.plan import Plan, make_plan
 from wirebench.targets import Endpoint
 
@@ -37,9 +37,7 @@ def plan(tmp_path: Path) -> Callable[..., Plan]:
     """Return a function that plans eight cells, of which four create users."""
 
     def make(window_s: int = 5, blocks: int = 3) -> Plan:
-        path = tmp_path / "scenario.yaml"
-        path.write_text(CREATING.format(window_s=window_s, blocks=blocks), encoding="utf-8")
-        return make_plan(read_scenario(path), seed=1)
+        return make_plan(read(tmp_path, CREATING.format(window_s=window_s, blocks=blocks)), seed=1)
 
     return make
 
@@ -95,13 +93,11 @@ def test_a_run_that_would_leave_int32_is_rejected(plan: Callable[..., Plan]) -> 
 
 def test_connections_that_may_be_opened_have_ids(tmp_path: Path) -> None:
     """Each skips the ids of all others, and the first one may create all: 300 users, every ten-thousandth id."""
-    path = tmp_path / "scenario.yaml"
-    path.write_text(
+    text = (
         "question: Do ids collide?\nfactors: {transport: rest, operation: users.create, rate_per_s: 50}\n"
-        "load: {model: open, concurrency_max: 10000, warmup_s: 1, window_s: 5}\nblocks: 1\n",
-        encoding="utf-8",
+        "load: {model: open, concurrency_max: 10000, warmup_s: 1, window_s: 5}\nblocks: 1\n"
     )
-    assert 300 * 10_000 == lay_out(make_plan(read_scenario(path), seed=1), fresh_services=True).count
+    assert 300 * 10_000 == lay_out(make_plan(read(tmp_path, text), seed=1), fresh_services=True).count
 
 
 def test_ids_that_are_taken_are_avoided(serve_ids: Callable[[Iterable[int]], None]) -> None:

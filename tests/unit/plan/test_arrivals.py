@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.support import scenario_text
 from tests.support.histogram_files import make_histogram_file
 from tests.support.jobs import cell
 from wirebench.drivers import K6, Job
-from wirebench.errors import UsageError
 from wirebench.measure.cell import compute_recovery, compute_slices
 from wirebench.model.cell import Cell
 from wirebench.model.histogram import Histogram
@@ -21,7 +21,6 @@ from wirebench.model.record import Slice
 from wirebench.model.recording import Recording
 from wirebench.model.scenario import Load, Objective
 from wirebench.plan.arrivals import compute_arrivals_ns, compute_rate_asked_per_s, compute_window_arrivals_ns
-from wirebench.plan.load import read_scenario
 from wirebench.plan.plan import make_plan
 from wirebench.plan.validation.targets import RECORDED_IN_CLUSTER_MAX
 from wirebench.run.load_pod.task import MeasureTask, read_task
@@ -207,20 +206,20 @@ def test_a_load_without_slices_has_no_recovery() -> None:
     assert compute_recovery((), Objective(p99_ms=50)) is None
 
 
-def scenario_at(folder: Path, text: str, timing: object = (0, 0.25, 0.5, 0.75)) -> Path:
-    """Write a scenario and its timing file."""
-    (folder / "timing.json").write_text(json.dumps(timing), encoding="utf-8")
-    path = folder / "asked.yaml"
-    path.write_text(text, encoding="utf-8")
+@pytest.fixture(autouse=True)
+def timing(tmp_path: Path) -> Path:
+    """Write a timing file."""
+    path = tmp_path / "timing.json"
+    path.write_text("[0, 0.25, 0.5, 0.75]", encoding="utf-8")
     return path
 
 
 def test_a_replay_fills_its_window(tmp_path: Path) -> None:
     """Its window is as long as the recording at its speed, and each cell says that it replays."""
-    load = read_scenario(scenario_at(tmp_path, REPLAY)).load
+    load = scenario_text.read(tmp_path, REPLAY).load
     assert (1.0, 4) == (load.window_s, load.recording and load.recording.count)
     faster = REPLAY.replace("timing.json", "timing.json, speedup: 0.5, window_s: 0.8")
-    plan = make_plan(read_scenario(scenario_at(tmp_path, faster)), seed=1)
+    plan = make_plan(scenario_text.read(tmp_path, faster), seed=1)
     load = plan.scenario.load
     assert (0.8, 2) == (load.window_s, load.recording and load.recording.count)
     assert {"replay"} == {each.shape for each in plan.cells}
@@ -229,7 +228,7 @@ def test_a_replay_fills_its_window(tmp_path: Path) -> None:
 
 def test_a_ramp_is_said_in_its_cells(tmp_path: Path) -> None:
     """By the rate that it ends with."""
-    plan = make_plan(read_scenario(scenario_at(tmp_path, RAMP)), seed=1)
+    plan = make_plan(scenario_text.read(tmp_path, RAMP), seed=1)
     assert all("-ramp-r400-c8-" in each.id for each in plan.cells)
 
 
@@ -247,7 +246,7 @@ def test_a_ramp_is_said_in_its_cells(tmp_path: Path) -> None:
         (REPLAY, "timing.json", "timing.json, window_s: 2", "3: load.window_s: the recording is over after 1.000 s"),
         (REPLAY, "[rest, socket]", "grpc, driver: ghz", "2: factors.driver: ghz takes no schedule of single requests"),
         (REPLAY, "timing.json", "timing.json, recording: 1", "3: load.recording: no such key"),
-        (REPLAY, "timing.json", "timing.json, from_rate_per_s: 1", "a replay has no from_rate_per_s"),
+        (REPLAY, "timing.json", "timing.json, from_rate_per_s: 1", "3: load.from_rate_per_s: a replay has no"),
         (RAMP, ", rate_per_s: 400", "", "3: load.model: a ramp needs a rate"),
         (RAMP, "from_rate_per_s: 100, ", "", "3: load.model: a ramp needs a rate to begin with"),
         (RAMP, "from_rate_per_s: 100", "from_rate_per_s: 0", "3: load.from_rate_per_s: must be at least 1"),
@@ -258,31 +257,27 @@ def test_a_ramp_is_said_in_its_cells(tmp_path: Path) -> None:
         (RAMP, "window_s: 2", "objective: {p99_ms: 0}", "3: load.objective.p99_ms: must be over 0"),
         (RAMP, "window_s: 2", "resolution: 0.1", "3: load.resolution: a ramp has no resolution"),
         (REPLAY, "timing.json", "timing.json, ramp_s: 1", "3: load.ramp_s: a replay has no ramp_s"),
-        (REPLAY, "timing.json", "timing.json, objective: {p99_ms: 9}", "load.objective: a replay has no objective"),
+        (REPLAY, "timing.json", "timing.json, objective: {p99_ms: 9}", "3: load.objective: a replay has no objective"),
         (RAMP, "[rest, socket]", "grpc, driver: ghz", "2: factors.driver: ghz takes no schedule of single requests"),
     ],
 )
 def test_what_can_not_be_is_rejected(tmp_path: Path, text: str, old: str, new: str, expected: str) -> None:
     """With the line and the key, before anything is started."""
-    path = scenario_at(tmp_path, text.replace(old, new))
-    with pytest.raises(UsageError) as caught:
-        make_plan(read_scenario(path), seed=1)
-    assert expected.format(folder=tmp_path) in caught.value.message
+    scenario_text.reject(tmp_path, text.replace(old, new), expected.format(folder=tmp_path))
 
 
-def test_a_mistake_in_a_timing_file_is_named_with_the_scenarios_line(tmp_path: Path) -> None:
+def test_a_mistake_in_a_timing_file_is_named_with_the_scenarios_line(tmp_path: Path, timing: Path) -> None:
     """Where it is asked for, and which entry is wrong."""
-    with pytest.raises(UsageError, match=r"asked.yaml:3: load.timing: .*timing.json: entry 2: is earlier") as caught:
-        read_scenario(scenario_at(tmp_path, REPLAY, (2, 1)))
-    assert "sort" in caught.value.hint
+    timing.write_text("[2, 1]", encoding="utf-8")
+    assert "sort" in scenario_text.reject(tmp_path, REPLAY, f"3: load.timing: {timing}: entry 2: is earlier")
 
 
-def test_a_recording_that_no_task_holds_is_rejected_in_a_cluster(tmp_path: Path) -> None:
+def test_a_recording_that_no_task_holds_is_rejected_in_a_cluster(tmp_path: Path, timing: Path) -> None:
     """A part of it isn't."""
-    timing = [each / 10_000 for each in range(RECORDED_IN_CLUSTER_MAX + 1)]
-    whole = read_scenario(scenario_at(tmp_path, REPLAY, timing))
-    assert make_plan(whole, 1, "local").cells
-    with pytest.raises(UsageError, match=r"load.timing: 30,001 requests are more than load pods take"):
-        make_plan(whole, 1, "kubernetes")
+    entries = [each / 10_000 for each in range(RECORDED_IN_CLUSTER_MAX + 1)]
+    timing.write_text(json.dumps(entries), encoding="utf-8")
+    assert make_plan(scenario_text.read(tmp_path, REPLAY), 1, "local").cells
+    expected = "3: load.timing: 30,001 requests are more than load pods take"
+    scenario_text.reject(tmp_path, REPLAY, expected, "kubernetes")
     part = REPLAY.replace("timing.json", "timing.json, window_s: 1")
-    assert make_plan(read_scenario(scenario_at(tmp_path, part, timing)), 1, "kubernetes").cells
+    assert make_plan(scenario_text.read(tmp_path, part), 1, "kubernetes").cells
