@@ -78,11 +78,6 @@ def test_each_latency_is_in_its_bucket() -> None:
         assert low < latency_s <= high
 
 
-def push(live: MetricsPush) -> None:
-    """Push what ghz measured."""
-    live.push(REQUESTS)
-
-
 @contextlib.contextmanager
 def receiver(status: int) -> Iterator[tuple[str, list[tuple[str, str | None, Any]]]]:
     """Run something that takes metrics with that status; yield its URL and what it was told."""
@@ -102,7 +97,7 @@ def test_metrics_are_pushed_as_json_to_the_otlp_receiver() -> None:
     """Prometheus takes them at its own address of the protocol."""
     with receiver(200) as (url, asked):
         live = MetricsPush(url, LABELS)
-        push(live)
+        live.push(REQUESTS)
     assert [("/api/v1/otlp/v1/metrics", "application/json", to_otlp(REQUESTS, LABELS))] == asked
     assert not live.problem
 
@@ -111,10 +106,10 @@ def test_a_load_goes_on_without_prometheus() -> None:
     """What was rejected, and what didn't answer, is kept to be reported, and nothing is raised."""
     with receiver(404) as (url, _):
         live = MetricsPush(url, LABELS)
-        push(live)
+        live.push(REQUESTS)
         assert f"{url}/api/v1/otlp/v1/metrics: 404 Not Found: otlp write receiver is off" == live.problem
     live = MetricsPush(url, LABELS)
-    push(live)
+    live.push(REQUESTS)
     assert "refused" in live.problem
 
 
