@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
 from wirebench.analysis.change_points import find_changes
-from wirebench.analysis.compare_runs import CellChange
 from wirebench.analysis.history import History, HistoryPoint
 from wirebench.analysis.history_search import (
     FoundCell,
@@ -26,10 +25,8 @@ from wirebench.model.labels import capitalise, describe_common_factors
 from wirebench.model.metric import COMPARED, Metric
 from wirebench.present.caveats import list_history_notes
 from wirebench.present.charts import history as chart
-from wirebench.present.charts.style import Style
-from wirebench.present.charts.svg import Chart
 from wirebench.present.level_changes import VERSION_LENGTH, describe_line_changes, list_change_caveats
-from wirebench.present.numbers import ABSENT, format_moment, format_number, format_range
+from wirebench.present.numbers import ABSENT, format_number, format_range
 from wirebench.present.sentences import format_gate_names, format_interval
 from wirebench.results.index import Filters, Index
 from wirebench.results.query import Single
@@ -41,38 +38,6 @@ from wirebench.web.render import render
 
 #: So wide that dates stand side by side.
 _PLOT_WIDTH = 1080
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryRow:
-    """A run: its figure with its interval, and what has become of it since the run before."""
-
-    run_id: str
-    #: Empty if it is complete.
-    status: str
-    started_at: str
-    version: str
-    blocks: int
-    figure: str
-    interval: str
-    verdict: str
-    change: str
-    gates: str
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryView:
-    """The history of a cell; `changes` of level, in sentences, and `tables` by machine and target."""
-
-    name: str
-    heading: str
-    spread: str
-    chart: Chart
-    legend: tuple[Style, ...]
-    changes: Mapping[str, tuple[str, ...]]
-    change_caveats: tuple[str, ...]
-    notes: tuple[str, ...]
-    tables: Mapping[str, tuple[HistoryRow, ...]]
 
 
 class HistoryPageQuery(CellQuery):
@@ -117,8 +82,8 @@ def show_history(request: Request) -> Response:
         fields=tuple(field for field in make_fields(filters, choices) if field.name in ("machine", "target")),
         moments=make_moment_fields(query, pairs),
         notices=tuple(notices),
-        history=_draw(found) if found else None,
         damaged=damaged,
+        **(_draw(found) if found else {"name": ""}),
     )
 
 
@@ -161,44 +126,32 @@ def _make_options(values: Iterable[str], chosen: str) -> tuple[Option, ...]:
     return tuple(Option(value, value, value == chosen) for value in values)
 
 
-def _draw(found: History) -> HistoryView:
-    metric = found.metric
+def _draw(found: History) -> dict[str, Any]:
     changes = find_changes(found)
-    return HistoryView(
-        name=describe_common_factors(found.factors),
-        heading=metric.heading,
-        spread=metric.spread,
-        chart=chart.draw(found, _PLOT_WIDTH, changes),
-        legend=tuple(chart.legend(found).values()),
-        changes={each.line.name: describe_line_changes(each, metric) for each in changes},
-        change_caveats=tuple(list_change_caveats(changes)),
-        notes=tuple(list_history_notes([found])),
-        tables={line.name: tuple(map(_describe_point, reversed(line.points))) for line in found.lines},
-    )
+    return {
+        "name": describe_common_factors(found.factors),
+        "metric": found.metric,
+        "chart": chart.draw(found, _PLOT_WIDTH, changes),
+        "styles": chart.legend(found).values(),
+        "changes": {each.line.name: describe_line_changes(each, found.metric) for each in changes},
+        "change_caveats": list(list_change_caveats(changes)),
+        "notes": list(list_history_notes([found])),
+        "lines": found.lines,
+        "version_length": VERSION_LENGTH,
+        "describe_change": _describe_change,
+        "format_number": format_number,
+        "format_range": format_range,
+        "format_gate_names": format_gate_names,
+    }
 
 
-def _describe_point(point: HistoryPoint) -> HistoryRow:
-    figure, change = point.figure, point.change
-    ratio = (
-        format_interval(change.ratios[change.metric.name]) if change and change.metric.name in change.ratios else ABSENT
-    )
-    reason = _explain(change, point) if change else ""
-    return HistoryRow(
-        run_id=point.run.id,
-        status="" if point.run.status == "complete" else point.run.status,
-        started_at=format_moment(point.run.started_at),
-        version=point.version[:VERSION_LENGTH],
-        blocks=figure.blocks,
-        figure=format_number(figure.estimate),
-        interval=format_range(figure),
-        verdict=change.verdict if change else "",
-        change=f"{ratio} ({reason})" if reason else ratio,
-        gates=format_gate_names(point.failed_gates) or "passed",
-    )
-
-
-def _explain(change: CellChange, point: HistoryPoint) -> str:
-    """Say why there is no verdict, as far as it isn't in the row: its own gates stand beside."""
+def _describe_change(point: HistoryPoint) -> str:
+    """Write the ratio to the run before, and why there is no verdict, as far as its own gates don't say so."""
+    change = point.change
+    if change is None:
+        return ABSENT
+    ratio = change.ratios.get(change.metric.name)
     own = {gate.name for gate in point.failed_gates}
-    before = any(gate.name not in own for gate in change.failed_gates)
-    return "; ".join((*change.reasons, *(["a gate failed in the run before"] if before else [])))
+    before = ["a gate failed in the run before"] if any(gate.name not in own for gate in change.failed_gates) else []
+    reason = "; ".join((*change.reasons, *before))
+    return f"{format_interval(ratio) if ratio else ABSENT}{f' ({reason})' if reason else ''}"
