@@ -114,7 +114,7 @@ def test_overrides_are_shown_as_in_the_report(tmp_path: Path) -> None:
     changed = RunBuilder([cell("rest")], blocks=1, samples=20, info=info).write(tmp_path)
     with served(tmp_path) as site:
         assert "overrides: --concurrency 1,4; --set load.window_s=2" in page_of(site, changed)
-    assert ("overrides", "; ".join(overrides)) in list_facts(changed)[0].terms
+    assert ("overrides", "; ".join(overrides)) in list_facts(changed)["The run"]
 
 
 def test_a_run_that_is_not_there_has_no_progress(site: Site) -> None:

@@ -17,32 +17,21 @@ from wirebench.present.remarks import describe_handshakes, describe_load, descri
 from wirebench.results.runs import Run
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """Terms with what is to be said of them, under a heading."""
-
-    heading: str
-    terms: tuple[tuple[str, str], ...]
-
-
-def list_facts(run: Run) -> tuple[Facts, ...]:
-    info = run.info
-    groups = (
-        Facts("The run", tuple(_list_run_facts(run))),
-        Facts("The machine", tuple((_format_term(name), text) for name, text in info.machine.items())),
-        Facts("Versions", tuple(info.versions.items())),
-    )
-    return tuple(group for group in groups if group.terms)
+def list_facts(run: Run) -> dict[str, list[tuple[str, str]]]:
+    """Return terms with what is to be said of them, by their heading."""
+    machine = {name.replace("_", " ").replace("cpu", "CPU"): text for name, text in run.info.machine.items()}
+    groups = {
+        "The run": list(_list_run_facts(run)),
+        "The machine": list(machine.items()),
+        "Versions": list(run.info.versions.items()),
+    }
+    return {heading: terms for heading, terms in groups.items() if terms}
 
 
 def make_repeat_command(info: RunInfo) -> str:
     """Return the command line that repeats the run; that of `wirebench` includes the seed."""
     has_seed = "--seed" in info.command or not info.command.startswith("wirebench ")
     return info.command if has_seed else f"{info.command} --seed {info.seed}"
-
-
-def _format_term(name: str) -> str:
-    return name.replace("_", " ").replace("cpu", "CPU")
 
 
 def _list_run_facts(run: Run) -> Iterator[tuple[str, str]]:

@@ -36,27 +36,31 @@ Groups = Mapping[str, Sequence[CellSummary]]
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerPicture:
-    """The picture that answers a run's question at a glance, in a panel for each figure; bars name their cells."""
+class ChartSection:
+    """Charts under a heading, with what they come to in sentences; there is no legend where bars name their cells."""
 
-    panels: tuple[Chart, ...]
+    heading: str
+    charts: tuple[Chart, ...]
     legend: tuple[Style, ...] = ()
+    sentences: tuple[str, ...] = ()
 
 
-def draw_answer(groups: Groups, looks: Mapping[str, Style]) -> AnswerPicture:
-    """Draw what verdicts are on and what it costs the server: all cells, over a factor if its levels are numbers."""
+def draw_answer(groups: Groups, looks: Mapping[str, Style]) -> ChartSection:
+    """Draw the answer at a glance: what verdicts are on and what it costs the server, of all cells.
+
+    It is drawn over a factor if its levels are numbers.
+    """
     cells = [cell for group in groups.values() for cell in group]
     costs = (METRICS["item_cpu" if cell.has_streams else "cpu"] for cell in cells)
     metrics = tuple(dict.fromkeys((*(cell.judged_metric for cell in cells), *costs)))
     if factors := find_numeric_factors(cells):
-        chapter = make_chapter(cells, factors[0], metrics)
-        return AnswerPicture(chapter.charts, chapter.legend)
+        return _make_section(cells, factors[0], metrics)
     panels = []
     for metric in metrics:
         if drawn := _make_bars(metric, groups, looks):
             svg = bars.draw_bars(f"{capitalise(metric.label)} of all cells", drawn)
             panels.append(Chart(capitalise(metric.label), metric.caption, svg))
-    return AnswerPicture(tuple(panels))
+    return ChartSection("", tuple(panels))
 
 
 def draw_latencies(
@@ -131,29 +135,20 @@ def _find_metric(clock: Clock, percentile: str) -> Metric:
     return METRICS.get(clock) or METRICS.get(percentile.replace(".", "_")) or METRICS["p99"]
 
 
-@dataclass(frozen=True, slots=True)
-class FactorSection:
-    """All that is drawn over one factor."""
-
-    factor: str
-    heading: str
-    legend: tuple[Style, ...]
-    #: Small multiples: those of a metric share their scales.
-    charts: tuple[Chart, ...]
-
-
-def make_chapters(cells: Sequence[CellSummary]) -> tuple[FactorSection, ...]:
+def make_factor_sections(cells: Sequence[CellSummary]) -> dict[str, ChartSection]:
+    """Return all that is drawn over each factor whose levels are numbers."""
     metrics = [METRICS[name] for name in _OVER_FACTORS]
     scalings = find_scalings(cells)
-    chapters = []
+    sections = {}
     for factor in find_numeric_factors(cells):
-        chapter = make_chapter(cells, factor, metrics)
+        section = _make_section(cells, factor, metrics)
         laws = draw_scalings(each for each in scalings if each.series.factor == factor)
-        chapters.append(replace(chapter, charts=(*chapter.charts, *laws)))
-    return tuple(chapters)
+        sections[factor] = replace(section, charts=(*section.charts, *laws))
+    return sections
 
 
-def make_chapter(cells: Sequence[CellSummary], factor: str, metrics: Sequence[Metric]) -> FactorSection:
+def _make_section(cells: Sequence[CellSummary], factor: str, metrics: Sequence[Metric]) -> ChartSection:
+    """Return small multiples: those of a metric share their scales."""
     found = find_series(cells, factor)
     looks = assign_styles_to_names((_name_series(each), str(each.cells[0].factors["transport"])) for each in found)
     label = label_factor(factor)
@@ -164,7 +159,7 @@ def make_chapter(cells: Sequence[CellSummary], factor: str, metrics: Sequence[Me
         if not (metric.name == "throughput" and all(cell.factors["rate_per_s"] for cell in cells))
         for chart in _draw_levels(found, metric, looks, label)
     )
-    return FactorSection(factor, f"Over {label}", tuple(looks.values()), charts)
+    return ChartSection(f"Over {label}", charts, tuple(looks.values()))
 
 
 def _name_series(of: FactorSeries) -> str:

@@ -13,7 +13,7 @@ from wirebench.model.factor import FACTORS
 from wirebench.present.charts.style import Style, assign_styles
 from wirebench.present.charts.svg import Chart
 from wirebench.present.latencies import CellLatency, read_latencies
-from wirebench.present.picture import AnswerPicture, Groups, draw_answer, draw_latencies
+from wirebench.present.picture import ChartSection, Groups, draw_answer, draw_latencies
 from wirebench.results.runs import Run
 
 #: More curves than these are a tangle.
@@ -31,7 +31,7 @@ class RunCharts:
 
     groups: Groups
     looks: Mapping[str, Style]
-    answer: AnswerPicture
+    answer: ChartSection
     latencies: Mapping[str, CellLatency]
     latency: tuple[Chart, ...]
     left_out: Sequence[str]

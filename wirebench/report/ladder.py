@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from wirebench.analysis.ladder import Ladder, find_ladders
 from wirebench.analysis.summary import CellSummary
@@ -13,41 +12,33 @@ from wirebench.model.run_info import RunInfo
 from wirebench.present.charts.bars import StepBar, draw_steps
 from wirebench.present.charts.style import Style
 from wirebench.present.charts.svg import Chart
+from wirebench.present.picture import ChartSection
 from wirebench.present.sentences import format_interval
 
 _DRAWN = ("cpu", "p50")
 _JUDGED = ("cpu", "p50", "throughput")
 
 
-@dataclass(frozen=True, slots=True)
-class LadderSection:
-    """One ladder: a sentence a step, and its charts."""
-
-    title: str
-    sentences: tuple[str, ...]
-    charts: tuple[Chart, ...]
-
-
-def make_ladders(cells: Sequence[CellSummary], looks: Mapping[str, Style], info: RunInfo) -> tuple[LadderSection, ...]:
+def make_ladders(cells: Sequence[CellSummary], looks: Mapping[str, Style], info: RunInfo) -> tuple[ChartSection, ...]:
+    """Return a sentence a step of each ladder, and its charts."""
     ladders = find_ladders(cells, info.equivalence_margin, info.looks_planned)
     return tuple(_make_section(each, looks) for each in ladders)
 
 
-def _make_section(ladder: Ladder, looks: Mapping[str, Style]) -> LadderSection:
+def _make_section(ladder: Ladder, looks: Mapping[str, Style]) -> ChartSection:
     title = describe_situation(ladder.rungs[0].cell.factors)
-    return LadderSection(title, tuple(_write_sentences(ladder)), tuple(_draw_charts(title, ladder, looks)))
+    charts = tuple(_draw_charts(title, ladder, looks))
+    return ChartSection(title, charts, sentences=tuple(_write_sentences(ladder)))
 
 
-def _write_sentences(ladder: Ladder) -> list[str]:
-    sentences = []
+def _write_sentences(ladder: Ladder) -> Iterator[str]:
     for rung in ladder.rungs[1:]:
         parts = [
             f"{format_interval(rung.ratios[name])} the {METRICS[name].label}{_describe_doubt(rung.failed_gates[name])}"
             for name in _JUDGED
             if name in rung.ratios
         ]
-        sentences.append(f"{rung.step[:1].upper()}{rung.step[1:]}: {', '.join(parts) or 'not measured'}.")
-    return sentences
+        yield f"{rung.step[:1].upper()}{rung.step[1:]}: {', '.join(parts) or 'not measured'}."
 
 
 def _describe_doubt(failed: Sequence[str]) -> str:

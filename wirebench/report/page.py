@@ -63,7 +63,7 @@ def gather(run: Run) -> dict[str, Any]:
         "disruptions": remarks.describe_disruptions(cells),
         "has_server_use": any(cell.by_block(METRICS["cpu"]) or cell.by_block(METRICS["item_cpu"]) for cell in cells),
         "ladders": ladder.make_ladders(cells, looks, run.info),
-        "over": picture.make_chapters(cells),
+        "over": picture.make_factor_sections(cells),
         "calls": over_time.draw_calls(run, groups, looks),
         "load_curves": load_curves.draw(of_requests, looks),
         "over_time": over_time.draw(of_requests, looks),
@@ -73,6 +73,6 @@ def gather(run: Run) -> dict[str, Any]:
         "table": make_request_table(of_requests),
         "failed_gates": failed_gates(cells),
         "errors": [(cell.full_name, str(error)) for cell in cells for error in cell.errors],
-        "unreadable": (*charts.unreadable, *(streams.unreadable if streams else ())),
+        "unreadable": (*charts.unreadable, *streams.get("unreadable", ())),
         "facts": list_facts(run),
     }

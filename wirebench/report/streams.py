@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from typing import Any
 
 from wirebench.analysis.summary import CellSummary
 from wirebench.model.labels import capitalise
@@ -11,44 +11,33 @@ from wirebench.model.metric import METRICS
 from wirebench.model.record import StreamFigures
 from wirebench.present import table
 from wirebench.present.charts.style import Style
-from wirebench.present.charts.svg import Chart
 from wirebench.present.latencies import TOGETHER_NS, CellLatency, read_latencies
 from wirebench.present.numbers import format_count, format_number
 from wirebench.present.picture import Groups, draw_latencies, draw_metric
-from wirebench.present.table import FigureTable, TableColumn
+from wirebench.present.table import TableColumn
 from wirebench.results.runs import Run
 
 
-@dataclass(frozen=True, slots=True)
-class StreamSection:
-    """What the page shows of streams; each kind of chart has one for each group of cells, with scales of its own.
+def make_streams(run: Run, groups: Groups, looks: Mapping[str, Style]) -> dict[str, Any]:
+    """Gather what the page shows of these cells, which are all of streams; empty without any.
 
-    Groups differ in what was asked of a stream: what lies far apart between them says nothing.
+    Each kind of chart has one for each group of cells, with scales of its own. Groups differ in what was asked of a
+    stream: what lies far apart between them says nothing.
     """
-
-    first_item: Sequence[Chart]
-    item_rate: Sequence[Chart]
-    gap: Sequence[Chart]
-    cpu: Sequence[Chart]
-    table: FigureTable
-    unreadable: tuple[str, ...]
-
-
-def make_streams(run: Run, groups: Groups, looks: Mapping[str, Style]) -> StreamSection | None:
-    """Gather what is shown of these cells, which are all of streams; None without any."""
     if not groups:
-        return None
+        return {}
     cells = [cell for group in groups.values() for cell in group]
     first_items, unreadable = read_latencies(run, cells, "first_item")
     gaps, _ = read_latencies(run, cells, "gap")  # What can't be read is the same.
-    return StreamSection(
-        first_item=draw_latencies(capitalise(METRICS["first_item"].label), groups, looks, first_items, shared=False),
-        item_rate=draw_metric(METRICS["item_rate"], groups, looks),
-        gap=draw_latencies("Gap between items", groups, looks, gaps, shared=False),
-        cpu=draw_metric(METRICS["item_cpu"], groups, looks),
-        table=table.make_table(table.list_rows(groups), _make_columns(first_items, gaps)),
-        unreadable=unreadable,
-    )
+    first_item = capitalise(METRICS["first_item"].label)
+    return {
+        "first_item": draw_latencies(first_item, groups, looks, first_items, shared=False),
+        "item_rate": draw_metric(METRICS["item_rate"], groups, looks),
+        "gap": draw_latencies("Gap between items", groups, looks, gaps, shared=False),
+        "cpu": draw_metric(METRICS["item_cpu"], groups, looks),
+        "table": table.make_table(table.list_rows(groups), _make_columns(first_items, gaps)),
+        "unreadable": unreadable,
+    }
 
 
 def _make_columns(first_items: Mapping[str, CellLatency], gaps: Mapping[str, CellLatency]) -> tuple[TableColumn, ...]:

@@ -12,7 +12,7 @@ from wirebench.analysis.summary import summarise
 from wirebench.model.cell import Cell
 from wirebench.model.histogram_file import ErrorText
 from wirebench.model.record import Gate
-from wirebench.present.picture import make_chapters
+from wirebench.present.picture import make_factor_sections
 from wirebench.present.remarks import describe_sweep, write_answer
 
 SWEPT = tuple(cell(transport, concurrency=level) for transport in ("rest", "grpc") for level in (1, 4, 16, 64))
@@ -66,7 +66,7 @@ def test_what_a_sweep_has_found_is_the_first_answer(tmp_path: Path) -> None:
 
 def test_a_factor_s_chapter_has_small_multiples(tmp_path: Path) -> None:
     """Each metric has a picture for every operation, with a line a transport."""
-    (chapter,) = make_chapters(summarise(RunBuilder(SWEPT).write(tmp_path).records))
+    (chapter,) = make_factor_sections(summarise(RunBuilder(SWEPT).write(tmp_path).records)).values()
     assert [
         "requests/s: users.get",
         "p50, ms: users.get",

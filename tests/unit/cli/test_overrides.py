@@ -108,11 +108,11 @@ def test_the_report_shows_what_was_changed(tmp_path: Path) -> None:
     """Among the facts of the run; nothing without overrides."""
     changes = {"overrides": ("blocks 3 -> 7", "factors.concurrency 1, 16 -> 64")}
     terms = dict(
-        list_facts(RunBuilder(cells=[cell("rest")], blocks=1, info=changes).write(tmp_path / "changed"))[0].terms
+        list_facts(RunBuilder(cells=[cell("rest")], blocks=1, info=changes).write(tmp_path / "changed"))["The run"]
     )
     assert "blocks 3 -> 7; factors.concurrency 1, 16 -> 64" == terms["overrides"]
     assert "overrides" not in dict(
-        list_facts(RunBuilder(cells=[cell("rest")], blocks=1).write(tmp_path / "unchanged"))[0].terms
+        list_facts(RunBuilder(cells=[cell("rest")], blocks=1).write(tmp_path / "unchanged"))["The run"]
     )
 
 

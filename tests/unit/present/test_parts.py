@@ -28,7 +28,7 @@ from wirebench.present.charts.svg import WIDTH
 from wirebench.present.facts import make_repeat_command
 from wirebench.present.latencies import make_curve, read_latencies
 from wirebench.present.numbers import format_duration, format_moment, format_number
-from wirebench.present.picture import AnswerPicture, draw_answer, draw_metric, make_chapters
+from wirebench.present.picture import ChartSection, draw_answer, draw_metric, make_factor_sections
 from wirebench.present.run_charts import group_cells
 from wirebench.results.runs import Run
 
@@ -397,7 +397,7 @@ def test_a_sweep_draws_what_failed_a_gate_hollow_and_does_not_quote_it(tmp_path:
     run = RunBuilder(
         cells, blocks=2, samples=500, gates=lambda of, _: (too_few if of.transport == "rest" else passed(),)
     ).write(tmp_path)
-    (section,) = make_chapters(summarise(run.records))
+    (section,) = make_factor_sections(summarise(run.records)).values()
     assert ["REST", "socket"] == [style.name for style in section.legend]
     (p99,) = (Drawn(chart.svg) for chart in section.charts if chart.title.startswith("p99"))
     assert (2, 6, 3) == (len(p99.lines()), len(p99.marks()), len(p99.all("mark unfit")))
@@ -506,7 +506,7 @@ def test_a_gain_of_a_service_that_failed_a_gate_has_no_verdict(tmp_path: Path) -
     )
 
 
-def answer_of(run: Run) -> AnswerPicture:
+def answer_of(run: Run) -> ChartSection:
     """Return the picture that a run's report opens with."""
     groups = group_cells(summarise(run.records), run.info.compare)
     return draw_answer(groups, assign_styles(cell for cells in groups.values() for cell in cells))
@@ -515,7 +515,7 @@ def answer_of(run: Run) -> AnswerPicture:
 def test_a_report_opens_with_all_cells_in_one_picture(tmp_path: Path) -> None:
     """What verdicts are on, and what it costs the server: with intervals, and what failed a gate marked."""
     run = RunBuilder(gates=lambda of, _: (GENERATOR_GATE if of.transport == "socket" else passed(),)).write(tmp_path)
-    rate, cpu = answer_of(run).panels
+    rate, cpu = answer_of(run).charts
     assert ["requests/s", "Server CPU per request"] == [rate.title, cpu.title]
     drawn = Drawn(rate.svg)
     situations = [f"users.{name}, {load}" for name in ("create", "get") for load in ("1 connection", "16 connections")]
@@ -529,7 +529,7 @@ def test_what_a_scenario_sweeps_is_answered_over_its_levels(tmp_path: Path) -> N
     cells = [cell(wire, concurrency=level, rate_per_s=100.0) for wire in ("rest", "socket") for level in (1, 4, 16)]
     found = answer_of(RunBuilder(cells, blocks=3, samples=1000).write(tmp_path))
     assert ["REST", "socket"] == [style.name for style in found.legend]
-    assert ["p99, ms", "server CPU per request, µs"] == [panel.title.partition(":")[0] for panel in found.panels]
-    for panel in found.panels:
+    assert ["p99, ms", "server CPU per request, µs"] == [panel.title.partition(":")[0] for panel in found.charts]
+    for panel in found.charts:
         drawn = Drawn(panel.svg)
         assert (2, 6, 6) == (len(drawn.lines()), len(drawn.marks()), len(drawn.all("interval")))

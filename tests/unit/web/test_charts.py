@@ -56,7 +56,7 @@ def test_pages_and_report_show_the_same_pictures(tmp_path: Path) -> None:
     run, charts, _ = chapter(tmp_path, quick_cells())
     of_report = gather(run)["charts"]
     assert (of_report.legend, of_report.answer, of_report.latency) == (charts.legend, charts.answer, charts.latency)
-    drawn = Drawn(charts.answer.panels[0].svg)
+    drawn = Drawn(charts.answer.charts[0].svg)
     assert 4 * ["REST", "gRPC", "gRPC by ghz", "socket !"] == drawn.texts("name")
     assert (16, 4) == (len(drawn.all("interval")), len(drawn.all("mark unfit")))
 
