@@ -62,12 +62,9 @@ def explain_verdict(check: LimitCheck) -> str:
         return f"fewer than {BLOCKS_MIN} blocks have no interval: run more (--blocks)"
     if check.p_broken <= FALSE_ALARMS:
         return "alone it would be broken, but not as one of several limits: add blocks"
-    error = "" if check.bound == "slower" else _describe_error(check)
+    has_error = check.bound != "slower" and check.cell.instrument_error_ms(check.metric)
+    error = ", or within the driver's error of it" if has_error else ""
     return f"the limit lies within the interval{error}: add blocks"
-
-
-def _describe_error(check: LimitCheck) -> str:
-    return ", or within the driver's error of it" if check.cell.instrument_error_ms(check.metric) else ""
 
 
 def summarise_check(found: BudgetCheck) -> str:

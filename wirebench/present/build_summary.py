@@ -65,7 +65,7 @@ def format_junit(summary: BuildSummary) -> str:
         "tests": str(len(summary.rows)),
         "failures": str(outcomes["failed"]),
         "errors": "0",
-        "time": _format_seconds(sum(row.measured_s for row in summary.rows)),
+        "time": f"{sum(row.measured_s for row in summary.rows):.3f}",
     }
     suite_name = f"wirebench.{summary.command}.{escape_controls(summary.run.scenario)}"
     root = ET.Element("testsuites", {"name": f"wirebench {summary.command}", **counts})
@@ -83,7 +83,7 @@ def format_junit(summary: BuildSummary) -> str:
 
 def _add_case(suite: ET.Element, suite_name: str, row: BuildRow) -> None:
     name, sentence = escape_controls(row.name), escape_controls(row.sentence)
-    case = ET.SubElement(suite, "testcase", name=name, classname=suite_name, time=_format_seconds(row.measured_s))
+    case = ET.SubElement(suite, "testcase", name=name, classname=suite_name, time=f"{row.measured_s:.3f}")
     match row.outcome:
         case "failed":
             ET.SubElement(case, "failure", message=sentence, type="failed").text = sentence
@@ -91,10 +91,6 @@ def _add_case(suite: ET.Element, suite_name: str, row: BuildRow) -> None:
             ET.SubElement(case, "skipped", message=sentence)
         case "passed":
             ET.SubElement(case, "system-out").text = sentence
-
-
-def _format_seconds(seconds: float) -> str:
-    return f"{seconds:.3f}"
 
 
 def format_markdown(summary: BuildSummary) -> str:

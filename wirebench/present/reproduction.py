@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -62,33 +61,25 @@ def check_reproduction(original: Run, reproduced: Run) -> Reproduction:
     paired with nothing. Disagreements between drivers have no verdict, and are left out.
     """
     free = () if original.info.target == reproduced.info.target else tuple(CLUSTER_DEFAULTS)
-    of_original, of_reproduced = _find_verdicts(original), _find_verdicts(reproduced)
-    times = Counter(_make_key(each, free) for each in of_original)
-    found = _index_unique(of_reproduced, free)
-    repeated = ((each, _make_key(each, free)) for each in of_original)
-    return Reproduction(
-        original.info,
-        reproduced.info,
-        tuple(RepeatedComparison(each, found.get(key) if times[key] == 1 else None) for each, key in repeated),
-        find_differences(original, reproduced),
+    of_original, of_reproduced = _group_by_factors(original, free), _group_by_factors(reproduced, free)
+    repeated = tuple(
+        RepeatedComparison(each, alike[0] if len(same) == len(alike) == 1 else None)
+        for key, same in of_original.items()
+        for alike in [of_reproduced.get(key, [])]
+        for each in same
     )
+    return Reproduction(original.info, reproduced.info, repeated, find_differences(original, reproduced))
 
 
-def _find_verdicts(run: Run) -> tuple[Comparison, ...]:
-    return tuple(each for each in find_comparisons(run) if not each.instruments)
-
-
-def _make_key(comparison: Comparison, free: Iterable[str]) -> tuple[object, ...]:
-    sides = (comparison.subject.factors, comparison.baseline.factors)
-    levels = (tuple(sorted((name, level) for name, level in side.items() if name not in free)) for side in sides)
-    return comparison.factor, *levels
-
-
-def _index_unique(comparisons: Iterable[Comparison], free: tuple[str, ...]) -> dict[tuple[object, ...], Comparison]:
-    by_key: dict[tuple[object, ...], list[Comparison]] = {}
-    for each in comparisons:
-        by_key.setdefault(_make_key(each, free), []).append(each)
-    return {key: same[0] for key, same in by_key.items() if len(same) == 1}
+def _group_by_factors(run: Run, free: Collection[str]) -> dict[tuple[object, ...], list[Comparison]]:
+    """Return the comparisons that have a verdict by the factors of their cells, but for those that are free."""
+    found: dict[tuple[object, ...], list[Comparison]] = {}
+    for each in find_comparisons(run):
+        if not each.instruments:
+            sides = (each.subject.factors.items(), each.baseline.factors.items())
+            key = (each.factor, *(frozenset(level for level in side if level[0] not in free) for side in sides))
+            found.setdefault(key, []).append(each)
+    return found
 
 
 def describe_repetition(repeated: RepeatedComparison) -> str:

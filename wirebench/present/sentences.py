@@ -46,10 +46,7 @@ _COUNTED: tuple[tuple[Verdict, str], ...] = (
 
 def summarise_comparisons(comparisons: Iterable[Comparison]) -> tuple[str, ...]:
     """Say in one sentence a pair what all its comparisons come to; at most `SUMMARY_SENTENCES_MAX` sentences."""
-    pairs: dict[tuple[str, str], list[Comparison]] = {}
-    for comparison in comparisons:
-        if not comparison.instruments:
-            pairs.setdefault(_name_sides(comparison), []).append(comparison)
+    pairs = _group_by_sides(each for each in comparisons if not each.instruments)
     sentences = [_summarise_pair(*names, pair) for names, pair in pairs.items()]
     if len(sentences) > SUMMARY_SENTENCES_MAX:
         shown = sentences[: SUMMARY_SENTENCES_MAX - 1]
@@ -59,10 +56,7 @@ def summarise_comparisons(comparisons: Iterable[Comparison]) -> tuple[str, ...]:
 
 def describe_agreement(comparisons: Iterable[Comparison]) -> tuple[str, ...]:
     """Say of each two drivers of the same cells, in one sentence, between which ratios their figures lie."""
-    pairs: dict[tuple[str, str], list[Comparison]] = {}
-    for comparison in comparisons:
-        if comparison.instruments and comparison.ratios:
-            pairs.setdefault(_name_sides(comparison), []).append(comparison)
+    pairs = _group_by_sides(each for each in comparisons if each.instruments and each.ratios)
     return tuple(
         f"{subject} measured {_format_ranges(pair, INSTRUMENT_METRICS)} of {baseline}, "
         f"over {pluralise(len(pair), 'situation')}."
@@ -83,7 +77,9 @@ def describe_verdict(comparison: Comparison) -> str:
     """Say what a comparison supports, without the situation; a whole sentence."""
     if comparison.instruments:
         subject, baseline = _name_sides(comparison)
-        return f"on the same service, {subject} measured {_describe_disagreement(comparison, baseline)}."
+        measured = ", ".join(format_ratio(comparison, name) for name in INSTRUMENT_METRICS if name in comparison.ratios)
+        disagreement = f"{measured} of {baseline}" if measured else f"nothing to compare with {baseline}"
+        return f"on the same service, {subject} measured {disagreement}."
     measured = "; measured" if comparison.verdict == "withheld" else ":"
     first = f"{state_verdict(comparison)}{measured} {format_ratios(comparison)}."
     return " ".join((first, *_list_further_sentences(comparison)))
@@ -220,12 +216,9 @@ def format_ratios(pair: CellPair) -> str:
 
 
 def format_ratio(pair: CellPair, name: str) -> str:
-    return f"{format_interval(pair.ratios[name])} the {METRICS[name].label}{_describe_doubt(pair, name)}"
-
-
-def _describe_doubt(pair: CellPair, name: str) -> str:
     doubts = _name_doubted_gates(pair, name)
-    return f" (unreliable: {doubts})" if doubts else ""
+    unreliable = f" (unreliable: {doubts})" if doubts else ""
+    return f"{format_interval(pair.ratios[name])} the {METRICS[name].label}{unreliable}"
 
 
 def _name_doubted_gates(pair: CellPair, name: str) -> str:
@@ -313,13 +306,15 @@ def _name_sides(comparison: Comparison) -> tuple[str, str]:
     return subject, baseline
 
 
+def _group_by_sides(comparisons: Iterable[Comparison]) -> dict[tuple[str, str], list[Comparison]]:
+    pairs: dict[tuple[str, str], list[Comparison]] = {}
+    for each in comparisons:
+        pairs.setdefault(_name_sides(each), []).append(each)
+    return pairs
+
+
 def _is(subject: str) -> str:
     return "are" if subject.split(" ", maxsplit=1)[0].isdigit() and not subject.startswith("1 ") else "is"
-
-
-def _describe_disagreement(comparison: Comparison, other: str) -> str:
-    measured = ", ".join(format_ratio(comparison, name) for name in INSTRUMENT_METRICS if name in comparison.ratios)
-    return f"{measured} of {other}" if measured else f"nothing to compare with {other}"
 
 
 def _summarise_pair(subject: str, baseline: str, comparisons: Sequence[Comparison]) -> str:
@@ -334,17 +329,11 @@ def _summarise_pair(subject: str, baseline: str, comparisons: Sequence[Compariso
         others = f" in the other {len(judged)}" if len(judged) > 1 else " in the other"
         measured = f"measured{others if verdicts['withheld'] else ''}: {_format_ranges(judged)}"
         return f"{subject} against {baseline}: {', '.join(counts)}; {measured}."
-    match comparisons[0].verdict:
-        case "withheld":
-            failed = [gate for comparison in comparisons for gate in comparison.failed_gates]
-            reason = explain_withheld(failed) or "nothing to compare"
-            return f"No verdict on {subject} against {baseline} {where} ({reason})."
-        case "equivalent":
-            return f"{subject} and {baseline} are equivalent {where}: {_format_ranges(comparisons)}."
-        case "inconclusive":
-            return f"Inconclusive between {subject} and {baseline} {where}: {_format_ranges(comparisons)}."
-        case verdict:
-            return f"{subject} {_is(subject)} {verdict} than {baseline} {where}: {_format_ranges(comparisons)}."
+    if comparisons[0].verdict == "withheld":
+        failed = [gate for comparison in comparisons for gate in comparison.failed_gates]
+        reason = explain_withheld(failed) or "nothing to compare"
+        return f"No verdict on {subject} against {baseline} {where} ({reason})."
+    return f"{labels.capitalise(state_verdict(comparisons[0]))} {where}: {_format_ranges(comparisons)}."
 
 
 def _format_ranges(comparisons: Sequence[Comparison], names: Iterable[str] = ()) -> str:
