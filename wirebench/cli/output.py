@@ -19,17 +19,10 @@ from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.cli.table import print_table
 from wirebench.errors import WirebenchError
 from wirebench.model.labels import name_gate, pluralise
+from wirebench.present import remarks
 from wirebench.present.build_summary import BuildRow, BuildSummary
 from wirebench.present.caveats import list_caveats
 from wirebench.present.escape import escape_controls
-from wirebench.present.remarks import (
-    describe_common_factors,
-    describe_disruptions,
-    describe_handshakes,
-    describe_looks,
-    list_notes,
-    write_answer,
-)
 from wirebench.present.sentences import describe_correction, describe_few_blocks
 from wirebench.present.table import make_change_table, make_terminal_table, make_verdict_table
 from wirebench.results.runs import DamagedRun, Run
@@ -159,13 +152,13 @@ def _print_figures(run: Run, cells: Sequence[CellSummary], console: Console) -> 
         if shown := [each for each in comparisons if each.instruments == instruments]:
             console.print(f"\n{heading}", style="bold", soft_wrap=True)
             print_table(make_verdict_table(shown), console)
-    for sentence in write_answer(run, comparisons):
+    for sentence in remarks.write_answer(run, comparisons):
         console.print(f"• {sentence}", soft_wrap=True)
     for remark in (
-        *filter(None, (describe_correction(comparisons), describe_looks(run.info))),
-        *describe_disruptions(cells),
-        *describe_handshakes(cells),
-        *list_notes(cells),
+        *filter(None, (describe_correction(comparisons), remarks.describe_looks(run.info))),
+        *remarks.describe_disruptions(cells),
+        *remarks.describe_handshakes(cells),
+        *remarks.list_notes(cells),
     ):
         console.print(f"• {remark}", soft_wrap=True)
     for warning in (
@@ -178,7 +171,7 @@ def _print_figures(run: Run, cells: Sequence[CellSummary], console: Console) -> 
 
 
 def _print_alike(cells: Sequence[CellSummary], console: Console) -> None:
-    if alike := describe_common_factors(cells):
+    if alike := remarks.describe_common_factors(cells):
         console.print(f"{'All cells' if len(cells) > 1 else 'The cell'}: {alike}", soft_wrap=True)
 
 

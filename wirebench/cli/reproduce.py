@@ -10,31 +10,14 @@ from typing import Annotated
 import typer
 
 from wirebench.analysis.compare_cells import Comparison
+from wirebench.cli import options as common
 from wirebench.cli.import_ import STDIN, open_input
 from wirebench.cli.measure import PlannedRun, conclude, make_temporary_folder, measure
-from wirebench.cli.options import (
-    Addresses,
-    ApplicationFile,
-    Calibrate,
-    Cluster,
-    Json,
-    Out,
-    TlsOptions,
-    Verbosity,
-    complete_runs,
-    make_target_option,
-)
 from wirebench.cli.output import make_console, print_json, print_run, warn_of_damaged
 from wirebench.cli.send import send_when_over
 from wirebench.cli.target import Seed, make_target_options
 from wirebench.model.scenario import BLOCKS_MAX
-from wirebench.present.reproduction import (
-    Reproduction,
-    check_reproduction,
-    describe_difference,
-    describe_repetition,
-    summarise_reproduction,
-)
+from wirebench.present import reproduction
 from wirebench.results.bundle.importing import unpack
 from wirebench.results.runs import DEFAULT_FOLDER, Run, find_run, make_run_id
 from wirebench.run.repetition import plan_again
@@ -47,21 +30,23 @@ def reproduce(  # noqa: PLR0913 - one parameter an option
     file: Annotated[
         str,
         typer.Argument(
-            metavar="FILE|RUN", help="A bundle (- is stdin), or a run that is here.", autocompletion=complete_runs
+            metavar="FILE|RUN",
+            help="A bundle (- is stdin), or a run that is here.",
+            autocompletion=common.complete_runs,
         ),
     ],
     *,
-    target: Annotated[str | None, make_target_option("Where services run", "as they did")] = None,
+    target: Annotated[str | None, common.make_target_option("Where services run", "as they did")] = None,
     blocks: Annotated[int | None, typer.Option(min=1, max=BLOCKS_MAX, help="Default: as many as there were.")] = None,
     seed: Seed = None,
-    application: ApplicationFile = None,
-    cluster: Cluster,
-    addresses: Addresses,
-    tls_files: TlsOptions,
-    out: Out = DEFAULT_FOLDER,
-    calibrate: Calibrate = None,
-    json: Json = False,
-    verbosity: Verbosity,
+    application: common.ApplicationFile = None,
+    cluster: common.Cluster,
+    addresses: common.Addresses,
+    tls_files: common.TlsOptions,
+    out: common.Out = DEFAULT_FOLDER,
+    calibrate: common.Calibrate = None,
+    json: common.Json = False,
+    verbosity: common.Verbosity,
 ) -> None:
     """Run a scenario again here, and check whether its verdicts hold.
 
@@ -82,7 +67,7 @@ def reproduce(  # noqa: PLR0913 - one parameter an option
         name = make_run_id(original.info.scenario)
         with send_when_over(out / name, options.find_access()):
             reproduced = measure(PlannedRun(plan, options, out, name, calibrate=calibrate))
-        found = check_reproduction(original, reproduced)
+        found = reproduction.check_reproduction(original, reproduced)
     conclude(reproduced, lambda: _show(reproduced, found, json=json))
     if found.is_contradicted:
         raise typer.Exit(1)
@@ -110,7 +95,7 @@ def _is_bundle(file: str) -> bool:
     return file == STDIN or file.endswith(_BUNDLES_END) or Path(file).is_file()
 
 
-def _show(reproduced: Run, found: Reproduction, *, json: bool) -> None:
+def _show(reproduced: Run, found: reproduction.Reproduction, *, json: bool) -> None:
     if json:
         _print_json(found)
         return
@@ -118,13 +103,13 @@ def _show(reproduced: Run, found: Reproduction, *, json: bool) -> None:
     print_run(reproduced, console)
     console.print(f"\nWhat run {found.original.id} found, and what is found here:", style="bold")
     for each in found.comparisons:
-        console.print(f"• {describe_repetition(each)}", soft_wrap=True)
+        console.print(f"• {reproduction.describe_repetition(each)}", soft_wrap=True)
     for other in found.differences:
-        console.print(f"! not the same: {describe_difference(other)}", style="yellow", soft_wrap=True)
-    console.print(summarise_reproduction(found), style="bold", soft_wrap=True)
+        console.print(f"! not the same: {reproduction.describe_difference(other)}", style="yellow", soft_wrap=True)
+    console.print(reproduction.summarise_reproduction(found), style="bold", soft_wrap=True)
 
 
-def _print_json(found: Reproduction) -> None:
+def _print_json(found: reproduction.Reproduction) -> None:
     print_json(
         {
             "original": found.original,
@@ -132,7 +117,7 @@ def _print_json(found: Reproduction) -> None:
             "held": found.count("held"),
             "contradicted": found.count("contradicted"),
             "open": found.count("open"),
-            "summary": summarise_reproduction(found),
+            "summary": reproduction.summarise_reproduction(found),
             "comparisons": [
                 {
                     "outcome": each.outcome,
@@ -142,7 +127,7 @@ def _print_json(found: Reproduction) -> None:
                     "metric": each.original.metric.name,
                     "original": _describe_comparison(each.original),
                     "reproduced": each.reproduced and _describe_comparison(each.reproduced),
-                    "sentence": describe_repetition(each),
+                    "sentence": reproduction.describe_repetition(each),
                 }
                 for each in found.comparisons
             ],

@@ -4,20 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from wirebench.cli import options as common
 from wirebench.cli.measure import PlannedRun, measure_and_show
-from wirebench.cli.options import (
-    Addresses,
-    ApplicationFile,
-    Calibrate,
-    Cluster,
-    Json,
-    Out,
-    Page,
-    Prometheus,
-    RunArgument,
-    TlsOptions,
-    Verbosity,
-)
 from wirebench.cli.output import warn_of_damaged
 from wirebench.cli.target import make_target_options
 from wirebench.errors import UsageError, WirebenchError
@@ -27,18 +15,18 @@ from wirebench.run.resumption import check_resumable, plan_rest
 
 
 def resume(  # noqa: PLR0913 - one parameter an option
-    run: RunArgument = LAST,
+    run: common.RunArgument = LAST,
     *,
-    application: ApplicationFile = None,
-    cluster: Cluster,
-    addresses: Addresses,
-    tls_files: TlsOptions,
-    page: Page,
-    prometheus: Prometheus = None,
-    out: Out = DEFAULT_FOLDER,
-    calibrate: Calibrate = None,
-    json: Json = False,
-    verbosity: Verbosity,
+    application: common.ApplicationFile = None,
+    cluster: common.Cluster,
+    addresses: common.Addresses,
+    tls_files: common.TlsOptions,
+    page: common.Page,
+    prometheus: common.Prometheus = None,
+    out: common.Out = DEFAULT_FOLDER,
+    calibrate: common.Calibrate = None,
+    json: common.Json = False,
+    verbosity: common.Verbosity,
 ) -> None:
     """Continue an interrupted run.
 

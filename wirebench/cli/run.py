@@ -8,19 +8,8 @@ from typing import Annotated
 
 import typer
 
+from wirebench.cli import options as common
 from wirebench.cli.measure import PlannedRun, measure_and_show
-from wirebench.cli.options import (
-    Calibrate,
-    Cluster,
-    Json,
-    Out,
-    Page,
-    Prometheus,
-    TlsOptions,
-    Verbosity,
-    complete_scenarios,
-    make_target_option,
-)
 from wirebench.cli.run_options import Overrides, RequestOptions, Settling, write_requests
 from wirebench.cli.target import Seed, make_target_options
 from wirebench.errors import UsageError
@@ -34,29 +23,31 @@ def run(  # noqa: PLR0913 - one parameter an option
         str | None,
         typer.Argument(
             help="A scenario file, or the name of one in scenarios/; or --rest, --grpc, --socket.",
-            autocompletion=complete_scenarios,
+            autocompletion=common.complete_scenarios,
         ),
     ] = None,
     *,
     overrides: Overrides,
     requests: RequestOptions,
-    tls_files: TlsOptions,
-    cluster: Cluster,
+    tls_files: common.TlsOptions,
+    cluster: common.Cluster,
     target: Annotated[
         str | None,
-        make_target_option("Where services run: local, kubernetes or external", "local, or where all variants are"),
+        common.make_target_option(
+            "Where services run: local, kubernetes or external", "local, or where all variants are"
+        ),
     ] = None,
     seed: Seed = None,
     timing: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Timing file of a replay, in place of the scenario's.")
     ] = None,
     settling: Settling,
-    page: Page,
-    prometheus: Prometheus = None,
-    out: Out = DEFAULT_FOLDER,
-    calibrate: Calibrate = None,
-    json: Json = False,
-    verbosity: Verbosity,
+    page: common.Page,
+    prometheus: common.Prometheus = None,
+    out: common.Out = DEFAULT_FOLDER,
+    calibrate: common.Calibrate = None,
+    json: common.Json = False,
+    verbosity: common.Verbosity,
 ) -> None:
     """Measure a scenario, and report what differs.
 

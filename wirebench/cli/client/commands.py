@@ -11,15 +11,8 @@ import typer
 from rich.console import Console
 
 from wirebench.cli.app import help_without_command
+from wirebench.cli.client import show
 from wirebench.cli.client.menu import read_line, run_demo, run_menu
-from wirebench.cli.client.show import (
-    format_ms,
-    require,
-    show_items,
-    show_json,
-    show_reply,
-    time_call,
-)
 from wirebench.cli.options import Json, TlsOptions, expand_groups, read_environment_address
 from wirebench.drivers import clients
 from wirebench.drivers.clients import Client
@@ -63,19 +56,19 @@ class Connection:
     def show_stream(self, operation: str, fields: dict[str, object], *, json: bool) -> None:
         """Show the items of a stream as they come. Raises WirebenchError if the service rejects it or fails."""
         with self.open() as client, client.stream(operation, fields) as items:
-            show_items(items, json=json)
+            show.show_items(items, json=json)
             if items.reply:
-                require(items.reply)
+                show.require(items.reply)
 
     def call_once(self, operation: str, fields: dict[str, object], *, json: bool) -> None:
         """Make one call and show the reply. Raises WirebenchError if the service rejects it or fails."""
         with self.open() as client:
-            timed = time_call(client, operation, fields)
-        require(*timed)
+            timed = show.time_call(client, operation, fields)
+        show.require(*timed)
         if json:
-            show_json(timed)
+            show.show_json(timed)
         else:
-            show_reply(Console(), timed)
+            show.show_reply(Console(), timed)
 
 
 def _choose_address(transport: str, host: str | None, port: int | None, address: str | None) -> str:
@@ -175,10 +168,10 @@ def _converse(connection: Connection, message: str | None, *, demo: bool) -> Non
 
 def _convert_text(client: Client, text: str) -> None:
     """Print what comes back; its response time goes to stderr, so that stdout is the text alone."""
-    timed = time_call(client, "echo.upper", {"text": text})
-    sys.stdout.write(f"{require(*timed)['text']}\n")
+    timed = show.time_call(client, "echo.upper", {"text": text})
+    sys.stdout.write(f"{show.require(*timed)['text']}\n")
     sys.stdout.flush()
-    sys.stderr.write(f"{format_ms(timed.response_time_ms)}\n")
+    sys.stderr.write(f"{show.format_ms(timed.response_time_ms)}\n")
 
 
 def _convert_lines(client: Client) -> None:

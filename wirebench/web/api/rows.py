@@ -12,15 +12,7 @@ from pydantic import Field
 from starlette.background import BackgroundTask
 from starlette.responses import Response, StreamingResponse
 
-from wirebench.results.export import (
-    FORMATS,
-    MEDIA_TYPES,
-    ExportTable,
-    FormatName,
-    TableName,
-    make_table,
-    write_table,
-)
+from wirebench.results import export
 from wirebench.results.index import PAGE_ROWS_MAX, Filters, Result, ResultPage, RunRow
 from wirebench.results.query import ParameterError, Single
 from wirebench.web.api.endpoint import ApiRequest
@@ -45,7 +37,7 @@ class RowQuery(Filters):
         f"1 to {FILE_ROWS_MAX:,} in a file, all if it isn't given.",
     )
     cursor: Single[str] = Field(None, description="Where the page begins: next_cursor of the page before.")
-    format: Single[FormatName] = Field(
+    format: Single[export.FormatName] = Field(
         None, description="The format; if it isn't given, what the header Accept prefers."
     )
 
@@ -80,7 +72,7 @@ def runs(asked: ApiRequest[RowQuery]) -> Runs | Response:
     return _find(asked, "runs", Runs)
 
 
-def _find(asked: ApiRequest[RowQuery], name: TableName, kind: Callable[..., _Page]) -> _Page | Response:
+def _find(asked: ApiRequest[RowQuery], name: export.TableName, kind: Callable[..., _Page]) -> _Page | Response:
     query = asked.query
     format_name = query.format or _choose_format(asked.accept)
     with asked.catalogue.index() as index:
@@ -98,14 +90,14 @@ def _find(asked: ApiRequest[RowQuery], name: TableName, kind: Callable[..., _Pag
         if query.limit is None and total > FILE_ROWS_MAX:
             hint = "narrow the filters, give a limit, or use `wirebench export`"
             raise ParameterError("limit", f"{total:,} rows match, and a file has {FILE_ROWS_MAX:,} at most", hint)
-        table = make_table(index, name, query, query.limit or FILE_ROWS_MAX, query.cursor)
+        table = export.make_table(index, name, query, query.limit or FILE_ROWS_MAX, query.cursor)
         return _make_file(asked.catalogue, format_name, table)
 
 
-def _choose_format(accept: str) -> FormatName:
+def _choose_format(accept: str) -> export.FormatName:
     """Return the format that a header Accept prefers (RFC 9110, 12.5.1), as far as we have it; else JSON."""
-    formats = {MEDIA_TYPES[name].partition(";")[0]: name for name in FORMATS}
-    best: tuple[float, FormatName] = (0.0, "json")
+    formats = {export.MEDIA_TYPES[name].partition(";")[0]: name for name in export.FORMATS}
+    best: tuple[float, export.FormatName] = (0.0, "json")
     for part in accept.lower().split(","):
         media_type, quality = part.partition(";")[0].strip(), _QUALITY.search(part)
         if media_type in formats:
@@ -113,7 +105,7 @@ def _choose_format(accept: str) -> FormatName:
     return best[1]
 
 
-def _make_file(catalogue: Catalogue, format_name: FormatName, table: ExportTable) -> Response:
+def _make_file(catalogue: Catalogue, format_name: export.FormatName, table: export.ExportTable) -> Response:
     """Answer with a file that is whole before its first byte is sent: what fails meanwhile is an answer of its own."""
 
     def rows() -> Iterator[object]:
@@ -123,7 +115,7 @@ def _make_file(catalogue: Catalogue, format_name: FormatName, table: ExportTable
 
     file = cast("BinaryIO", tempfile.SpooledTemporaryFile(_MEMORY_BYTES_MAX))  # noqa: SIM115 - open until it is sent
     try:
-        write_table(format_name, file, replace(table, rows=rows()))
+        export.write_table(format_name, file, replace(table, rows=rows()))
         headers = {
             "content-length": str(file.tell()),
             "content-disposition": f'attachment; filename="wirebench-{table.name}.{format_name}"',
@@ -135,5 +127,5 @@ def _make_file(catalogue: Catalogue, format_name: FormatName, table: ExportTable
         raise
     chunks = iter(lambda: file.read(_CHUNK_BYTES), b"")
     return StreamingResponse(
-        chunks, headers=headers, media_type=MEDIA_TYPES[format_name], background=BackgroundTask(file.close)
+        chunks, headers=headers, media_type=export.MEDIA_TYPES[format_name], background=BackgroundTask(file.close)
     )
