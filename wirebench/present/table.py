@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from wirebench.analysis.compare_cells import Comparison
 from wirebench.analysis.compare_runs import CellChange
@@ -20,7 +20,6 @@ from wirebench.present.numbers import ABSENT, describe_errors, format_metric, fo
 from wirebench.present.picture import Groups
 from wirebench.present.run_comparison_sentences import list_remarks as list_change_remarks
 
-_T = TypeVar("_T", int, float)
 #: A name, the gates that failed, and what the columns are of.
 _TableRow = tuple[str, Iterable[str], Any]
 
@@ -115,20 +114,16 @@ def make_column(name: str, unit: str = "") -> TableColumn:
     return TableColumn(metric.label, unit or metric.unit_label, lambda cell: format_metric(metric, cell.figure(metric)))
 
 
-def _list_figures(cell: CellSummary, figure: Callable[[Record], _T | None]) -> list[_T]:
-    return [seen for record in cell.records if (seen := figure(record)) is not None]
+def read_records(
+    figure: Callable[[Record], float | None], combine: Callable[[list[float]], float] = statistics.fmean
+) -> Callable[[CellSummary], str]:
+    """Return what reads a figure of a cell's records: by default their mean."""
 
+    def read(cell: CellSummary) -> str:
+        seen = [value for record in cell.records if (value := figure(record)) is not None]
+        return format_number(combine(seen)) if seen else ABSENT
 
-def read_greatest(figure: Callable[[Record], float | None]) -> Callable[[CellSummary], str]:
-    return lambda cell: format_number(max(_list_figures(cell, figure), default=None))
-
-
-def read_mean(figure: Callable[[Record], float | None]) -> Callable[[CellSummary], str]:
-    def mean(cell: CellSummary) -> str:
-        seen = _list_figures(cell, figure)
-        return format_number(statistics.fmean(seen)) if seen else ABSENT
-
-    return mean
+    return read
 
 
 def format_spread(cell: CellSummary) -> str:
@@ -217,36 +212,30 @@ def _shares(cell: CellSummary) -> str:
     return " / ".join(f"{share * 100:.0f}" for share in cell.replica_shares()) or ABSENT
 
 
-def _throttled(record: Record) -> float | None:
-    periods = record.server.throttled_periods
-    return None if periods is None else periods / record.window_s
+def _divide(value: float | None, by: float) -> float | None:
+    return None if value is None else value / by
 
 
-def _fairness(cell: CellSummary) -> str:
-    if cell.factors["workers"] == 1:
-        return ABSENT
-    return format_number(min(_list_figures(cell, lambda record: record.server.fairness), default=None))
-
-
-def _memory_mib(record: Record) -> float | None:
-    memory = record.server.memory_bytes
-    return None if memory is None else memory / 2**20
-
-
-def _generator_per_cent(record: Record) -> float | None:
+def _read_generator_percent(record: Record) -> float | None:
     share = record.generator.cpu_share
     return None if share is None else 100 * share
 
 
+_FAIRNESS = read_records(lambda record: None if record.factors["workers"] == 1 else record.server.fairness, min)
+
 #: Columns of requests and streams alike.
-THROTTLED = TableColumn("throttled", "periods/s", read_mean(_throttled))
-MEMORY = TableColumn("server memory", "MiB, max", read_greatest(_memory_mib))
-GENERATOR_CPU = TableColumn("generator CPU", "%, max", read_greatest(_generator_per_cent))
+THROTTLED = TableColumn(
+    "throttled", "periods/s", read_records(lambda record: _divide(record.server.throttled_periods, record.window_s))
+)
+MEMORY = TableColumn(
+    "server memory", "MiB, max", read_records(lambda record: _divide(record.server.memory_bytes, 2**20), max)
+)
+GENERATOR_CPU = TableColumn("generator CPU", "%, max", read_records(_read_generator_percent, max))
 OF_THE_LOAD = (
     GENERATOR_CPU,
     *map(make_column, DRIVERS),
     TableColumn("replicas", "% of requests", _shares),
-    TableColumn("fairness", "of workers, min", _fairness),
+    TableColumn("fairness", "of workers, min", _FAIRNESS),
 )
 ERRORS = (
     make_column("errors"),
@@ -291,6 +280,6 @@ def _list_request_columns() -> Iterator[TableColumn]:
     yield make_column("cpu")
     yield THROTTLED
     yield MEMORY
-    yield TableColumn("sent", "B/request", read_mean(lambda record: record.bytes_sent_per_request))
-    yield TableColumn("received", "B/request", read_mean(lambda record: record.bytes_received_per_request))
+    yield TableColumn("sent", "B/request", read_records(lambda record: record.bytes_sent_per_request))
+    yield TableColumn("received", "B/request", read_records(lambda record: record.bytes_received_per_request))
     yield from OF_THE_LOAD

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from wirebench.analysis.summary import CellSummary
 from wirebench.model.histogram import Histogram
-from wirebench.model.metric import METRICS
+from wirebench.model.metric import METRICS, Metric
 from wirebench.model.record import OperationFigures
 from wirebench.present.charts.bars import Bar, make_bar_scale
 from wirebench.present.charts.style import Style
@@ -50,7 +50,8 @@ def make_operation_table(groups: Groups, latencies: Mapping[str, CellLatency]) -
     rows = {
         title: [(each.cell.name, (), each) for each in found] for title, found in _list_operations(groups, latencies)
     }
-    return make_table(rows, map(_make_column, ("requests", "throughput", *_QUANTILES, "errors")))
+    shown = (METRICS[name] for name in ("requests", "throughput", *_QUANTILES, "errors"))
+    return make_table(rows, [TableColumn(each.label, each.unit_label, partial(_format_figure, each)) for each in shown])
 
 
 def draw(groups: Groups, looks: Mapping[str, Style], latencies: Mapping[str, CellLatency]) -> tuple[Chart, ...]:
@@ -78,13 +79,8 @@ def _read_operation(cell: CellSummary, name: str, latency: CellLatency | None) -
     return _CellOperation(cell, blocks, latency.by_operation.get(name) if latency else None)
 
 
-def _make_column(name: str) -> TableColumn:
-    metric = METRICS[name]
-    return TableColumn(metric.label, metric.unit_label, partial(_format_figure, name))
-
-
-def _format_figure(name: str, of: _CellOperation) -> str:
-    return format_metric(METRICS[name], of.figure(name))
+def _format_figure(metric: Metric, of: _CellOperation) -> str:
+    return format_metric(metric, of.figure(metric.name))
 
 
 def _make_bar(of: _CellOperation, looks: Mapping[str, Style]) -> Bar | None:

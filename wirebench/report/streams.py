@@ -53,10 +53,10 @@ def _make_columns(first_items: Mapping[str, CellLatency], gaps: Mapping[str, Cel
         table.THROTTLED,
         table.MEMORY,
         TableColumn(
-            "received", "B/item", table.read_mean(lambda record: _read(record.streams, "bytes_received_per_item"))
+            "received", "B/item", table.read_records(lambda record: _read(record.streams, "bytes_received_per_item"))
         ),
         *table.OF_THE_LOAD,
-        TableColumn("items", "a stream", table.read_mean(lambda record: _read(record.streams, "items_per_stream"))),
+        TableColumn("items", "a stream", table.read_records(lambda record: _read(record.streams, "items_per_stream"))),
         table.make_column("items", "in windows"),
         TableColumn(
             "streams", "ended in windows", lambda cell: format_count(sum(record.requests for record in cell.records))
