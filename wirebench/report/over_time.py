@@ -29,29 +29,23 @@ _MS = 1e6
 _Blocks = list[NDArray[np.int64]]
 
 
-def draw(groups: Groups, looks: Mapping[str, Style]) -> tuple[Chart, ...]:
+def draw(groups: Groups, looks: Mapping[str, Style]) -> Iterator[Chart]:
     """Draw the rate asked for and the waits over time, for each group whose load changes.
 
     The median and the slowest: a part of a window has too few requests for a quantile between them.
     """
-    return tuple(
-        chart
-        for title, cells in groups.items()
-        if any(record.over_time for cell in cells for record in cell.records)
-        for chart in _draw_group(title, cells, looks)
-    )
-
-
-def _draw_group(title: str, cells: Sequence[CellSummary], looks: Mapping[str, Style]) -> Iterator[Chart]:
-    asked = [curve for cell in cells if (curve := _make_asked_series(cell, looks[cell.name]))]
-    # All cells of a group are asked for the same.
-    svg = draw_curves(f"Requests a second asked for, {title}", asked[:1], is_log=False)
-    yield Chart(f"requests/s asked for: {title}", _AXIS, svg)
-    for what, field in (("p50", "p50_ms"), ("slowest", "max_ms")):
-        waited = [curve for cell in cells if (curve := _make_latency_series(cell, looks[cell.name], field))]
-        if waited:
-            svg = draw_curves(f"{what} response time, {title}", waited, is_log=True)
-            yield Chart(f"{what}, ms: {title}", _AXIS, svg)
+    for title, cells in groups.items():
+        asked = [curve for cell in cells if (curve := _make_asked_series(cell, looks[cell.name]))]
+        if not asked:
+            continue
+        # All cells of a group are asked for the same.
+        svg = draw_curves(f"Requests a second asked for, {title}", asked[:1], is_log=False)
+        yield Chart(f"requests/s asked for: {title}", _AXIS, svg)
+        for what, field in (("p50", "p50_ms"), ("slowest", "max_ms")):
+            waited = [curve for cell in cells if (curve := _make_latency_series(cell, looks[cell.name], field))]
+            if waited:
+                svg = draw_curves(f"{what} response time, {title}", waited, is_log=True)
+                yield Chart(f"{what}, ms: {title}", _AXIS, svg)
 
 
 def _make_asked_series(cell: CellSummary, style: Style) -> PlotSeries | None:

@@ -37,7 +37,7 @@ def make_app(
     catalogue = Catalogue(results_folder, index_url)
     app = Starlette(
         routes=[
-            Mount("/api/v1", app=api.make_router()),
+            Mount("/api/v1", app=api.ROUTER),
             *pages.make_routes(),
         ],
         middleware=[

@@ -25,17 +25,33 @@ from wirebench.results.runs import DamagedRun, is_run_name, load_info, load_reco
 Progress = Callable[[int, int, int], None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Changes:
     """What was put into the index: runs and their records; `damaged` were passed over.
 
     `elsewhere` are the runs that the index had and the folder hasn't: a rebuild removes them.
     """
 
-    runs: int
-    records: int
-    damaged: tuple[DamagedRun, ...]
     elsewhere: tuple[str, ...]
+    runs: int = 0
+    records: int = 0
+    damaged: tuple[DamagedRun, ...] = ()
+
+    @classmethod
+    def begin(cls, folders: Iterable[Path], had: Iterable[str]) -> Self:
+        """Begin to take the folders of runs into an index that had these runs."""
+        return cls(tuple(sorted({*had} - {folder.name for folder in folders})))
+
+    def take(self, connection: Connection, folder: Path) -> None:
+        try:
+            with connection.begin_nested():
+                self.records += _put_run(connection, folder)
+            self.runs += 1
+        except WirebenchError as error:
+            self.damaged += (DamagedRun(folder, error.message.replace(f"{folder}/", "")),)
+        except (DataError, IntegrityError, OverflowError) as error:
+            cause = str(getattr(error, "orig", None) or error).partition("\n")[0]
+            self.damaged += (DamagedRun(folder, f"the index can't store its values: {cause}"),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,17 +119,17 @@ class Index(Database):
         folders = run_folders(folder)
         with self.reading() as connection:
             held = _read_held(connection)
-        added = _Additions(folders, held)
+        changes = Changes.begin(folders, held)
         for done, path in enumerate(folders, 1):
             if _is_different(path, held):
                 with self.writing() as connection:
-                    added.take(connection, path)
+                    changes.take(connection, path)
             if on_progress:
-                on_progress(done, len(folders), added.records)
-        if added.changes.runs:
+                on_progress(done, len(folders), changes.records)
+        if changes.runs:
             with self.writing() as connection:
                 write.analyse(connection)
-        return added.changes
+        return changes
 
     def catch_up_run(self, folder: Path) -> None:
         """Put a run as its folder has it. Raises WirebenchError if it can't be read."""
@@ -127,9 +143,9 @@ class Index(Database):
         """
         folders = run_folders(folder)
         with self.writing() as connection:
-            added = _Additions(folders, connection.scalars(select(runs.c.run_id)))
-            if added.changes.elsewhere and not take_out:
-                those = pluralise(len(added.changes.elsewhere), "run")
+            changes = Changes.begin(folders, connection.scalars(select(runs.c.run_id)))
+            if changes.elsewhere and not take_out:
+                those = pluralise(len(changes.elsewhere), "run")
                 raise UsageError(
                     f"{self.name} has {those} that {folder}/ hasn't: another folder's, perhaps",
                     "`wirebench index` adds what is missing; --rebuild --take-out removes those runs",
@@ -137,51 +153,21 @@ class Index(Database):
             for table in reversed(TABLES):
                 connection.execute(delete(table))
             for done, path in enumerate(folders, 1):
-                added.take(connection, path)
+                changes.take(connection, path)
                 if on_progress:
-                    on_progress(done, len(folders), added.records)
+                    on_progress(done, len(folders), changes.records)
             write.analyse(connection)
-        return added.changes
-
-
-class _Additions:
-    """Counts what is taken from the folders of runs into an index that had these runs."""
-
-    def __init__(self, folders: Iterable[Path], had: Iterable[str]) -> None:
-        self.records = 0
-        self._runs = 0
-        self._damaged: list[DamagedRun] = []
-        self._elsewhere = tuple(sorted(set(had) - {folder.name for folder in folders}))
-
-    @property
-    def changes(self) -> Changes:
-        return Changes(self._runs, self.records, tuple(self._damaged), self._elsewhere)
-
-    def take(self, connection: Connection, folder: Path) -> None:
-        try:
-            with connection.begin_nested():
-                self.records += _put_run(connection, folder)
-            self._runs += 1
-        except WirebenchError as error:
-            self._damaged.append(DamagedRun(folder, error.message.replace(f"{folder}/", "")))
-        except (DataError, IntegrityError, OverflowError) as error:
-            cause = str(getattr(error, "orig", None) or error).partition("\n")[0]
-            self._damaged.append(DamagedRun(folder, f"the index can't store its values: {cause}"))
+        return changes
 
 
 def _put_run(connection: Connection, folder: Path) -> int:
     """Put a run and all its records; read under the write lock, so that an older state never replaces a newer one."""
-    info = _load_info(folder)
-    return write.write_records(connection, write.write_run(connection, info), load_records(folder))
-
-
-def _load_info(folder: Path) -> RunInfo:
     info = load_info(folder)
     if info.id != folder.name:
         raise WirebenchError(f"it is the run {info.id}, in a folder of another name", "name the folder as the run")
     if not is_run_name(info.id):
         raise WirebenchError("run.json: id: no run has such a name", "move the folder away")
-    return info
+    return write.write_records(connection, write.write_run(connection, info), load_records(folder))
 
 
 def _read_held(connection: Connection) -> dict[str, tuple[dict[str, object], int]]:

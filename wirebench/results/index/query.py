@@ -40,7 +40,6 @@ _AFTER_RUN: TypeAdapter[_AfterRun] = TypeAdapter(_AfterRun)
 
 def select_results(connection: Connection, filters: Filters, limit: int, cursor: str | None) -> ResultPage[Result]:
     """Return a page of cells with their figures. Raises UsageError."""
-    _check_limit(limit)
     matching = (
         select(cells.c.id, runs.c.started_at, runs.c.run_id, cells.c.operation, cells.c.concurrency, cells.c.cell)
         .join_from(runs, cells, cells.c.run == runs.c.id)
@@ -51,9 +50,7 @@ def select_results(connection: Connection, filters: Filters, limit: int, cursor:
     )
     if cursor is not None:
         page = page.where(_select_after(_read_cursor(cursor, _AFTER_RESULT)))
-    found = connection.execute(page.limit(limit + 1)).all()
-    shown = found[:limit]
-    last = shown[-1] if len(found) > limit else None
+    shown, last = _fetch_page(connection, page, limit)
     return ResultPage(
         tuple(_read_results(connection, [row.id for row in shown])),
         _count(connection, matching),
@@ -63,7 +60,6 @@ def select_results(connection: Connection, filters: Filters, limit: int, cursor:
 
 def select_runs(connection: Connection, filters: Filters, limit: int, cursor: str | None) -> ResultPage[RunRow]:
     """Return a page of runs. Raises UsageError."""
-    _check_limit(limit)
     matching = select(runs).where(*_filter_runs(filters))
     if of_cells := list(_filter_cells(filters)):
         matching = matching.where(exists().where(cells.c.run == runs.c.id, *of_cells))
@@ -71,9 +67,7 @@ def select_runs(connection: Connection, filters: Filters, limit: int, cursor: st
     if cursor is not None:
         _, started_at, run_id = _read_cursor(cursor, _AFTER_RUN)
         page = page.where(_is_older(started_at, run_id))
-    found = connection.execute(page.limit(limit + 1)).all()
-    shown = found[:limit]
-    last = shown[-1] if len(found) > limit else None
+    shown, last = _fetch_page(connection, page, limit)
     return ResultPage(
         tuple(_read_runs(connection, shown)),
         _count(connection, matching),
@@ -109,20 +103,18 @@ def select_choices(connection: Connection) -> Choices:
     return choices
 
 
-def _check_limit(limit: int) -> None:
+def _fetch_page(connection: Connection, page: Select[Any], limit: int) -> tuple[Sequence[Row[Any]], Row[Any] | None]:
+    """Return so many rows, and the last of them if there are more. Raises UsageError."""
     if not 1 <= limit <= PAGE_ROWS_MAX:
         raise UsageError(f"limit: {limit} is not between 1 and {PAGE_ROWS_MAX}", "go through the pages by their cursor")
+    found = connection.execute(page.limit(limit + 1)).all()
+    return found[:limit], found[limit - 1] if len(found) > limit else None
 
 
 def _filter_runs(filters: Filters) -> Iterator[ColumnElement[bool]]:
-    for column, levels in (
-        (runs.c.run_id, filters.run_id),
-        (runs.c.scenario, filters.scenario),
-        (runs.c.machine, filters.machine),
-        (runs.c.target, filters.target),
-    ):
-        if levels:
-            yield column.in_(levels)
+    for name in ("run_id", "scenario", "machine", "target"):
+        if levels := getattr(filters, name):
+            yield runs.c[name].in_(levels)
     if filters.since:
         yield runs.c.started_at >= filters.since
     if filters.until:
@@ -130,16 +122,10 @@ def _filter_runs(filters: Filters) -> Iterator[ColumnElement[bool]]:
 
 
 def _filter_cells(filters: Filters) -> Iterator[ColumnElement[bool]]:
-    for column, levels in (
-        (cells.c.transport, filters.transports),
-        (cells.c.variant, filters.variant),
-        (cells.c.driver, filters.drivers),
-        (cells.c.concurrency, filters.concurrency),
-        (cells.c.operation, filters.operation),
-        (cells.c.cell, filters.cell),
-    ):
-        if levels:
-            yield column.in_(levels)
+    with_aliases = {"transport": filters.transports, "driver": filters.drivers}
+    for name in ("transport", "variant", "driver", "concurrency", "operation", "cell"):
+        if levels := with_aliases.get(name) or getattr(filters, name):
+            yield cells.c[name].in_(levels)
 
 
 def _select_after(after: _AfterResult) -> ColumnElement[bool]:

@@ -26,8 +26,7 @@ def grant_reading(url: str, password: str) -> None:
     Database(url).close()
     try:
         with psycopg.connect(parsed.set(drivername="postgresql").render_as_string(hide_password=False)) as connection:
-            _make_role(connection, password)
-            _grant_reading(connection)
+            _grant_reading(connection, password)
     except psycopg.Error as error:
         cause = str(error).strip().partition("\n")[0]
         raise IndexUnusableError(
@@ -35,22 +34,23 @@ def grant_reading(url: str, password: str) -> None:
         ) from None
 
 
-def _make_role(connection: psycopg.Connection, password: str) -> None:
-    if not connection.execute("SELECT FROM pg_roles WHERE rolname = %s", [READER]).rowcount:
-        connection.execute(_build_statement("CREATE ROLE {role}"))
-    # Not the password itself: the server might write it to its log.
-    verifier = connection.pgconn.encrypt_password(password.encode(), READER.encode(), b"scram-sha-256").decode()
-    limits = "ALTER ROLE {role} NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS CONNECTION LIMIT {most}"
-    connection.execute(_build_statement(limits, most=_CONNECTIONS_MAX))
-    connection.execute(_build_statement("ALTER ROLE {role} LOGIN PASSWORD {verifier}", verifier=verifier))
-    connection.execute(_build_statement("ALTER ROLE {role} SET default_transaction_read_only = on"))
-    connection.execute(_build_statement("ALTER ROLE {role} SET statement_timeout = {most}", most=_STATEMENT_TIMEOUT))
-
-
-def _grant_reading(connection: psycopg.Connection) -> None:
-    """Grant it the tables and views, those of later versions too, and revoke the defaults of all roles."""
-    database = sql.Identifier(connection.info.dbname)
+def _grant_reading(connection: psycopg.Connection, password: str) -> None:
+    """Grant the role the tables and views, those of later versions too, and revoke the defaults of all roles."""
+    parts = {
+        "role": sql.Identifier(READER),
+        "database": sql.Identifier(connection.info.dbname),
+        "most": _CONNECTIONS_MAX,
+        "timeout": _STATEMENT_TIMEOUT,
+        # Not the password itself: the server might write it to its log.
+        "verifier": connection.pgconn.encrypt_password(password.encode(), READER.encode(), b"scram-sha-256").decode(),
+    }
+    exists = connection.execute("SELECT FROM pg_roles WHERE rolname = %s", [READER]).rowcount
     for statement in (
+        *([] if exists else ["CREATE ROLE {role}"]),
+        "ALTER ROLE {role} NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS CONNECTION LIMIT {most}",
+        "ALTER ROLE {role} LOGIN PASSWORD {verifier}",
+        "ALTER ROLE {role} SET default_transaction_read_only = on",
+        "ALTER ROLE {role} SET statement_timeout = {timeout}",
         "REVOKE ALL ON DATABASE {database} FROM PUBLIC",
         "REVOKE ALL ON SCHEMA public FROM PUBLIC",
         "GRANT CONNECT ON DATABASE {database} TO {role}",
@@ -58,8 +58,4 @@ def _grant_reading(connection: psycopg.Connection) -> None:
         "GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}",
         "ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT ON TABLES TO {role}",
     ):
-        connection.execute(_build_statement(statement, database=database))
-
-
-def _build_statement(text: str, **parts: object) -> sql.Composed:
-    return sql.SQL(text).format(role=sql.Identifier(READER), **parts)
+        connection.execute(sql.SQL(statement).format(**parts))

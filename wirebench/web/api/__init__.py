@@ -48,6 +48,4 @@ ENDPOINTS = (
     ApiEndpoint("/openapi.json", openapi, dict[str, Any]),
 )
 
-
-def make_router() -> Router:
-    return Router([Route(each.path, each.respond) for each in ENDPOINTS], redirect_slashes=False)
+ROUTER = Router([Route(each.path, each.respond) for each in ENDPOINTS], redirect_slashes=False)
