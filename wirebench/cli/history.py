@@ -66,7 +66,9 @@ def history(  # noqa: PLR0913 - one parameter an option
     """
     from wirebench.analysis.history_search import explain_missing_runs, find_run_folders, read_history
 
-    figure = _choose_metric(metric)
+    if metric is not None and metric not in COMPARED:
+        raise UsageError(f"--metric: no figure {metric!r}", f"figures are {', '.join(COMPARED)}")
+    figure = COMPARED[metric] if metric else None
     warn_once = functools.cache(warn_of_damaged)
     chosen = _choose(check_folder(out), {"scenario": [scenario], **filters.given}, cell, factor or [], warn_once)
     paths = [find_run_folders(results, out) for results in chosen]
@@ -125,13 +127,6 @@ def _choose(
 def _list_cells(cells: Sequence[FoundCell]) -> str:
     lines = [f"{cell.name}  ({cell.ids[-1]}; {pluralise(cell.runs, 'run')})" for cell in cells]
     return "\n".join(list_some(lines, _LISTED_MAX))
-
-
-def _choose_metric(name: str | None) -> Metric | None:
-    """Return the metric of a name. Raises UsageError."""
-    if name is not None and name not in COMPARED:
-        raise UsageError(f"--metric: no figure {name!r}", f"figures are {', '.join(COMPARED)}")
-    return COMPARED[name] if name else None
 
 
 def _draw(found: Sequence[History], changes: Sequence[Sequence[LineChanges]], path: Path) -> None:

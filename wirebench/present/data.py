@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
-from wirebench.analysis.budget import BudgetCheck, BudgetVerdict, LimitCheck
+from wirebench.analysis.budget import BudgetCheck, BudgetVerdict
 from wirebench.analysis.compare_cells import Comparison, Gain
 from wirebench.analysis.compare_runs import CellChange, RunComparison
 from wirebench.analysis.pair import Verdict
@@ -287,9 +287,8 @@ def describe_budget_check(found: BudgetCheck) -> BudgetCheckData:
         found,
         summary=budget_sentences.summarise_check(found),
         remarks=tuple(budget_sentences.list_budget_caveats(found)),
-        checks=tuple(map(_make_limit_data, found.checks)),
+        checks=tuple(
+            make_view(LimitCheckData, each, each.cell, sentence=budget_sentences.describe_check(each))
+            for each in found.checks
+        ),
     )
-
-
-def _make_limit_data(of: LimitCheck) -> LimitCheckData:
-    return make_view(LimitCheckData, of, of.cell, sentence=budget_sentences.describe_check(of))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from wirebench.analysis.change_points import LevelChange, LineChanges
-from wirebench.analysis.compare_runs import CellChange
 from wirebench.analysis.history import History, HistoryPoint, Line
 from wirebench.analysis.pair import Verdict
 from wirebench.analysis.ratio import Ratio
@@ -110,9 +109,8 @@ def _make_level_change(change: LevelChange, metric: Metric) -> LevelChangeData:
 
 
 def _make_run(point: HistoryPoint) -> HistoryRunData:
-    own = {"run": point.run.id, "figure": point.figure.estimate, "change": point.change and _make_change(point.change)}
+    change = point.change and make_view(
+        RunChangeData, point.change, ratio=point.change.ratios[point.change.metric.name]
+    )
+    own = {"run": point.run.id, "figure": point.figure.estimate, "change": change}
     return make_view(HistoryRunData, point, point.figure, point.run, **own)
-
-
-def _make_change(change: CellChange) -> RunChangeData:
-    return make_view(RunChangeData, change, ratio=change.ratios[change.metric.name])

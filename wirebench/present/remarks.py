@@ -7,11 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from wirebench.analysis.compare_cells import Comparison
-from wirebench.analysis.ratio import LEVEL, Ratio, mean
+from wirebench.analysis.ratio import LEVEL, mean
 from wirebench.analysis.scaling import find_scalings
 from wirebench.analysis.series import LIMITING, FactorSeries, find_series
 from wirebench.analysis.summary import CellSummary, summarise
-from wirebench.model.histogram_file import Handshakes
 from wirebench.model.labels import (
     capitalise,
     describe_settings,
@@ -22,7 +21,7 @@ from wirebench.model.labels import (
     pluralise,
 )
 from wirebench.model.metric import METRICS
-from wirebench.model.record import FAIRNESS_MIN, DisruptionRecord
+from wirebench.model.record import FAIRNESS_MIN
 from wirebench.model.run_info import RunInfo
 from wirebench.model.scenario import Load
 from wirebench.present import sentences
@@ -126,7 +125,9 @@ def _describe_capacity(cell: CellSummary, looks: int) -> str:
     ]
     least = "at least " if limits else ""
     why = f" (the search was limited: {', '.join(limits)})" if limits else ""
-    serves = f"{cell.full_name} serves {least}{_format_mean(mean(figures, looks))} requests/s{why} with {objective}"
+    rate = mean(figures, looks)
+    most = f"{format_number(rate.estimate)}{format_ci(rate.low, rate.high)}"
+    serves = f"{cell.full_name} serves {least}{most} requests/s{why} with {objective}"
     return f"{'; '.join((serves, *per_unit))}."
 
 
@@ -168,10 +169,6 @@ def _describe_autoscaling(cell: CellSummary) -> str:
     )
 
 
-def _format_mean(of: Ratio) -> str:
-    return f"{format_number(of.estimate)}{format_ci(of.low, of.high)}"
-
-
 def _describe_served(cell: CellSummary) -> str:
     rate = cell.figure(cell.rate) or 0.0
     metric = METRICS["first_item" if cell.has_streams else "p99"]
@@ -201,14 +198,10 @@ def _describe_disruption(cell: CellSummary) -> str:
     slowest_ms = max(
         (latency.max_ms for record in cell.records if (latency := record.response or record.service)), default=0
     )
-    ready = _format_range([_compute_duration_s(each) for each in seen])
+    ready = _format_range([(each.end_unix_ns - each.start_unix_ns) / 1e9 for each in seen])
     return (
         f"{what}: {lost}; the slowest answer took {slowest_ms:,.0f} ms; all replicas were ready again after {ready} s."
     )
-
-
-def _compute_duration_s(disruption: DisruptionRecord) -> float:
-    return (disruption.end_unix_ns - disruption.start_unix_ns) / 1e9
 
 
 def _format_range(values: Sequence[float], digits: int = 1) -> str:
@@ -252,21 +245,20 @@ def describe_uneven_workers(cells: Iterable[CellSummary]) -> str:
     This is how a server behaves whose workers share a listening socket, and so a finding about it, not a fault.
     """
     several = [cell for cell in cells if int(cell.factors["workers"] or 1) > 1]
-    least = [(fairness, cell) for cell in several if (fairness := _find_least_fairness(cell)) is not None]
-    uneven = [each for each in least if each[0] < FAIRNESS_MIN]
+    uneven = {
+        cell.full_name: min(known)
+        for cell in several
+        if (known := [each for record in cell.records if (each := record.server.fairness) is not None])
+        and min(known) < FAIRNESS_MIN
+    }
     if not uneven:
         return ""
-    index, worst = min(uneven, key=lambda each: each[0])
+    worst = min(uneven, key=uneven.__getitem__)
     return (
         f"Workers had uneven shares of the requests in {len(uneven)} of {pluralise(len(several), 'cell')} with several "
-        f"workers. The least even is {worst.full_name}: Jain's index {index:.2f}, where 1 is even. "
+        f"workers. The least even is {worst}: Jain's index {uneven[worst]:.2f}, where 1 is even. "
         "A connection stays with the worker that accepted it; with more connections, shares are more even."
     )
-
-
-def _find_least_fairness(cell: CellSummary) -> float | None:
-    known = (record.server.fairness for record in cell.records)
-    return min((each for each in known if each is not None), default=None)
 
 
 def write_answer(run: Run, comparisons: Sequence[Comparison]) -> tuple[str, ...]:
@@ -316,7 +308,8 @@ def _describe_tls(cells: list[CellSummary]) -> Iterator[str]:
     resumed: Counter[bool] = Counter()
     for cell in cells:
         for each in (each for record in cell.records for each in record.tls):
-            agreed.setdefault(_describe_agreement(each), {})[name_transport(cell.factors)] = None
+            agreement = f"{each.version}, {each.cipher_suite}, {each.key_exchange}"
+            agreed.setdefault(agreement, {})[name_transport(cell.factors)] = None
             resumed[each.resumed] += each.handshakes
     if len(agreed) == 1:
         yield f"All connections with TLS agreed on {next(iter(agreed))}."
@@ -328,7 +321,3 @@ def _describe_tls(cells: list[CellSummary]) -> Iterator[str]:
     silent = dict.fromkeys(str(cell.factors["driver"]) for cell in cells if not any(each.tls for each in cell.records))
     if silent:
         yield f"{capitalise(', '.join(silent))} doesn't report what its connections with TLS agreed on."
-
-
-def _describe_agreement(each: Handshakes) -> str:
-    return f"{each.version}, {each.cipher_suite}, {each.key_exchange}"

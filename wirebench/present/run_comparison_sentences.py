@@ -45,7 +45,9 @@ def describe_verdict(change: CellChange) -> str:
         case "equivalent":
             return f"head and base are equivalent: {measured}."
         case "inconclusive":
-            return f"inconclusive: {measured}.{describe_detectable_ratio(change, _say_blocks(change), ' in each run')}"
+            head, base = (len(cell.by_block(change.metric)) for cell in (change.subject, change.baseline))
+            detectable = describe_detectable_ratio(change, f"{head} against {base}", " in each run")
+            return f"inconclusive: {measured}.{detectable}"
         case verdict:
             return f"head is {', '.join((verdict, *_qualify_verdict(change)))}: {measured}."
 
@@ -164,8 +166,3 @@ def _find_few_blocks(found: RunComparison) -> str:
         "head": [len(change.subject.by_block(change.metric)) for change in judged],
     }
     return " and ".join(name for name, blocks in sides.items() if min(blocks, default=BLOCKS_MIN) < BLOCKS_MIN)
-
-
-def _say_blocks(change: CellChange) -> str:
-    head, base = (len(cell.by_block(change.metric)) for cell in (change.subject, change.baseline))
-    return f"{head} against {base}"

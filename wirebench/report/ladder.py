@@ -33,16 +33,12 @@ def _make_section(ladder: Ladder, looks: Mapping[str, Style]) -> ChartSection:
 
 def _write_sentences(ladder: Ladder) -> Iterator[str]:
     for rung in ladder.rungs[1:]:
-        parts = [
-            f"{format_interval(rung.ratios[name])} the {METRICS[name].label}{_describe_doubt(rung.failed_gates[name])}"
-            for name in _JUDGED
-            if name in rung.ratios
-        ]
+        parts = []
+        for name in filter(rung.ratios.__contains__, _JUDGED):
+            failed = ", ".join(map(name_gate, rung.failed_gates[name]))
+            doubt = f" (unreliable: {failed})" if failed else ""
+            parts.append(f"{format_interval(rung.ratios[name])} the {METRICS[name].label}{doubt}")
         yield f"{rung.step[:1].upper()}{rung.step[1:]}: {', '.join(parts) or 'not measured'}."
-
-
-def _describe_doubt(failed: Sequence[str]) -> str:
-    return f" (unreliable: {', '.join(map(name_gate, failed))})" if failed else ""
 
 
 def _draw_charts(title: str, ladder: Ladder, looks: Mapping[str, Style]) -> Iterator[Chart]:

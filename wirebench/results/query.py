@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Annotated, Self, TypeVar
 
 from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema
@@ -83,10 +84,6 @@ def _parse_moment(text: object, *, end_of_day: bool = False) -> object:
     return moment + timedelta(days=1, microseconds=-1) if end_of_day and not clock else moment
 
 
-def _parse_last_moment(text: object) -> object:
-    return _parse_moment(text, end_of_day=True)
-
-
 #: Parameters that are given once at most: one that has to be there, and one that needn't.
 One = BeforeValidator(_take_one)
 Single = Annotated[_Level | SkipJsonSchema[None], One]
@@ -104,7 +101,9 @@ class RunFilters(Query):
         None,
         description="Runs that started then or later: a date, or a date and time, in UTC unless it says otherwise.",
     )
-    until: Annotated[datetime | SkipJsonSchema[None], BeforeValidator(_parse_last_moment), One, _Moment] = Field(
+    until: Annotated[
+        datetime | SkipJsonSchema[None], BeforeValidator(partial(_parse_moment, end_of_day=True)), One, _Moment
+    ] = Field(
         None, description="Runs that started then or before: a date, which includes the whole day, or a date and time."
     )
 

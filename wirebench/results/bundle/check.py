@@ -161,7 +161,8 @@ def _check_numbers(folder: Path, name: str) -> None:
     except (ValueError, RecursionError, OSError):
         return  # what is no JSON, or isn't there, is left to who reads it next and says so
     for path, value in numbers:
-        if not (abs(value) < _INT_END if isinstance(value, int) else _is_figure(value)):
+        is_figure = value == 0 or _FRACTION_MIN <= abs(value) <= _FRACTION_MAX
+        if not (abs(value) < _INT_END if isinstance(value, int) else is_figure):
             raise _make_error(name, f"{path}: {str(value)[:40]} isn't a valid number")
         if value < 0 and not path.startswith(("proxy.", "instrument.")):
             raise _make_error(name, f"{path}: {value} is negative")
@@ -176,7 +177,3 @@ def _list_numbers(value: object, path: str = "") -> Iterator[tuple[str, float]]:
             yield from _list_numbers(each, path)
     elif isinstance(value, int | float):
         yield path, value
-
-
-def _is_figure(value: float) -> bool:
-    return value == 0 or _FRACTION_MIN <= abs(value) <= _FRACTION_MAX

@@ -58,7 +58,7 @@ def show_history(request: Request) -> Response:
     notices: list[str] = []
     with catalogue.index() as index:
         choices = index.choices()
-        scenario = query.scenario or _find_newest_scenario(index)
+        scenario = query.scenario or next((each.scenario for each in index.results(Filters(), limit=1).rows), "")
         filters = query.filters(scenario)
         cells = _find_cells(index, filters, notices) if scenario else ()
         cell = _choose(cells, query.cell or "", scenario, notices) if cells else None
@@ -85,10 +85,6 @@ def show_history(request: Request) -> Response:
         damaged=damaged,
         **(_draw(found) if found else {"name": ""}),
     )
-
-
-def _find_newest_scenario(index: Index) -> str:
-    return next((result.scenario for result in index.results(Filters(), limit=1).rows), "")
 
 
 def _find_cells(index: Index, filters: Filters, notices: list[str]) -> tuple[FoundCell, ...]:

@@ -45,7 +45,7 @@ class RunView:
     """
 
     run: RunRow
-    #: How much of what was planned is measured, in words; empty where all of it is.
+    #: How much of what was planned is measured, in words.
     far: str
     chapter: ChapterView
     is_here: bool
@@ -110,7 +110,7 @@ def _draw(catalogue: Catalogue, index: Index, filters: Filters, pairs: Pairs) ->
     of_run = [("run_id", run_id), *((name, value) for name, value in pairs if name not in ("run_id", "cursor"))]
     return RunView(
         run=runs[0],
-        far=_describe_extent(runs[0]),
+        far=f"{runs[0].records:,} of {pluralise(runs[0].cells * runs[0].blocks, 'window')} measured",
         chapter=make_chapter(found, folder),
         is_here=folder is not None,
         # What it comes to, it says when it is over: who sees verdicts come and go is tempted to stop where they please.
@@ -118,11 +118,6 @@ def _draw(catalogue: Catalogue, index: Index, filters: Filters, pairs: Pairs) ->
         json_address=make_address("/api/v1/results", of_run),
         csv_address=make_address("/api/v1/results", of_run, format="csv"),
     )
-
-
-def _describe_extent(run: RunRow) -> str:
-    planned = run.cells * run.blocks
-    return "" if run.status == "complete" else f"{run.records:,} of {pluralise(planned, 'window')} measured"
 
 
 def _summarise(folder: Path) -> tuple[str, ...]:
