@@ -32,15 +32,15 @@ class Changes:
     `elsewhere` are the runs that the index had and the folder hasn't: a rebuild removes them.
     """
 
-    elsewhere: tuple[str, ...]
     runs: int = 0
     records: int = 0
     damaged: tuple[DamagedRun, ...] = ()
+    elsewhere: tuple[str, ...] = ()
 
     @classmethod
     def begin(cls, folders: Iterable[Path], had: Iterable[str]) -> Self:
         """Begin to take the folders of runs into an index that had these runs."""
-        return cls(tuple(sorted({*had} - {folder.name for folder in folders})))
+        return cls(elsewhere=tuple(sorted({*had} - {folder.name for folder in folders})))
 
     def take(self, connection: Connection, folder: Path) -> None:
         try:
