@@ -10,7 +10,7 @@ from wirebench.analysis.compare_cells import find_comparisons
 from wirebench.analysis.summary import summarise
 from wirebench.model.metric import CAPACITIES
 from wirebench.model.scenario import Load, Objective
-from wirebench.present.remarks import describe_capacities, describe_load
+from wirebench.present.remarks import describe_capacities
 from wirebench.report.page import render
 from wirebench.results.runs import Run
 
@@ -81,8 +81,3 @@ def test_other_loads_have_no_capacity(tmp_path: Path) -> None:
     run = RunBuilder(blocks=2).write(tmp_path)
     assert () == describe_capacities(summarise(run.records))
     assert 'id="load-curves"' not in render(run)
-
-
-def test_the_objective_is_a_fact_of_the_load() -> None:
-    """It stands with its model."""
-    assert "capacity, p99 at most 50 ms, errors at most 0.1 %" == describe_load(LOAD)

@@ -1,0 +1,213 @@
+"""What is said of runs beside comparisons: in the terminal, in the report and for programs."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.command_line import render_run
+from tests.support.report_run import START_NS, RunBuilder, cell
+from wirebench.analysis.summary import CellSummary, summarise
+from wirebench.cli.load import print_load
+from wirebench.cli.output import make_console
+from wirebench.model.contract import Transport
+from wirebench.model.histogram_file import Handshakes
+from wirebench.model.record import Autoscaling, Recovery
+from wirebench.model.scenario import Load, Objective
+from wirebench.present.remarks import (
+    describe_handshakes,
+    describe_load,
+    describe_recoveries,
+    describe_uneven_workers,
+    describe_zones,
+)
+from wirebench.present.run_data import describe_cells
+from wirebench.report.page import render
+from wirebench.results.runs import Run
+from wirebench.run.plain_load import PlainLoad
+
+OBJECTIVE = "a p99 of at most 250 ms and at most 0.1 % errors"
+START_S = START_NS / 1e9
+SHARED = [cell("rest", workers=2), cell("rest", workers=4), cell("socket")]
+FULL = Handshakes(
+    version="TLS 1.3", cipher_suite="AES_128_GCM_SHA256", key_exchange="X25519", resumed=False, handshakes=1200
+)
+RESUMED = FULL.model_copy(update={"resumed": True, "handshakes": 34})
+OLDER = FULL.model_copy(update={"version": "TLS 1.2", "cipher_suite": "ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"})
+
+
+def is_shown(sentence: str, run: Run) -> bool:
+    """Say whether the terminal and the report both have a sentence, up to its first apostrophe."""
+    return sentence in render_run(run) and sentence.partition("'")[0] in render(run)
+
+
+@pytest.mark.parametrize(
+    ("load", "expected"),
+    [
+        (Load(), "closed"),
+        (Load(timeout_s=0.2), "closed, timeout 0.2 s"),
+        (Load(model="open", concurrency_max=1000), "open, up to 1,000 connections"),
+        (Load(spawn_rate_per_s=20), "closed, 20 users start a second"),
+        (Load(model="calls", calls=2000, warmup_calls=15), "2,000 calls a connection, 15 to warm up"),
+        (
+            Load(model="capacity", objective=Objective(p99_ms=50)),
+            "capacity, p99 at most 50 ms, errors at most 0.1 %",
+        ),
+    ],
+)
+def test_a_load_is_described(load: Load, expected: str) -> None:
+    """Its model, and what differs from the default."""
+    assert expected == describe_load(load)
+
+
+def run_with(folder: Path, recovered_s: float | None, added_s: tuple[float, ...] | None = None) -> Run:
+    """Write and return a run of one cell whose blocks recovered then, with replicas that were added then."""
+    record: dict[str, Any] = {"recovery": Recovery(p99_ms=250, error_share=0.001, recovered_s=recovered_s)}
+    if added_s is not None:
+        record["autoscaling"] = Autoscaling(
+            replicas=1 + len(added_s), added_unix_s=tuple(START_S + each for each in added_s)
+        )
+    return RunBuilder(cells=(cell("grpc", replicas=1, replicas_max=4),), blocks=2, record=record).write(folder)
+
+
+@pytest.mark.parametrize(
+    ("recovered_s", "added_s", "expected"),
+    [
+        (
+            64.8,
+            (31.0, 62.0),
+            f"kept {OBJECTIVE} from 64.8 s after the window's start on and had 3 replicas in the end (",
+        ),
+        (None, (31.0,), f"did not get back to {OBJECTIVE} by the end of the window and had 2 replicas in the end"),
+        (None, (), "by the end of the window and had 1 replica in the end (none added)."),
+        (64.8, (-5.0, 40.0), "3 replicas in the end (the first added after 40 s, some in the warm-up)."),
+        (0, None, f"kept {OBJECTIVE} all the time."),
+    ],
+)
+def test_a_recovery_is_stated(
+    tmp_path: Path, recovered_s: float | None, added_s: tuple[float, ...] | None, expected: str
+) -> None:
+    """In one sentence a cell, with the replicas that an autoscaler added, wherever a run is shown."""
+    run = run_with(tmp_path, recovered_s, added_s)
+    (sentence,) = describe_recoveries(summarise(run.records))
+    assert expected in sentence
+    assert is_shown(sentence, run)
+    (of_program,) = describe_cells(run)
+    assert [recovered_s] * 2 == [each.recovered_s for each in of_program.recoveries]
+    assert 2 * (added_s is not None) == len(of_program.autoscalings)
+
+
+def test_blocks_that_differ_are_stated(tmp_path: Path) -> None:
+    """From the earliest to the latest, and in how many blocks at all."""
+    (of_run,) = summarise(run_with(tmp_path, 64.8, (31.0,)).records)
+    first, second = of_run.records
+    other = second.model_copy(
+        update={
+            "recovery": Recovery(p99_ms=250, error_share=0.001, recovered_s=None),
+            "autoscaling": Autoscaling(replicas=4, added_unix_s=(START_S + 35, START_S + 60, START_S + 60)),
+        }
+    )
+    (sentence,) = describe_recoveries(summarise([first, other]))
+    assert "from 64.8 s after the window's start on in 1 of 2 blocks" in sentence
+    assert "2–4 replicas in the end (the first added after 31–35 s)" in sentence
+
+
+def test_an_autoscaler_is_compared_with_none(tmp_path: Path) -> None:
+    """Both are named in the verdict, and the cell by how far it may grow."""
+    cells = [cell("grpc", replicas=1, replicas_max=most) for most in (None, 4)]
+    text = render_run(RunBuilder(cells=cells, info={"compare": "replicas_max"}).write(tmp_path))
+    assert "an autoscaler up to 4 replicas and no autoscaler" in text.replace("against", "and")
+    assert "gRPC autoscaled up to 4 replicas" in text
+
+
+def test_uneven_workers_are_reported_and_withhold_nothing(tmp_path: Path) -> None:
+    """The sentence says where, and how uneven; a service with one worker isn't counted."""
+    run = RunBuilder(cells=SHARED, server={"fairness": 0.61}).write(tmp_path)
+    sentence = describe_uneven_workers(summarise(run.records))
+    assert sentence.startswith("Workers had uneven shares of the requests in 2 of 2 cells with several workers.")
+    assert "2 workers" in sentence.partition("The least even is ")[2].partition("index 0.61")[0]
+    assert is_shown(sentence, run)
+    assert all(gate.passed for record in run.records for gate in record.gates)
+
+
+@pytest.mark.parametrize("fairness", [0.95, None])
+def test_even_workers_are_not_mentioned(tmp_path: Path, fairness: float | None) -> None:
+    """Nor are those whose requests can't be counted."""
+    run = RunBuilder(cells=SHARED, server={"fairness": fairness}).write(tmp_path)
+    assert "" == describe_uneven_workers(summarise(run.records))
+
+
+@pytest.mark.parametrize(("fairness", "is_said"), [(0.61, True), (0.95, False)])
+def test_a_plain_load_says_so_in_a_line(tmp_path: Path, fairness: float, is_said: bool) -> None:  # noqa: FBT001
+    """Beside the figures, and not among the warnings."""
+    text = io.StringIO()
+    run = RunBuilder(cells=SHARED[:1], blocks=1, server={"fairness": fairness}).write(tmp_path)
+    print_load(PlainLoad(run.records[0], (), ()), make_console(text))
+    assert is_said == ("  workers     uneven shares: Jain's index 0.61, where 1 is even\n" in text.getvalue())
+
+
+def test_the_share_of_the_load_s_zone_is_stated(tmp_path: Path) -> None:
+    """By level of the factor, in one sentence; cells and verdicts are named by it."""
+    cells = [
+        cell("rest", replicas=2, placement="same-node", balancing="service", traffic_distribution=level)
+        for level in ("any", "prefer-close")
+    ]
+    run = RunBuilder(cells, info={"compare": "traffic_distribution"}, server={"same_zone_share": 0.52}).write(tmp_path)
+    expected = (
+        "Of the requests, replicas in the load's zone had 52 % with routing to any zone, and 52 % with routing to the "
+        "load's zone."
+    )
+    assert expected == describe_zones(summarise(run.records))
+    assert is_shown(expected, run)
+
+
+def test_nothing_is_stated_of_what_most_runs_lack(tmp_path: Path) -> None:
+    """No objective, no autoscaler, no zones, no TLS."""
+    run = RunBuilder().write(tmp_path)
+    cells = summarise(run.records)
+    assert ((), "", ()) == (describe_recoveries(cells), describe_zones(cells), describe_handshakes(cells))
+    assert not any(each.recoveries or each.autoscalings for each in describe_cells(run))
+
+
+def measured(
+    folder: Path, transport: Transport, *told: Handshakes, tls: str = "server", driver: str = "k6"
+) -> CellSummary:
+    """Return a cell, measured in one block, whose driver told so much of its handshakes."""
+    built = RunBuilder([cell(transport, tls=tls, driver=driver)], blocks=1, samples=10, record={"tls": told})
+    (summary,) = summarise(built.write(folder / f"{transport}-{driver}-{tls}").records)
+    return summary
+
+
+def test_what_all_agreed_on_is_said_once(tmp_path: Path) -> None:
+    """However many cells, and with the sessions of all of them, and of their blocks, added up."""
+    cells = [measured(tmp_path, "rest", FULL, RESUMED), measured(tmp_path, "grpc", FULL, tls="mutual")]
+    assert (
+        "All connections with TLS agreed on TLS 1.3, AES_128_GCM_SHA256, X25519.",
+        "34 of 2,434 handshakes resumed an earlier session.",
+    ) == describe_handshakes(cells)
+    one = measured(tmp_path, "socket", RESUMED)
+    cell_of_two = dataclasses.replace(one, records=one.records * 2)
+    assert "68 of 68 handshakes resumed an earlier session." == describe_handshakes([cell_of_two])[1]
+
+
+def test_who_agreed_on_something_else_is_named(tmp_path: Path) -> None:
+    """A difference in ciphers is part of the difference between transports: each agreement with its transports."""
+    cells = [
+        measured(tmp_path, "rest", FULL), measured(tmp_path, "grpc", OLDER), measured(tmp_path, "socket", FULL),
+    ]  # fmt: skip
+    assert (
+        "Not all connections with TLS agreed on the same, which is part of what is compared: REST, socket on TLS 1.3, "
+        "AES_128_GCM_SHA256, X25519; gRPC on TLS 1.2, ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, X25519."
+    ) == describe_handshakes(cells)[0]
+
+
+def test_drivers_that_tell_nothing_are_named(tmp_path: Path) -> None:
+    """Silence is no agreement: k6 tells, and ghz doesn't."""
+    silent = measured(tmp_path, "grpc", driver="ghz")
+    expected = "ghz doesn't report what its connections with TLS agreed on."
+    assert (expected,) == describe_handshakes([silent])
+    assert expected == describe_handshakes([measured(tmp_path, "grpc", FULL), silent])[-1]
