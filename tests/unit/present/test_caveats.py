@@ -1,4 +1,4 @@
-"""What the drivers' figures are worth is shown wherever a run is."""
+"""What the figures of a run are worth is shown wherever a run is."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.command_line import render_run
 from tests.support.report_run import RunBuilder, cell
 from wirebench.analysis.summary import summarise
-from wirebench.cli.output import make_console, print_run
 from wirebench.model.metric import METRICS
 from wirebench.model.record import Instrument
-from wirebench.present.caveats import describe_calibrated_load, describe_calibration, list_caveats
+from wirebench.present.caveats import describe_calibrated_load, describe_calibration, describe_retries, list_caveats
 from wirebench.present.run_data import describe_cells
+from wirebench.present.table import make_request_table
 from wirebench.report.page import render
 from wirebench.results.export import make_table, write_table
 from wirebench.results.index import Filters, Index
@@ -40,29 +41,36 @@ def calibrate(run: Run, *cells: str) -> Run:
     return dataclasses.replace(run, records=tuple(records))
 
 
-def test_a_coarse_calibration_is_said_wherever_a_run_is_shown(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def export(folder: Path) -> list[dict[str, str]]:
+    """Return the results of a folder of runs as an exported file has them."""
+    file = io.BytesIO()
+    with Index(f"sqlite:///{folder}/index.db") as index:
+        index.catch_up(folder)
+        write_table("csv", file, make_table(index, "results", Filters()))
+    return list(csv.DictReader(io.StringIO(file.getvalue().decode())))
+
+
+def test_a_coarse_calibration_is_said_wherever_a_run_is_shown(run: Run) -> None:
     """In one sentence with the command that renews it: terminal, report and pages."""
     said = describe_calibration(run)
     assert (
         "the drivers' error and ceiling are known coarsely in all 6 cells, measured once and in a hurry at the start "
         "of a run; `wirebench calibrate` renews it, for up to 64 connections"
     ) == said
-    print_run(run, make_console())
-    assert f"! {said}\n" in capsys.readouterr().out
+    assert f"! {said}\n" in render_run(run)
     shown = re.sub(r"`(.+?)`", r"<code>\1</code>", said.replace("'", "&#39;"))
     assert shown in render(run)
     assert said in list_caveats(run)
 
 
-def test_loads_whose_error_may_be_larger_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_loads_whose_error_may_be_larger_are_named(tmp_path: Path) -> None:
     """Nothing is said of others, nor where no error is known."""
     known = COARSE.model_copy(update={"p99_error_ms": (0.1, 0.2)})
     cells = [cell("rest", tls="server"), cell("grpc", tls="server"), cell("socket", connection="reopen")]
     run = RunBuilder(cells=cells, samples=50, record={"instrument": known}).write(tmp_path)
     said = describe_calibrated_load(run)
     assert said.endswith("on kept connections: with TLS or reopened connections it may be larger")
-    print_run(run, make_console())
-    assert f"! {said}\n" in capsys.readouterr().out
+    assert f"! {said}\n" in render_run(run)
     assert said in list_caveats(run)
     plain = [each for each in run.records if each.factors["tls"] == "none" and each.factors["connection"] == "keep"]
     assert "" == describe_calibrated_load(dataclasses.replace(run, records=tuple(plain)))
@@ -92,15 +100,12 @@ def test_load_pods_are_calibrated_in_their_cluster(run: Run) -> None:
     ) in describe_calibration(there)
 
 
-def test_the_share_of_the_ceiling_is_shown_in_every_table(
-    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_share_of_the_ceiling_is_shown_in_every_table(run: Run, tmp_path: Path) -> None:
     """In percent: terminal, report, pages, API, index and files."""
     (first, *_) = summarise(run.records)
     shares = pytest.approx((43.7, 3))
     assert shares == tuple(first.figure(METRICS[name]) for name in ("ceiling_share", "coarse"))
-    print_run(run, make_console())
-    heading, _units, _load, row = capsys.readouterr().out.splitlines()[3:7]
+    heading, _units, _load, row = render_run(run).splitlines()[3:7]
     assert ("driver", "43.7") == (heading.split()[-1], row.split()[-1])
     assert '<th scope="col">share of the driver&#39;s ceiling<small>%</small></th>' in render(run)
     table = make_chapter(describe_cells(run), None).table
@@ -108,10 +113,28 @@ def test_the_share_of_the_ceiling_is_shown_in_every_table(
     shown = dict(zip(headings, table.groups[0][1][0].figures, strict=True))
     assert ("43.7", "3") == (shown["share of the driver's ceiling"], shown["coarsely calibrated"])
     assert shares == (describe_cells(run)[0].ceiling_share_percent, describe_cells(run)[0].coarse_blocks)
-    file = io.BytesIO()
-    with Index(f"sqlite:///{tmp_path}/index.db") as index:
-        index.catch_up(tmp_path)
-        write_table("csv", file, make_table(index, "results", Filters()))
-    rows = list(csv.DictReader(io.StringIO(file.getvalue().decode())))
-    assert rows
-    assert all(shares == (float(each["ceiling_share_percent"]), int(each["coarse_blocks"])) for each in rows)
+    exported = {(float(each["ceiling_share_percent"]), int(each["coarse_blocks"])) for each in export(tmp_path)}
+    assert [shares] == list(exported)
+
+
+def test_requests_that_were_sent_again_are_a_caveat_of_their_cell(tmp_path: Path) -> None:
+    """With how many they were in all blocks: terminal and report; nothing is said where there are none."""
+    run = RunBuilder(cells=[cell("rest"), cell("grpc")], blocks=2, record={"retried": 1500}).write(tmp_path)
+    found = tuple(describe_retries(run))
+    assert [f"{each.full_name}: 3,000 requests were sent again" for each in summarise(run.records)] == [
+        each.partition(", because")[0] for each in found
+    ]
+    assert set(found) <= set(list_caveats(run))
+    assert all(f"! {each}\n" in render_run(run) and each in render(run) for each in found)
+    assert [] == list(describe_retries(RunBuilder(cells=[cell("rest")], blocks=1).write(tmp_path / "none")))
+
+
+def test_requests_that_were_sent_again_are_a_figure_of_every_table(tmp_path: Path) -> None:
+    """Report, pages, API, index and files have the sum over the blocks."""
+    run = RunBuilder(cells=[cell("rest")], blocks=2, record={"retried": 1500}).write(tmp_path)
+    (summary,) = summarise(run.records)
+    assert 3000 == summary.figure(METRICS["retried"]) == describe_cells(run)[0].retried
+    for table in (make_request_table({"": [summary]}), make_chapter(describe_cells(run), None).table):
+        headings = [column.heading for column in table.columns]
+        assert "3,000" == table.groups[0].rows[0].figures[headings.index("retried")]
+    assert ["3000"] == [row["retried"] for row in export(tmp_path)]
