@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import platform
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.support.report_run import RunBuilder, cell
+from tests.support.run_progress import make_progress
 from tests.support.web import Site, served
 from wirebench.present.facts import list_facts
 from wirebench.results.progress import Figures, RunProgress, remove_progress, write_progress
@@ -36,24 +35,12 @@ def figures(**changes: object) -> Figures:
     return made.model_copy(update=changes)
 
 
-def progress(**changes: Any) -> RunProgress:  # noqa: ANN401 - fields of RunProgress
+def progress(**changes: object) -> RunProgress:
     """Return how a run goes at this moment, changed."""
-    made = RunProgress(
-        updated_at=datetime.now(UTC),
-        host=platform.node(),
-        done=23,
-        total=64,
-        variants={"REST": "rest", "gRPC": "grpc"},
-        step="block 2 of 4: measuring",
-        left_s=83.4,
-        cell="users.get, 16 connections: gRPC",
-        driver="k6",
-        writes_snapshots=True,
-        now=figures(),
-        last=figures(cell="users.create, 1 connection: REST", rate_per_s=1234.5, p99_ms=20.0),
-        history=(),
-    )
-    return made.model_copy(update=changes)
+    last = figures(cell="users.create, 1 connection: REST", rate_per_s=1234.5, p99_ms=20.0)
+    cell = {"cell": "users.get, 16 connections: gRPC", "driver": "k6", "writes_snapshots": True}
+    made = {"done": 23, "step": "block 2 of 4: measuring", "left_s": 83.4, **cell, "now": figures(), "last": last}
+    return make_progress(**made | changes)
 
 
 @pytest.fixture(scope="module")

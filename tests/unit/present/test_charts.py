@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.drawn import Drawn
 from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed
+from tests.support.run_progress import make_progress
 from wirebench.analysis.history import History, build_history
 from wirebench.present.charts import bars, lines, plot
 from wirebench.present.charts import history as history_chart
@@ -20,7 +21,7 @@ from wirebench.present.charts.plot import Mark, Plot, PlotSeries
 from wirebench.present.charts.scale import Scale
 from wirebench.present.charts.style import assign_styles_to_names
 from wirebench.present.charts.svg import WIDTH, element
-from wirebench.results.progress import ProgressPoint, RunProgress
+from wirebench.results.progress import ProgressPoint
 
 REST, GRPC = assign_styles_to_names([("REST", "rest"), ("gRPC", "grpc")]).values()
 LONG = "REST on uvicorn, 4 workers, with postgres, 4 store connections, connections reopened, mutual TLS"
@@ -287,28 +288,10 @@ def point(seconds_ago: float, cell_number: int, rate_per_s: float, p99_ms: float
     )
 
 
-def in_progress(*history: ProgressPoint) -> RunProgress:
-    """Return the progress of a run with this history."""
-    return RunProgress(
-        updated_at=NOW,
-        host="here",
-        done=0,
-        total=9,
-        variants={"REST": "rest", "gRPC": "grpc"},
-        step="",
-        left_s=1,
-        cell=None,
-        driver=None,
-        writes_snapshots=False,
-        now=None,
-        last=None,
-        history=history,
-    )
-
-
 def test_each_cell_of_a_run_in_progress_is_a_line_and_one_second_alone_is_a_dot() -> None:
     """The scale begins at 0; what is older than two minutes, or wasn't measured, is left out."""
-    seen = in_progress(point(150, 1, 9e9), point(60, 2, 120), point(59, 2, 60), point(30, 3, 0), point(0, 4, 180, None))
+    history = (point(150, 1, 9e9), point(60, 2, 120), point(59, 2, 60), point(30, 3, 0), point(0, 4, 180, None))
+    seen = make_progress(updated_at=NOW, history=history)
     chart = lines.draw_live("Rate", "requests/s", seen, lambda each: each.rate_per_s)
     drawn = Drawn(chart.svg)
     ((start, end),) = (line for line in drawn.lines() if len(line) > 1)
@@ -326,7 +309,8 @@ def test_each_cell_of_a_run_in_progress_is_a_line_and_one_second_alone_is_a_dot(
 @pytest.mark.parametrize("rate_per_s", [5e-324, 1e-9, 0.3, 1e300])
 def test_a_run_in_progress_is_drawn_whatever_its_file_says(rate_per_s: float) -> None:
     """Also impossible values."""
-    chart = lines.draw_live("Rate", "requests/s", in_progress(point(0, 1, rate_per_s)), lambda each: each.rate_per_s)
+    seen = make_progress(updated_at=NOW, history=(point(0, 1, rate_per_s),))
+    chart = lines.draw_live("Rate", "requests/s", seen, lambda each: each.rate_per_s)
     ((_, y),) = Drawn(chart.svg).marks()
     assert plot.TOP <= y <= chart.svg.size[1] - plot.BOTTOM
 

@@ -11,10 +11,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.support.report_run import RunBuilder
+from tests.support.report_run import RunBuilder, run_info
+from tests.support.run_progress import make_progress
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.run_info import RunInfo
-from wirebench.results.progress import RunProgress, write_progress
+from wirebench.results.progress import write_progress
 from wirebench.results.runs import DamagedRun, RunWriter, find_run, load_run, make_run_id
 
 
@@ -22,33 +23,8 @@ def info(
     name: str = "20260101T120000Z-quick", pid: int | None = None, process_began_unix_s: float | None = None
 ) -> RunInfo:
     """Return what is said of a run that has just begun."""
-    return RunInfo(
-        id=name,
-        scenario="quick",
-        scenario_text="question: q\n",
-        question="q",
-        command="wirebench run quick",
-        target="local",
-        seed=1,
-        blocks=1,
-        cells=1,
-        status="running",
-        reason="",
-        pid=os.getpid() if pid is None else pid,
-        process_began_unix_s=process_began_unix_s,
-        started_at="2026-01-01T12:00:00+00:00",
-        duration_s=None,
-        measured_s=None,
-        services_start_s=None,
-        conformance_requests=0,
-        conformance_mismatches=(),
-        compare="transport",
-        equivalence_margin=0.05,
-        versions={},
-        machine={},
-        notes=(),
-        commit=None,
-    )
+    process = {"pid": os.getpid() if pid is None else pid, "process_began_unix_s": process_began_unix_s}
+    return run_info(1, 1, {"id": name, "status": "running", "duration_s": None, **process})
 
 
 def test_a_run_is_named_after_its_start_and_its_question() -> None:
@@ -105,11 +81,8 @@ def test_a_run_on_another_machine_is_running_while_it_is_heard_of(
         os._exit(0)
     os.waitpid(gone, 0)
     writer = RunWriter(tmp_path, info(pid=gone))
-    heard = RunProgress(
-        updated_at=datetime.now(UTC) - timedelta(seconds=seconds_ago), host=host, done=0, total=1, variants={},
-        step="", left_s=1, cell=None, driver=None, writes_snapshots=False, now=None, last=None, history=(),
-    )  # fmt: skip
-    write_progress(writer.folder, heard)
+    heard_at = datetime.now(UTC) - timedelta(seconds=seconds_ago)
+    write_progress(writer.folder, make_progress(updated_at=heard_at, host=host))
     assert status == load_run(writer.folder).info.status
 
 
