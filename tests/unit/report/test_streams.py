@@ -63,7 +63,9 @@ def test_gaps_that_are_the_client_s_own_time_are_no_figures(tmp_path: Path) -> N
     path = run.folder / run.records[0].histogram_file
     file_of({"first_item": [1.0] * 20, "gap": [0.0001] * 1500 + [5.0] * 100}).write(path)
     page = gather(run)
-    ((_, (row,)),) = page["streams"].table.groups
-    figures = dict(zip([(each.heading, each.unit) for each in page["streams"].table.columns], row.figures, strict=True))
+    ((_, (row,)),) = page["streams"]["table"].groups
+    figures = dict(
+        zip([(each.heading, each.unit) for each in page["streams"]["table"].columns], row.figures, strict=True)
+    )
     assert "<0.001" == figures["gap", "p50, ms"]
     assert "5.00" == figures["gap", "p99, ms"]
