@@ -22,7 +22,7 @@ from wirebench.report.page import render
 from wirebench.results.export import make_table, write_table
 from wirebench.results.index import Filters, Index
 from wirebench.results.runs import Run
-from wirebench.web.pages.chapter import make_chapter
+from wirebench.web.pages.results import make_result_table
 
 COARSE = Instrument(coarse=True, p50_error_ms=None, p99_error_ms=None, ceiling_per_s=20_000, ceiling_share=0.437)
 FINE = COARSE.model_copy(update={"coarse": False, "ceiling_share": 0.25})
@@ -108,7 +108,7 @@ def test_the_share_of_the_ceiling_is_shown_in_every_table(run: Run, tmp_path: Pa
     heading, _units, _load, row = render_run(run).splitlines()[3:7]
     assert ("driver", "43.7") == (heading.split()[-1], row.split()[-1])
     assert '<th scope="col">share of the driver&#39;s ceiling<small>%</small></th>' in render(run)
-    table = make_chapter(describe_cells(run), None).table
+    table = make_result_table(describe_cells(run))
     headings = [column.heading for column in table.columns]
     shown = dict(zip(headings, table.groups[0][1][0].figures, strict=True))
     assert ("43.7", "3") == (shown["share of the driver's ceiling"], shown["coarsely calibrated"])
@@ -134,7 +134,7 @@ def test_requests_that_were_sent_again_are_a_figure_of_every_table(tmp_path: Pat
     run = RunBuilder(cells=[cell("rest")], blocks=2, record={"retried": 1500}).write(tmp_path)
     (summary,) = summarise(run.records)
     assert 3000 == summary.figure(METRICS["retried"]) == describe_cells(run)[0].retried
-    for table in (make_request_table({"": [summary]}), make_chapter(describe_cells(run), None).table):
+    for table in (make_request_table({"": [summary]}), make_result_table(describe_cells(run))):
         headings = [column.heading for column in table.columns]
         assert "3,000" == table.groups[0].rows[0].figures[headings.index("retried")]
     assert ["3000"] == [row["retried"] for row in export(tmp_path)]

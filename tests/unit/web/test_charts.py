@@ -16,8 +16,8 @@ from wirebench.present.table import FigureTable
 from wirebench.report.page import gather
 from wirebench.results.index import Filters, Index
 from wirebench.results.runs import Run
-from wirebench.web.pages.chapter import make_chapter
 from wirebench.web.pages.form import make_address, make_fields, make_moment_fields
+from wirebench.web.pages.results import draw_results, make_result_table
 
 CHOICES = {
     "scenario": ("quick", "tiny"),
@@ -41,9 +41,10 @@ def chapter(
     run = RunBuilder(cells, samples=50, gates=failed or gates).write(folder)
     with Index(f"sqlite:///{folder}/index.db") as index:
         index.catch_up(folder)
-        made = make_chapter(index.results(filters or Filters()).rows, run.folder)
-    assert made.charts
-    return run, made.charts, made.table
+        found = index.results(filters or Filters()).rows
+    charts = draw_results(found, run.folder)
+    assert charts
+    return run, charts, make_result_table(found)
 
 
 def gates(of: Cell, _: int) -> tuple[Gate, ...]:
@@ -90,8 +91,9 @@ def test_a_run_without_its_folder_has_its_figures(tmp_path: Path) -> None:
     RunBuilder([cell("rest")], samples=50).write(tmp_path)
     with Index(f"sqlite:///{tmp_path}/index.db") as index:
         index.catch_up(tmp_path)
-        made = make_chapter(index.results(Filters()).rows, None)
-    assert (None, ["users.get, 16 connections"]) == (made.charts, [title for title, _ in made.table.groups])
+        found = index.results(Filters()).rows
+    assert None is draw_results(found, None)
+    assert ["users.get, 16 connections"] == [title for title, _ in make_result_table(found).groups]
 
 
 def test_what_was_asked_for_stays_chosen() -> None:

@@ -1,8 +1,9 @@
-"""`/`: what the filters select, as charts, and the table of runs."""
+"""`/`: what the filters select, as charts and as a table for each run, and the table of runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -11,14 +12,19 @@ from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from wirebench.analysis.summary import sort_key, summarise
 from wirebench.errors import WirebenchError
-from wirebench.model.labels import pluralise
-from wirebench.results.index import PAGE_ROWS_MAX, Filters, Index, RunRow
+from wirebench.model.labels import describe_situation, name_cell, pluralise
+from wirebench.model.metric import METRICS, SPREAD, Metric, name_spread
+from wirebench.present.numbers import ABSENT, describe_errors, format_count, format_metric, format_number
+from wirebench.present.run_charts import RunCharts, draw_run
+from wirebench.present.table import FigureTable, TableColumn, make_table
+from wirebench.results.index import PAGE_ROWS_MAX, Filters, Index, Result, RunRow
 from wirebench.results.progress import read_progress
 from wirebench.results.query import Single
-from wirebench.results.runs import run_folders
+from wirebench.results.runs import load_run, run_folders
 from wirebench.web.catalogue import Catalogue
-from wirebench.web.pages.chapter import ChapterView, make_chapter
+from wirebench.web.histories import read_changed_ns
 from wirebench.web.pages.form import Pairs, make_address, make_fields, make_moment_fields
 from wirebench.web.pages.run import describe_measured, describe_time_left, summarise_run
 from wirebench.web.render import render
@@ -26,6 +32,9 @@ from wirebench.web.render import render
 #: So many runs are drawn at most, and so many listed on a page.
 CHARTED_RUNS_MAX = 4
 LISTED_RUNS = 25
+#: Latencies of so many groups of cells are drawn on a page; the report has all.
+LATENCIES_MAX = 6
+_KEPT_MAX = 16
 
 #: Scenario and transport: on a phone, more filters would leave no room for results.
 _FIRST_FIELDS = 2
@@ -47,7 +56,10 @@ class RunView:
     run: RunRow
     #: How much of what was planned is measured, in words.
     far: str
-    chapter: ChapterView
+    cells: int
+    table: FigureTable
+    #: There are none without the run's folder.
+    charts: RunCharts | None
     is_here: bool
     answer: tuple[str, ...]
     json_address: str
@@ -111,7 +123,9 @@ def _draw(catalogue: Catalogue, index: Index, filters: Filters, pairs: Pairs) ->
     return RunView(
         run=runs[0],
         far=f"{runs[0].records:,} of {pluralise(runs[0].cells * runs[0].blocks, 'window')} measured",
-        chapter=make_chapter(found, folder),
+        cells=len(found),
+        table=make_result_table(found),
+        charts=draw_results(found, folder),
         is_here=folder is not None,
         # What it comes to, it says when it is over: who sees verdicts come and go is tempted to stop where they please.
         answer=_summarise(folder) if folder and runs[0].status != "running" else (),
@@ -147,3 +161,52 @@ def _list_notices(chosen: Sequence[str], drawn: Sequence[RunView]) -> Iterator[s
             f"These {len(runs)} runs are from {len(machines)} different machines or targets: compare cells within a "
             "run, not across them."
         )
+
+
+def make_result_table(results: Iterable[Result]) -> FigureTable:
+    """Return the figures of a run's cells as the index has them."""
+    rows: dict[str, list[tuple[str, tuple[str, ...], Result]]] = {}
+    for cell in sorted(results, key=lambda cell: sort_key(cell.factors)):
+        row = name_cell(cell.factors), cell.failed_gates, cell
+        rows.setdefault(describe_situation(cell.factors), []).append(row)
+    return make_table(rows, _COLUMNS)
+
+
+def draw_results(results: Iterable[Result], folder: Path | None) -> RunCharts | None:
+    """Draw the cells of a run from its folder, if there is one."""
+    return _draw_cells(folder, read_changed_ns(folder), frozenset(cell.cell for cell in results)) if folder else None
+
+
+@functools.lru_cache(_KEPT_MAX)
+def _draw_cells(folder: Path, changed_ns: int, drawn: frozenset[str]) -> RunCharts | None:  # noqa: ARG001 - drawn again
+    """Draw these cells of the run in a folder; None if it can't be read any more, which its own page says."""
+    try:
+        run = load_run(folder)
+    except WirebenchError:
+        return None
+    return draw_run(
+        run, [cell for cell in summarise(run.records, run.info.compare) if cell.cell in drawn], LATENCIES_MAX
+    )
+
+
+def _make_column(metric: Metric) -> TableColumn:
+    return TableColumn(metric.label, metric.unit_label, lambda cell: format_metric(metric, getattr(cell, metric.field)))
+
+
+def _make_block_column(metric: Metric) -> TableColumn:
+    def write(cell: Result) -> str:
+        low, high = (getattr(cell, name) for name in name_spread(metric))
+        return ABSENT if low is None or cell.blocks == 1 else f"{format_number(low)}–{format_number(high)}"
+
+    return TableColumn(f"{metric.label} of blocks", f"{metric.unit_label}, {metric.spread}", write)
+
+
+_COLUMNS = (
+    *(
+        column
+        for metric in METRICS.values()
+        for column in (_make_column(metric), *([_make_block_column(metric)] if metric in SPREAD else []))
+    ),
+    TableColumn("errors by class", "", lambda cell: describe_errors(cell.errors)),
+    TableColumn("blocks", "", lambda cell: format_count(cell.blocks)),
+)
