@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 import json
@@ -16,7 +15,6 @@ from pyarrow import parquet
 
 from tests.support.command_line import Terminal, wirebench
 from tests.support.report_run import RunBuilder, cell
-from wirebench.system.files import open_atomic
 
 
 @pytest.fixture
@@ -99,14 +97,3 @@ def test_parquet_is_kept_from_a_terminal(results: Path) -> None:
         status,
         stderr,
     )
-
-
-def test_a_file_is_whole_or_as_it_was(tmp_path: Path) -> None:
-    """What fails half-way leaves the file that was there, and nothing beside it."""
-    path = tmp_path / "rows.csv"
-    path.write_text("old")
-    with contextlib.suppress(KeyError), open_atomic(path) as file:
-        file.write(b"new")
-        raise KeyError
-    assert "old" == path.read_text()
-    assert [path] == list(tmp_path.iterdir())

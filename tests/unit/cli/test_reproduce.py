@@ -11,7 +11,7 @@ import pytest
 from tests.support import report_run
 from tests.support.bundles import packed, parts_of, with_content, with_json
 from tests.support.command_line import wirebench
-from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed
+from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell
 from wirebench.cli.measure import PlannedRun
 from wirebench.present.reproduction import (
     Reproduction,
@@ -263,9 +263,3 @@ def test_a_damaged_bundle_is_rejected(bundle: Path, tmp_path: Path) -> None:
     bundle.write_bytes(packed(with_content(parts_of(bundle.read_bytes()), "run.json", lambda _: b"{}")))
     status, _, text = wirebench("reproduce", bundle, "--out", tmp_path / "results")
     assert (2, True) == (status, "run.json: id: is missing" in text)
-
-
-def test_passed_gates_leave_verdicts_alone(tmp_path: Path) -> None:
-    """Only what failed withholds."""
-    there = built(tmp_path / "there", gates=lambda *_: (passed(), passed("samples")))
-    assert ["held"] == outcomes(check_reproduction(there, built(tmp_path / "here")))

@@ -19,7 +19,6 @@ from wirebench.model import labels as names
 from wirebench.model.cell import Cell
 from wirebench.model.contract import Driver
 from wirebench.model.histogram import Histogram
-from wirebench.model.metric import METRICS
 from wirebench.model.record import Gate
 from wirebench.present import remarks, sentences
 from wirebench.present.charts.forest import INSTRUMENT_LANES, Forest
@@ -28,7 +27,7 @@ from wirebench.present.charts.svg import WIDTH
 from wirebench.present.facts import make_repeat_command
 from wirebench.present.latencies import make_curve, read_latencies
 from wirebench.present.numbers import format_duration, format_moment, format_number
-from wirebench.present.picture import ChartSection, draw_answer, draw_metric, make_factor_sections
+from wirebench.present.picture import ChartSection, draw_answer, make_factor_sections
 from wirebench.present.run_charts import group_cells
 from wirebench.results.runs import Run
 
@@ -181,6 +180,8 @@ def test_a_name_says_what_is_not_the_default() -> None:
     assert "REST on uvicorn, 4 workers, with sqlite, connections reopened" == names.name_cell(changed.factors)
     http_2 = cell("rest", runtime="granian", codec="protobuf", http=2)
     assert "REST on granian, over HTTP/2, with protobuf" == names.name_cell(http_2.factors)
+    pool = cell("rest", store="postgres", store_connections=4)
+    assert "REST with postgres, 4 store connections" == names.name_cell(pool.factors)
     go = cell("grpc", implementation="go", runtime="grpc-go")
     assert "gRPC in Go" == names.name_cell(go.factors)
 
@@ -225,40 +226,42 @@ def test_transports_on_other_runtimes_are_told_apart(tmp_path: Path) -> None:
     )
 
 
-def test_another_factor_is_told_of_its_owner(tmp_path: Path) -> None:
-    """Workers are compared within a transport, which the situation names."""
-    cells = [cell("rest", workers=workers, store="sqlite") for workers in (1, 4)]
-    (only,) = comparisons_of(RunBuilder(cells=cells, info={"compare": "workers"}).write(tmp_path))
-    assert "REST users.get, 16 connections, with sqlite" == sentences.describe_situation(only)
-    assert "4 workers" in sentences.describe_verdict(only)
-    assert "1 worker" in sentences.describe_verdict(only)
-
-
-def test_pools_are_told_by_their_size(tmp_path: Path) -> None:
-    """A pool's size is said with its store, and as one of the sides of a comparison."""
-    cells = [cell("rest", store="postgres", store_connections=size) for size in (1, 4)]
-    assert "REST with postgres, 4 store connections" == names.name_cell(cells[1].factors)
-    (only,) = comparisons_of(RunBuilder(cells=cells, info={"compare": "store_connections"}).write(tmp_path))
-    assert "REST users.get, 16 connections, with postgres" == sentences.describe_situation(only)
-    assert "4 store connections and 1 store connection:" in sentences.describe_verdict(only)
-
-
-def test_versions_of_http_are_named(tmp_path: Path) -> None:
-    """The default, which is no level, too."""
-    cells = [cell("rest", runtime="granian", http=level) for level in (None, 2)]
-    (only,) = comparisons_of(RunBuilder(cells=cells, info={"compare": "http"}).write(tmp_path))
-    assert "REST users.get, 16 connections, on granian" == sentences.describe_situation(only)
-    assert "HTTP/1.1" in sentences.describe_verdict(only)
-    assert "HTTP/2" in sentences.describe_verdict(only)
-
-
-def test_implementations_are_languages(tmp_path: Path) -> None:
-    """What is compared are Go and Python; that each has runtimes of its own goes without saying."""
-    cells = [cell("socket"), cell("socket", implementation="go", runtime="goroutines")]
-    (only,) = comparisons_of(RunBuilder(cells=cells, info={"compare": "implementation"}).write(tmp_path))
-    assert "socket users.get, 16 connections" == sentences.describe_situation(only)
-    assert "Go" in sentences.describe_verdict(only)
-    assert "Python" in sentences.describe_verdict(only)
+@pytest.mark.parametrize(
+    ("compared", "cells", "situation", "sides"),
+    [
+        (
+            "workers",
+            [cell("rest", workers=count, store="sqlite") for count in (1, 4)],
+            "REST users.get, 16 connections, with sqlite",
+            ("4 workers", "1 worker"),
+        ),
+        (
+            "store_connections",
+            [cell("rest", store="postgres", store_connections=size) for size in (1, 4)],
+            "REST users.get, 16 connections, with postgres",
+            ("4 store connections and 1 store connection:",),
+        ),
+        (
+            "http",
+            [cell("rest", runtime="granian", http=level) for level in (None, 2)],
+            "REST users.get, 16 connections, on granian",
+            ("HTTP/1.1", "HTTP/2"),
+        ),
+        (
+            "implementation",
+            [cell("socket"), cell("socket", implementation="go", runtime="goroutines")],
+            "socket users.get, 16 connections",
+            ("Go", "Python"),
+        ),
+    ],
+)
+def test_levels_of_other_factors_are_told_of_their_owner(
+    tmp_path: Path, compared: str, cells: list[Cell], situation: str, sides: tuple[str, ...]
+) -> None:
+    """They are compared within a transport, which the situation names; each side is, also at its default."""
+    (only,) = comparisons_of(RunBuilder(cells=cells, info={"compare": compared}).write(tmp_path))
+    assert situation == sentences.describe_situation(only)
+    assert all(side in sentences.describe_verdict(only) for side in sides)
 
 
 def test_a_figure_beside_the_verdict_that_failed_a_gate_says_so(tmp_path: Path) -> None:
@@ -315,8 +318,6 @@ def test_how_far_drivers_agree_is_one_sentence_each(tmp_path: Path) -> None:
     said = sentences.describe_agreement(found)
     assert ["oha", "locust"] == [sentence.split()[0] for sentence in said]
     assert all("the p50" in sentence and "of k6, over 2 situations." in sentence for sentence in said)
-    drawn = draw_forest(Forest.of(found, 0.05, INSTRUMENT_LANES), found[0])
-    assert ["req/s", "p50", "p99"] == drawn.texts("label")
 
 
 def test_a_disagreement_that_failed_a_gate_says_so(tmp_path: Path) -> None:
@@ -377,17 +378,6 @@ def test_a_difference_that_its_correction_leaves_open_is_said_to_be(comparison: 
     assert "Alone it would be a difference, but not as one of 2 comparisons." in said
     assert "corrected for 2 comparisons (Benjamini–Hochberg)" in sentences.describe_certainty(judge([near, none], 0.05))
     assert "" == sentences.describe_certainty(judge([near], 0.05))
-
-
-def test_a_report_s_charts_are_hollow_where_a_gate_failed(tmp_path: Path) -> None:
-    """Which looks a cell has says nothing of it: the legend is filled."""
-    for name, gate, hollow in (("fit", passed(), 0), ("unfit", GENERATOR_GATE, 1)):
-        run = RunBuilder([cell("rest")], blocks=1, samples=30, gates=lambda *_, gate=gate: (gate,)).write(
-            tmp_path / name
-        )
-        cells = summarise(run.records)
-        (chart,) = draw_metric(METRICS["throughput"], {"one load": cells}, assign_styles(cells))
-        assert hollow == len(Drawn(chart.svg).all("mark unfit"))
 
 
 def test_a_sweep_draws_what_failed_a_gate_hollow_and_does_not_quote_it(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import resource
 from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
@@ -11,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from tests.support.report_run import RunBuilder, cell, passed
-from wirebench.errors import WirebenchError
 from wirebench.model.cell import Cell
 from wirebench.model.histogram_file import ErrorText
 from wirebench.model.record import DisruptionRecord, Gate
@@ -279,26 +277,6 @@ def test_text_of_others_is_text(tmp_path: Path) -> None:
     document = Document(write_report(builder.write(tmp_path)).read_text(encoding="utf-8"))
     assert 0 == document.tags["script"] + document.tags["img"]
     assert document.text.count(evil) > 15
-
-
-def test_a_report_that_cannot_be_written_is_one_clear_line(quick: Run, tmp_path: Path) -> None:
-    """The path and the reason; no traceback."""
-    with pytest.raises(WirebenchError, match=r"can't write .*nowhere/report\.html: No such file or directory"):
-        write_report(quick, tmp_path / "nowhere" / "report.html")
-
-
-def test_a_full_disk_leaves_the_old_report_and_no_part_of_a_new_one(quick: Run, tmp_path: Path) -> None:
-    """What can't be written whole changes nothing."""
-    path = tmp_path / "report.html"
-    path.write_text("old")
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))
-    try:
-        with pytest.raises(WirebenchError, match=r"can't write .*report\.html: File too large"):
-            write_report(quick, path)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert {"report.html": "old"} == {each.name: each.read_text() for each in tmp_path.iterdir()}
 
 
 def test_a_cluster_s_run_says_what_only_clusters_have(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 from tests.support.bundles import SMALL
 from tests.support.command_line import Terminal, wirebench
 from tests.support.report_run import RunBuilder, cell
-from wirebench.errors import UsageError, WirebenchError
+from wirebench.errors import UsageError
 from wirebench.report import write_report
 from wirebench.results.bundle.importing import import_bundle
 from wirebench.results.bundle.write import write_bundle
@@ -157,24 +157,3 @@ def test_a_damaged_run_is_rejected(run: Run, tmp_path: Path, path: str, content:
         write_bundle(run, write_report, tmp_path / "bundle")
     assert f"{run.folder} is damaged: {expected.format(run.records[0].id)}" in error.value.message
     assert not (tmp_path / "bundle").exists()
-
-
-def test_a_full_disk_leaves_the_bundle_that_was_there(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The error is one line, and nothing half is left."""
-    (tmp_path / "bundle").write_text("an older one")
-
-    def fail(_: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", fail)
-
-    def write_page(_run: Run, path: Path) -> Path:
-        path.write_text("page")
-        return path
-
-    with pytest.raises(WirebenchError, match=r"can't write .*bundle: No space left on device"):
-        write_bundle(run, write_page, tmp_path / "bundle")
-    assert "an older one" == (tmp_path / "bundle").read_text()
-    assert ["bundle", "results"] == sorted(path.name for path in tmp_path.iterdir())

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-import sqlite3
 import sys
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -195,30 +193,6 @@ def test_no_error_of_the_index_reaches_a_run(run: Run, tmp_path: Path, monkeypat
             pass
     assert ["the index has failed: ZeroDivisionError('division by zero')"] == [error.message for error in warnings]
     assert run.records == load_run(tmp_path / NAME).records
-
-
-def test_an_index_that_others_hold_keeps_no_run_waiting(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is left alone after the first failure, and gets the whole run at the end."""
-    monkeypatch.setattr("wirebench.results.index.database._LOCK_TIMEOUT_S", 0.1)
-    warnings: list[WirebenchError] = []
-    url = find_database_url(tmp_path)
-    with IndexFollower(url, tmp_path, warnings.append) as follower:
-        steps = write_again(run, tmp_path, follower)
-        next(steps)
-        with closing(sqlite3.connect(tmp_path / "index.db", isolation_level=None)) as other:
-            other.execute("BEGIN IMMEDIATE")
-            next(steps)
-            assert 1 == len(warnings)
-        next(steps)
-        with Index(url) as index:
-            assert 0 == index.contents().records
-        list(steps)
-        with Index(url) as index:
-            assert [(3, "complete")] == [(row.records, row.status) for row in index.runs(Filters()).rows]
-    assert 1 == len(warnings)
-    assert "locked" in warnings[0].message
 
 
 def test_a_disk_that_is_full_stops_no_run(run: Run, tmp_path: Path) -> None:
