@@ -21,7 +21,7 @@ from wirebench.model.contract import Driver
 from wirebench.model.histogram import Histogram
 from wirebench.model.record import Gate
 from wirebench.present import remarks, sentences
-from wirebench.present.charts.forest import INSTRUMENT_LANES, Forest
+from wirebench.present.charts.forest import draw_forests
 from wirebench.present.charts.style import assign_styles, assign_styles_to_lines
 from wirebench.present.charts.svg import WIDTH
 from wirebench.present.facts import make_repeat_command
@@ -45,11 +45,9 @@ def with_ratio(
     return dataclasses.replace(comparison, ratios={"throughput": ratio})
 
 
-def draw_forest(forest: Forest, comparison: Comparison) -> Drawn:
-    """Return what a forest draws of a comparison."""
-    drawing = forest.draw(comparison)
-    assert drawing is not None
-    return Drawn(drawing)
+def draw_forest(*comparisons: Comparison) -> list[Drawn]:
+    """Return what a forest draws of each comparison."""
+    return [Drawn(chart.svg) for charts in draw_forests(comparisons, 0.05).values() for chart in charts]
 
 
 @pytest.fixture
@@ -113,8 +111,7 @@ def test_forest_places_are_on_a_log_scale_around_one(comparison: Comparison) -> 
     """2× and 0.5× lie as far from 1×; the margin's band lies around it."""
     double = with_ratio(comparison, estimate=2.0, low=1.8, high=2.2)
     half = with_ratio(comparison, estimate=0.5, low=0.4, high=0.6)
-    forest = Forest.of([double, half], margin=0.05)
-    right, left = draw_forest(forest, double), draw_forest(forest, half)
+    right, left = draw_forest(double, half)
     one = right.numbers("band", "x")[0] + right.numbers("band", "width")[0] / 2
     (over,), (under,) = (each.numbers("dot", "cx") for each in (right, left))
     assert one - under == pytest.approx(over - one, abs=0.3)
@@ -123,22 +120,20 @@ def test_forest_places_are_on_a_log_scale_around_one(comparison: Comparison) -> 
 
 def test_lanes_say_which_side_is_better(comparison: Comparison) -> None:
     """More requests/s and less latency are better; of two drivers neither is."""
-    drawn = draw_forest(Forest.of([comparison], margin=0.05), comparison)
+    (drawn,) = draw_forest(comparison)
     assert ["req/s →", "p99 ←", "CPU/req ←"] == drawn.texts("label")
     assert "p99 (less is better) " in drawn.description
-    drawn = draw_forest(Forest.of([comparison], 0.05, INSTRUMENT_LANES), comparison)
+    (drawn,) = draw_forest(dataclasses.replace(comparison, instruments=True))
     assert ["req/s", "p50", "p99"] == drawn.texts("label")
 
 
 def test_an_interval_wider_than_the_forest_ends_at_its_edges(comparison: Comparison) -> None:
     """Two noisy blocks must not squeeze all other comparisons; arrows show that it continues."""
     wide = with_ratio(comparison, estimate=1.1, low=0.001, high=1000.0)
-    forest = Forest.of([wide], margin=0.05)
-    drawn = draw_forest(forest, wide)
+    drawn, whole = draw_forest(wide, with_ratio(comparison, estimate=1.1, low=1.0, high=1.2))
     ((low,), (high,)) = drawn.numbers("interval", "x1"), drawn.numbers("interval", "x2")
     assert (True, True) == (low < drawn.numbers("band", "x")[0], high <= WIDTH)
     assert 2 == len(drawn.all("cut"))
-    whole = draw_forest(forest, with_ratio(comparison, estimate=1.1, low=1.0, high=1.2))
     assert [] == whole.all("cut")
 
 
@@ -146,7 +141,7 @@ def test_an_interval_wider_than_the_forest_ends_at_its_edges(comparison: Compari
 def test_a_forest_has_a_few_numbers_whatever_its_reach(comparison: Comparison, reach: float) -> None:
     """Two to seven, so that they fit side by side on a phone."""
     ends = [with_ratio(comparison, estimate=estimate) for estimate in (reach, 1 / reach)]
-    assert 2 <= len(Forest.of(ends, margin=0.05).scale.ticks()) <= 7
+    assert all(2 <= len(drawn.texts("scale")) <= 7 for drawn in draw_forest(*ends))
 
 
 @pytest.mark.parametrize(
@@ -271,7 +266,7 @@ def test_a_figure_beside_the_verdict_that_failed_a_gate_says_so(tmp_path: Path) 
     (only,) = comparisons_of(run)
     assert "faster" == only.verdict
     assert "the p99 (unreliable: samples)" in sentences.describe_verdict(only)
-    drawn = draw_forest(Forest.of([only], margin=0.05), only)
+    (drawn,) = draw_forest(only)
     hollow = ["unfit" in each.attrib["class"] for each in drawn.all("dot")]
     assert (["req/s →", "p99 ←", "CPU/req ←"], [False, True, False]) == (drawn.texts("label"), hollow)
 
