@@ -19,8 +19,7 @@ def compare(  # noqa: PLR0913 - one parameter an option
     head: Annotated[str, make_run_argument("The run that is judged", "HEAD")],
     *,
     fail_on_regression: Annotated[
-        bool,
-        typer.Option(help="Exit with 1 if a cell is significantly slower by more than the margin."),
+        bool, typer.Option(help="Exit with 1 if a cell is significantly slower by more than the margin.")
     ] = False,
     files: BuildFiles,
     out: Out = DEFAULT_FOLDER,

@@ -11,9 +11,7 @@ from typer.completion import get_completion_script  # type: ignore[attr-defined]
 from wirebench.cli.app import COMPLETE_VARIABLE
 
 
-def completion(
-    shell: Annotated[Literal["bash", "zsh", "fish"], typer.Argument(help="The shell.")],
-) -> None:
+def completion(shell: Annotated[Literal["bash", "zsh", "fish"], typer.Argument(help="The shell.")]) -> None:
     """Print a script that makes a shell complete commands.
 
     bash and zsh: add `eval "$(wirebench completion bash)"` (or zsh) to ~/.bashrc or ~/.zshrc.

@@ -9,12 +9,7 @@ from wirebench.cli.output import make_console, print_json, print_run, warn_of_da
 from wirebench.results.runs import DEFAULT_FOLDER, LAST, Run, find_run
 
 
-def results(
-    run: RunArgument = LAST,
-    *,
-    out: Out = DEFAULT_FOLDER,
-    json: Json = False,
-) -> None:
+def results(run: RunArgument = LAST, *, out: Out = DEFAULT_FOLDER, json: Json = False) -> None:
     """Show the figures and verdicts of a run."""
     show_run(find_run(run, out, warn_of_damaged), json=json)
 

@@ -43,8 +43,7 @@ class Overrides:
         ),
     ] = None
     duration: Annotated[
-        str | None,
-        _override_option(metavar="TIME", help="Length of a window, such as 30s or 1m30s (load.window_s)."),
+        str | None, _override_option(metavar="TIME", help="Length of a window, such as 30s or 1m30s (load.window_s).")
     ] = None
     transport: Annotated[
         str | None, _override_option(metavar="NAME,…", help="rest, grpc, socket (factors.transport).")

@@ -19,12 +19,7 @@ from wirebench.system.signals import Interrupted
 from wirebench.targets.kubernetes import OUR_CONTEXT, Access, find_access
 
 
-def send(
-    run: RunArgument,
-    *,
-    kubectl: KubectlOptions,
-    out: Out = DEFAULT_FOLDER,
-) -> None:
+def send(run: RunArgument, *, kubectl: KubectlOptions, out: Out = DEFAULT_FOLDER) -> None:
     """Send a run to a cluster's results server.
 
     Runs with --target kubernetes are sent automatically.

@@ -64,12 +64,7 @@ def draw_answer(groups: Groups, looks: Mapping[str, Style]) -> ChartSection:
 
 
 def draw_latencies(
-    what: str,
-    groups: Groups,
-    looks: Mapping[str, Style],
-    latencies: Mapping[str, CellLatency],
-    *,
-    shared: bool = True,
+    what: str, groups: Groups, looks: Mapping[str, Style], latencies: Mapping[str, CellLatency], *, shared: bool = True
 ) -> tuple[Chart, ...]:
     """Draw what the cells of each group have by percentile: those that have enough of it.
 

@@ -34,10 +34,7 @@ _CAVEATS: tuple[tuple[Callable[[Size], bool], str], ...] = (
         lambda of: not of.kept.is_closed,
         "Arrivals were evenly spaced. Arrivals at random reach the p99 at a lower rate: leave room (`--utilisation`).",
     ),
-    (
-        lambda of: of.kept.is_least,
-        "≥: no measured load broke the objective, so fewer may do; measure higher loads.",
-    ),
+    (lambda of: of.kept.is_least, "≥: no measured load broke the objective, so fewer may do; measure higher loads."),
     (
         lambda of: of.is_bounded,
         (

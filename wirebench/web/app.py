@@ -36,10 +36,7 @@ def make_app(
     """
     catalogue = Catalogue(results_folder, index_url)
     app = Starlette(
-        routes=[
-            Mount("/api/v1", app=api.ROUTER),
-            *pages.make_routes(),
-        ],
+        routes=[Mount("/api/v1", app=api.ROUTER), *pages.make_routes()],
         middleware=[
             Middleware(Guard, hosts=hosts),
             Middleware(
