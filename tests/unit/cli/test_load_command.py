@@ -283,8 +283,7 @@ def test_a_service_that_is_not_there_is_told_from_one_without_replicas(monkeypat
 
 
 @pytest.mark.parametrize(
-    ("placement", "selected"),
-    [(None, True), ("cross-node", True), ("same-node", False), ("same-pod", False)],
+    ("placement", "selected"), [(None, True), ("cross-node", True), ("same-node", False), ("same-pod", False)]
 )
 def test_load_runs_on_its_own_node(monkeypatch: pytest.MonkeyPatch, placement: Any, selected: bool) -> None:  # noqa: ANN401, FBT001
     """A plain load and one across nodes run on the node for load; those beside a service go where the service is."""

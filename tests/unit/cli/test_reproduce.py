@@ -235,10 +235,7 @@ def test_the_timing_file_is_the_bundles_own(tmp_path: Path, monkeypatch: pytest.
             {"scenario_text": TEXT.replace("16", "[16, 16]")},
             "theirs.tar.gz: scenario_text:2: factors.concurrency: a level",
         ),
-        (
-            {"scenario_text": TEXT.replace("faster", "slower")},
-            "scenario differs from the one its verdicts",
-        ),
+        ({"scenario_text": TEXT.replace("faster", "slower")}, "scenario differs from the one its verdicts"),
         ({"scenario_text": TEXT + "compare: driver\n"}, "scenario differs from the one its verdicts"),
         ({"seed": 2**40}, f"its seed: {2**40} is not within"),
         ({"blocks": 10**9}, "a run has from 1 to 1,000 blocks"),

@@ -127,11 +127,7 @@ def test_what_was_broken_off_is_sent_again_from_its_beginning(tmp_path: Path, st
     ids=["rejected there", "no pod", "not allowed"],
 )
 def test_a_run_that_can_not_be_sent_is_what_it_is(
-    answers: list[tuple[int, str, str]],
-    reason: str,
-    stand_in: StandIn,
-    run: Run,
-    capsys: pytest.CaptureFixture[str],
+    answers: list[tuple[int, str, str]], reason: str, stand_in: StandIn, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One line says why, and the command that sends it; an interrupted run stays interrupted."""
     stand_in.answer(*answers)

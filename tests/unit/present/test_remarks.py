@@ -53,10 +53,7 @@ def is_shown(sentence: str, run: Run) -> bool:
         (Load(model="open", concurrency_max=1000), "open, up to 1,000 connections"),
         (Load(spawn_rate_per_s=20), "closed, 20 users start a second"),
         (Load(model="calls", calls=2000, warmup_calls=15), "2,000 calls a connection, 15 to warm up"),
-        (
-            Load(model="capacity", objective=Objective(p99_ms=50)),
-            "capacity, p99 at most 50 ms, errors at most 0.1 %",
-        ),
+        (Load(model="capacity", objective=Objective(p99_ms=50)), "capacity, p99 at most 50 ms, errors at most 0.1 %"),
     ],
 )
 def test_a_load_is_described(load: Load, expected: str) -> None:

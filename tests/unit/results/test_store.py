@@ -46,10 +46,7 @@ def test_a_killed_run_is_incomplete(tmp_path: Path) -> None:
         os._exit(0)
     os.waitpid(gone, 0)
     writer = RunWriter(tmp_path, info(pid=gone))
-    assert ("incomplete", "it was killed") == (
-        load_run(writer.folder).info.status,
-        load_run(writer.folder).info.reason,
-    )
+    assert ("incomplete", "it was killed") == (load_run(writer.folder).info.status, load_run(writer.folder).info.reason)
 
 
 @pytest.mark.parametrize("name", ["my scenario", "Été", "a,b", "a/b", "", "x" * 181])
