@@ -11,15 +11,6 @@ import typer
 from wirebench.cli.options import Out, check_folder
 from wirebench.results.runs import DEFAULT_FOLDER
 
-AllowedHosts = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--allowed-host",
-        metavar="NAME",
-        help="A name besides localhost that the server answers to, as behind a proxy; can be repeated.",
-    ),
-]
-
 
 def serve(  # noqa: PLR0913 - options
     *,
@@ -27,7 +18,13 @@ def serve(  # noqa: PLR0913 - options
         str, typer.Option(metavar="ADDR", help="Address to listen on; 0.0.0.0 is all of them.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 takes a free one.")] = 8400,
-    allowed_host: AllowedHosts = None,
+    allowed_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A name besides localhost that the server answers to, as behind a proxy; can be repeated.",
+        ),
+    ] = None,
     live: Annotated[bool, typer.Option("--live", help="Show live metrics from Prometheus, at /live.")] = False,
     prometheus: Annotated[
         str, typer.Option(metavar="URL", help="Prometheus that --live asks; one with the rules of grafana/rules.")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, Row, delete, func, select
 from sqlalchemy.exc import DataError, IntegrityError
 
 from wirebench.errors import UsageError, WirebenchError
@@ -16,7 +16,7 @@ from wirebench.model.record import Record
 from wirebench.model.run_info import RunInfo
 from wirebench.results.index import query, write
 from wirebench.results.index.database import Database
-from wirebench.results.index.model import Choices, KnownCell, Result, ResultPage, RunRow
+from wirebench.results.index.model import Choices, Result, ResultPage, RunRow
 from wirebench.results.index.tables import TABLES, blocks, cells, runs
 from wirebench.results.query import Filters
 from wirebench.results.runs import DamagedRun, is_run_name, load_info, load_records, record_paths, run_folders
@@ -85,9 +85,9 @@ class Index(Database):
         with self.reading() as connection:
             return query.select_runs(connection, filters, limit, cursor)
 
-    def cells(self, filters: Filters) -> tuple[KnownCell, ...]:
+    def cells(self, filters: Filters) -> Sequence[Row[Any]]:
         with self.reading() as connection:
-            return tuple(query.select_cells(connection, filters))
+            return query.select_cells(connection, filters)
 
     def choices(self) -> Choices:
         with self.reading() as connection:

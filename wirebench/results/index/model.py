@@ -89,15 +89,6 @@ def group_by_metric(failed: Mapping[str, Iterable[str]]) -> dict[str, tuple[str,
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownCell:
-    """A cell that some runs have, by its id: its factors, and in how many of the runs it is."""
-
-    cell: str
-    factors: dict[str, str | int | float | None]
-    runs: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RunRow:
     """One run: `records` of its `cells` × `blocks` are there."""
 

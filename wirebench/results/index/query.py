@@ -17,7 +17,7 @@ from pydantic import AwareDatetime, Field, TypeAdapter, ValidationError
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, exists, func, literal, or_, select, tuple_
 
 from wirebench.errors import UsageError
-from wirebench.results.index.model import PAGE_ROWS_MAX, Choices, KnownCell, Result, ResultPage, RunRow, group_by_metric
+from wirebench.results.index.model import PAGE_ROWS_MAX, Choices, Result, ResultPage, RunRow, group_by_metric
 from wirebench.results.index.tables import UtcMoment, Words, blocks, cells, gates, results, runs
 from wirebench.results.query import Filters, ParameterError
 
@@ -75,8 +75,11 @@ def select_runs(connection: Connection, filters: Filters, limit: int, cursor: st
     )
 
 
-def select_cells(connection: Connection, filters: Filters) -> Iterator[KnownCell]:
-    """Yield the cells of all runs that match, each once, by operation, concurrency and id; no figure is read."""
+def select_cells(connection: Connection, filters: Filters) -> Sequence[Row[Any]]:
+    """Return the `cell` of all runs that match, each once, its `factors`, and in how many `runs` it is.
+
+    They are sorted by operation, concurrency and id; no figure is read.
+    """
     grouped = (
         select(func.max(cells.c.id).label("newest"), func.count().label("runs"))
         .join_from(runs, cells, cells.c.run == runs.c.id)
@@ -84,13 +87,11 @@ def select_cells(connection: Connection, filters: Filters) -> Iterator[KnownCell
         .group_by(cells.c.cell)
         .subquery()
     )
-    found = connection.execute(
+    return connection.execute(
         select(cells.c.cell, cells.c.factors, grouped.c.runs)
         .join_from(grouped, cells, cells.c.id == grouped.c.newest)
         .order_by(cells.c.operation, cells.c.concurrency, cells.c.cell)
-    )
-    for row in found:
-        yield KnownCell(cell=row.cell, factors=row.factors, runs=row.runs)
+    ).all()
 
 
 def select_choices(connection: Connection) -> Choices:
