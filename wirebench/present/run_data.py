@@ -15,7 +15,7 @@ from wirebench.model.metric import METRICS, SPREAD, name_spread
 from wirebench.model.record import Autoscaling, CapacitySearch, Gate, Recovery
 from wirebench.model.run_info import RunInfo
 from wirebench.present.caveats import describe_disturbances
-from wirebench.present.data import CellComparison, ScalingData, make_comparison_data, make_scaling_data
+from wirebench.present.data import CellComparison, ScalingData, make_comparison_data, make_scaling_data, make_view
 from wirebench.present.remarks import write_answer
 from wirebench.present.sentences import describe_certainty
 from wirebench.results.index import Result
@@ -82,27 +82,22 @@ def _describe_cell(info: RunInfo, cell: CellSummary) -> RunCell:
     for metric in SPREAD:
         blocks = cell.by_block(metric).values()
         figures |= zip(name_spread(metric), (min(blocks, default=None), max(blocks, default=None)), strict=True)
-    transport, driver = str(cell.factors["transport"]), str(cell.factors["driver"])
-    return RunCell(
+    figures |= {name: cell.factors[name] for name in ("transport", "driver", "operation", "concurrency")}
+    return make_view(
+        RunCell,
+        cell,
+        info,
         run_id=info.id,
-        scenario=info.scenario,
         started_at=datetime.fromisoformat(info.started_at),
-        target=info.target,
         machine=name_machine(info.machine),
-        cell=cell.cell,
-        transport=transport,
-        driver=driver,
-        protocol=transport,
-        client=driver,
-        operation=str(cell.factors["operation"]),
-        concurrency=int(cell.factors["concurrency"] or 0),
+        protocol=cell.factors["transport"],
+        client=cell.factors["driver"],
         blocks=len(cell.records),
         **figures,
         successful=figures["requests"] - figures["failed"],
         errors=cell.error_counts,
         failed_gates=tuple(failed),
         failed_gates_by_metric=group_by_metric(failed),
-        factors=cell.factors,
         gates=tuple(_list_gates(cell)),
         searches=tuple(record.search for record in cell.records if record.search),
         recoveries=tuple(record.recovery for record in cell.records if record.recovery),
