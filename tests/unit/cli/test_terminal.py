@@ -20,6 +20,7 @@ from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell
 from tests.support.waiting import run_program
 from wirebench.analysis.compare_cells import find_comparisons
 from wirebench.analysis.summary import CellSummary, summarise
+from wirebench.cli.client.show import format_ms
 from wirebench.cli.output import make_console
 from wirebench.cli.progress import Countdown
 from wirebench.cli.table import print_table
@@ -226,3 +227,19 @@ def test_quiet_and_verbose_exclude_each_other() -> None:
         status, stdout, stderr = wirebench(*command, "-q", "-v")
         assert (2, "") == (status, stdout)
         assert stderr.startswith("error: --quiet and --verbose: they exclude each other\n")
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "expected"),
+    [
+        (0.01234, "0.0123 ms"),
+        (1.0, "1.00 ms"),
+        (12.34, "12.3 ms"),
+        (123.4, "123 ms"),
+        (999.6, "1,000 ms"),
+        (12_345.6, "12,346 ms"),
+    ],
+)
+def test_response_times_have_three_digits(milliseconds: float, expected: str) -> None:
+    """Three digits, and whole milliseconds from a second on."""
+    assert expected == format_ms(milliseconds)

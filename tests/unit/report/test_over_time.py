@@ -1,11 +1,16 @@
-"""The report of a load that changes: what was asked for over time, and how long users waited."""
+"""Loads over their window: by time where they change, and call by call where they are a number of calls."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from tests.support.drawn import Drawn
 from tests.support.report_run import RunBuilder, cell
+from wirebench.analysis.summary import summarise
+from wirebench.model.histogram_file import Calls, HistogramFile
 from wirebench.model.record import Slice
+from wirebench.present.charts.style import assign_styles
+from wirebench.report import over_time
 from wirebench.report.page import render
 from wirebench.results.runs import Run
 
@@ -39,3 +44,27 @@ def test_a_load_without_a_reply_has_no_wait(tmp_path: Path) -> None:
 def test_a_steady_load_is_not_drawn_over_time(tmp_path: Path) -> None:
     """It is the same all the time."""
     assert 'id="over-time"' not in render(RunBuilder(blocks=2).write(tmp_path))
+
+
+def test_calls_are_drawn_one_by_one_and_together(tmp_path: Path) -> None:
+    """Each operation has a picture of its calls' times and one of their sums; failed calls are in neither."""
+    run = RunBuilder([cell("rest"), cell("socket")], blocks=2).write(tmp_path)
+    for record in run.records:
+        path = run.folder / record.histogram_file
+        made = (
+            Calls(operation="users.get", code="ok", latencies_ns=(1_000_000,) * 300),
+            Calls(operation="users.get", code="unavailable", latencies_ns=(9,)),
+        )
+        HistogramFile.read(path).model_copy(update={"calls": made}).write(path)
+    cells = summarise(run.records)
+    charts = over_time.draw_calls(run, {"one load": cells}, assign_styles(cells))
+    assert ["ms a call: users.get in one load", "ms in all: users.get in one load"] == [each.title for each in charts]
+    # 300 calls of a millisecond come to 300 ms.
+    assert "300" in Drawn(charts[1].svg).texts("scale")
+
+
+def test_other_loads_have_no_such_pictures(tmp_path: Path) -> None:
+    """Where calls weren't kept, there is nothing to draw."""
+    run = RunBuilder([cell("rest")], blocks=1).write(tmp_path)
+    cells = summarise(run.records)
+    assert () == over_time.draw_calls(run, {"one load": cells}, assign_styles(cells))

@@ -1,4 +1,4 @@
-"""What holds for every answer, also where the application has failed."""
+"""What holds for every answer, also where the application has failed; and who may ask: a foreign page may not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from wirebench.results.index import IndexUnusableError
-from wirebench.web import Hosts
+from wirebench.web import Hosts, listen
 from wirebench.web.guard import Guard
 
 
@@ -54,3 +54,47 @@ def test_pages_are_rejected_in_words() -> None:
     start, body = ask(IndexUnusableError("the index <b>", "start it"), "/")
     assert b"text/html; charset=utf-8" == dict(start["headers"])[b"content-type"]
     assert b"<h1>The index &lt;b&gt;</h1>" in body["body"]
+
+
+LOOPBACK = Hosts.of("127.0.0.1", "127.0.0.1")
+ALL = Hosts.of("0.0.0.0", "0.0.0.0", ["results.example.org"])  # noqa: S104 - what is tested
+
+
+@pytest.mark.parametrize(
+    "header", ["localhost", "localhost:8400", "LOCALHOST:1", "localhost.", "127.0.0.1:8400", "[::1]:8400", "[::1]"]
+)
+def test_names_of_loopback_are_ours(header: str) -> None:
+    """Whatever the port: it may be forwarded."""
+    assert LOOPBACK.allow(header)
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["", "evil.example", "evil.example:8400", "localhost.evil.example", "127.0.0.1.evil.example", "192.168.0.7",
+     "localhost:8400:1", "user@localhost", "[::1", "localhost, evil.example", "[localhost]", "localhost/"],
+)  # fmt: skip
+def test_other_names_are_not(header: str) -> None:
+    """Nor is anything that only looks like one of ours."""
+    assert not LOOPBACK.allow(header)
+
+
+def test_names_can_be_added() -> None:
+    """By the address to listen on, and by --allowed-host."""
+    assert Hosts.of("192.168.0.7", "192.168.0.7").allow("192.168.0.7:8400")
+    assert ALL.allow("Results.Example.org")
+    assert Hosts.of("::1", "::1", ["[fe80::1]"]).allow("[fe80::1]:80")
+
+
+def test_numeric_addresses_are_ours_where_all_are_listened_on() -> None:
+    """No page of another site comes from an address of this machine."""
+    assert ALL.allow("10.0.0.7:8400")
+    assert Hosts.of("::", "::").allow("[fd00::7]:8400")
+    assert not ALL.allow("evil.example")
+
+
+def test_all_addresses_have_other_names() -> None:
+    """`--host 0` is one: what counts is where the server listens."""
+    with listen("0", 0) as listener:
+        hosts = Hosts.of("0", listener.getsockname()[0])
+    assert hosts.allow("10.0.0.7:8400")
+    assert not hosts.allow("evil.example")

@@ -1,7 +1,8 @@
-"""TLS of services that run already: their addresses say whether they speak it."""
+"""Services that run already: where their addresses come from, and that those say whether they speak TLS."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,11 @@ import pytest
 
 from tests.support import certificates
 from wirebench.cli.options import TlsOptions
+from wirebench.cli.target import make_target_options
 from wirebench.errors import UsageError
 from wirebench.model.scenario import Scenario
 from wirebench.plan.plan import make_plan
-from wirebench.run.target_options import set_tls_levels
+from wirebench.run.target_options import TargetOptions, set_tls_levels
 from wirebench.system.tls import ClientTls
 from wirebench.targets import ExternalTarget
 
@@ -71,3 +73,41 @@ def test_certificates_that_are_not_valid_now_are_named(first_h: int, last_h: int
     with pytest.raises(UsageError, match=f"our certificate {made.cert} {said}") as caught:
         TlsOptions(None, made.cert, made.key).load()
     assert "renew it, or set this machine's clock" == caught.value.hint
+
+
+def options(target: str, **addresses: str) -> TargetOptions:
+    """Return the target that a command's options name."""
+    return make_target_options(target, addresses)
+
+
+def levels(**addresses: str) -> Mapping[str, str]:
+    """Return the TLS level of each transport that has an address, which tells its source."""
+    external = options("external", **addresses).external
+    assert external is not None
+    return external.tls_levels
+
+
+def test_options_win_over_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A variable gives the address of a transport that has no option; an empty variable gives none."""
+    monkeypatch.setenv("WIREBENCH_REST", "https://variable:5000")
+    monkeypatch.setenv("WIREBENCH_GRPC", "tls://variable:50051")
+    monkeypatch.setenv("WIREBENCH_SOCKET", "")
+
+    assert {"rest": "server", "grpc": "server"} == levels()
+    assert {"rest": "none", "grpc": "server"} == levels(rest="http://option:5000")
+
+
+def test_other_targets_have_no_use_for_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They start their services; an option for one is a mistake, and a variable is meant for another command."""
+    monkeypatch.setenv("WIREBENCH_REST", "127.0.0.1:5000")
+
+    assert options("local").external is None
+    with pytest.raises(UsageError, match="the local target starts its services itself"):
+        options("local", rest="127.0.0.1:5000")
+
+
+def test_a_variable_that_is_no_address_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message names the transport and what was given."""
+    monkeypatch.setenv("WIREBENCH_GRPC", "nowhere")
+    with pytest.raises(UsageError, match="grpc: 'nowhere' is not an address"):
+        options("external")
