@@ -400,16 +400,6 @@ def test_wrong_usage(arguments: tuple[str, ...]) -> None:
     assert "next: " in done.stderr
 
 
-@pytest.mark.parametrize(
-    "address", ["127.0.0.1", "127.0.0.1:x", ":5000", "127.0.0.1:0", "ftp://127.0.0.1:5000", "a b:5000"]
-)
-def test_malformed_addresses(address: str) -> None:
-    """An invalid address is shown, with the expected form."""
-    done = call("socket", "--address", address)
-
-    assert (2, f"{address!r} is not an address") == (done.status, complaint(done))
-
-
 def test_wrong_values_are_told_in_plain_words() -> None:
     """Not in those of the libraries that find them."""
     done = run("rest", "--port", "x")
