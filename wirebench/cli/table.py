@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from rich.console import Console
 
@@ -14,16 +13,8 @@ from wirebench.present.table import FigureTable
 _GAP = "  "
 
 
-@dataclass(frozen=True, slots=True)
-class _ColumnGroup:
-    """Columns side by side: which they are, and how wide."""
-
-    columns: Sequence[int]
-    widths: Sequence[int]
-
-    def write(self, texts: Sequence[str]) -> str:
-        shown = zip(self.columns, self.widths, strict=False)
-        return "".join(f"{_GAP}{texts[column]:>{width}}" for column, width in shown)
+#: Columns side by side: which they are, and how wide.
+_Line = Sequence[tuple[int, int]]
 
 
 def print_table(table: FigureTable, console: Console) -> None:
@@ -44,20 +35,24 @@ def print_table(table: FigureTable, console: Console) -> None:
 
     for line in lines:
         for texts in headings:
-            if (heading := line.write(texts)).strip():
+            if (heading := _write(line, texts)).strip():
                 show(" " * indent + heading, "bold")
     for group in table.groups:
         if len(table.groups) > 1:
             show(escape_controls(group.title), "bold")
         for row in group.rows:
             name = escape_controls(row.name)
-            figures = [line.write(row.figures) for line in lines]
+            figures = [_write(line, row.figures) for line in lines]
             show("\n".join([f"{name:{indent}}{figures[0]}"] if indent else [name, *figures]))
         for note in group.notes:
             show(f"{_GAP}! {escape_controls(note)}", "yellow")
 
 
-def _arrange(columns: Sequence[int], widths: Sequence[int], width: int) -> list[_ColumnGroup]:
+def _write(line: _Line, texts: Sequence[str]) -> str:
+    return "".join(f"{_GAP}{texts[column]:>{width}}" for column, width in line)
+
+
+def _arrange(columns: Sequence[int], widths: Sequence[int], width: int) -> list[_Line]:
     """Spread columns over as few lines as fit into the width, below each other on one grid."""
     for in_line in range(len(columns), 0, -1):
         parts = [columns[first : first + in_line] for first in range(0, len(columns), in_line)]
@@ -66,5 +61,5 @@ def _arrange(columns: Sequence[int], widths: Sequence[int], width: int) -> list[
             for together in itertools.zip_longest(*parts)
         ]
         if in_line == 1 or sum(each + len(_GAP) for each in grid) <= width:
-            return [_ColumnGroup(part, grid) for part in parts]
+            return [list(zip(part, grid, strict=False)) for part in parts]
     return []

@@ -42,7 +42,6 @@ def name_scaling(scaling: Scaling) -> str:
 def draw_scalings(scalings: Iterable[Scaling]) -> tuple[Chart, ...]:
     """Draw the laws of a run: of each factor and situation, the points with their laws, and the residuals."""
     by_title: dict[tuple[str, str], list[Scaling]] = {}
-    looks = dict[str, Style]()
     with_law = [each for each in scalings if each.law]
     for each in with_law:
         factor = each.series.factor
@@ -132,17 +131,15 @@ def _round_to_zero(value: float) -> float:
 
 def _explain_missing_law(scaling: Scaling) -> str:
     factor, levels = scaling.series.factor, scaling.series.levels
-    what = f"no scaling law over {label_factor(factor)}"
+    what = f"No scaling law over {label_factor(factor)}"
     if scaling.failed:
         by_gate: dict[str, list[str]] = {}
         for level, gate in scaling.failed:
             by_gate.setdefault(name_gate(gate.name), []).append(f"{level:g}")
         failed = "; ".join(f"{name} at {', '.join(at)}" for name, at in by_gate.items())
-        return capitalise(f"{what}, as gates failed ({failed})")
+        return f"{what}, as gates failed ({failed})"
     if len(levels) < LEVELS_MIN:
         wanted = ",".join(f"{level:g}" for level in (*levels, 2 * levels[-1]))
-        return capitalise(
-            f"{what} from {len(levels)} levels ({LEVELS_MIN} are needed: `--set factors.{factor}={wanted}`)"
-        )
+        return f"{what} from {len(levels)} levels ({LEVELS_MIN} are needed: `--set factors.{factor}={wanted}`)"
     blocks = pluralise(scaling.blocks, "block")
-    return capitalise(f"{what} from {blocks} with all levels: {BLOCKS_MIN} are needed (--blocks)")
+    return f"{what} from {blocks} with all levels: {BLOCKS_MIN} are needed (--blocks)"

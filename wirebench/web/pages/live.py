@@ -136,10 +136,12 @@ def _take(prometheus: Prometheus, wanted: str | None, range_s: int) -> LiveFigur
         )
     namespace = wanted or ("wirebench" if "wirebench" in namespaces else namespaces[-1])
     step_s = max(_STEP_S_MIN, math.ceil(range_s / _POINTS_MAX))
+
+    def query_range(expr: str) -> list[TimeSeries]:
+        return prometheus.query_range(_resolve(expr, namespace, range_s), start_s, end_s, step_s)
+
     figures = [prometheus.query(_resolve(each.expr, namespace, range_s), end_s) for each in FIGURES]
-    latencies = [
-        prometheus.query_range(_resolve(each.expr, namespace, range_s), start_s, end_s, step_s) for each in LATENCIES
-    ]
+    latencies = [query_range(each.expr) for each in LATENCIES]
     if not any((*figures, *latencies)):
         return LiveFigures(
             namespaces,
@@ -147,10 +149,7 @@ def _take(prometheus: Prometheus, wanted: str | None, range_s: int) -> LiveFigur
             problem=f"Prometheus has recorded nothing of {namespace} in this time",
             hint="send a load; if that is done, load the recording rules grafana/rules/wirebench.yaml into Prometheus",
         )
-    events = {
-        event.name: prometheus.query_range(_resolve(event.expr, namespace, range_s), start_s, end_s, step_s)
-        for event in EVENTS
-    }
+    events = {event.name: query_range(event.expr) for event in EVENTS}
     return _show(LiveFigures(namespaces, namespace), figures, latencies, events, end_s, range_s)
 
 
