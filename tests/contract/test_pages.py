@@ -94,7 +94,6 @@ def test_an_interval_that_goes_on_beyond_its_plot_has_an_arrow(tmp_path: Path) -
         ("/?nix=1", 400, "<h1>nix: there is no such parameter</h1>"),
         ("/?since=yesterday", 400, "a date or time such as"),
         ("/?cursor=forged", 400, "cursor"),
-        ("/?concurrency=0", 400, "concurrency: must be at least 1"),
         ("/compare?base=a&amp=b", 400, "there is no such parameter"),
         ("/compare?run_id=a", 400, "Only one run was chosen"),
         ("/compare?run_id=a&run_id=b&run_id=c", 400, "3 runs were chosen"),

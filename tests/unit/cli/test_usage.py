@@ -24,8 +24,6 @@ from wirebench.cli.app import COMMANDS, make_app
         (["run", "quick", "--rest", "http://127.0.0.1:1"], "the local target starts its services itself"),
         (["run", "quick", "--target", "external", "--rest", "nowhere"], "'nowhere' is not an address"),
         (["run", "quick", "--timing", "bursts.json"], "quick.yaml has no replay"),
-        (["run", "quick", "--driver", "ghz"], "--driver ghz: factors.driver: rest has no driver 'ghz'"),
-        (["run", "quick", "--blocks", "0"], "--blocks"),
         (["run", "quick", "--blocks", "many"], "--blocks"),
         (["run"], "there is no scenario"),
         (["results", "nothing"], "no run 'nothing'"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -27,6 +28,12 @@ def info(
     return run_info(1, 1, {"id": name, "status": "running", "duration_s": None, **process})
 
 
+def end_process() -> int:
+    """Return the id of a process that is gone."""
+    with subprocess.Popen(["true"]) as gone:
+        return gone.pid
+
+
 def test_a_run_is_named_after_its_start_and_its_question() -> None:
     """Names sort by time."""
     assert "20260102T030405Z-quick" == make_run_id("quick", datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
@@ -40,13 +47,10 @@ def test_a_run_reads_back_as_it_was_written(tmp_path: Path) -> None:
 
 
 def test_a_killed_run_is_incomplete(tmp_path: Path) -> None:
-    """A run that says it is running, by a process that is gone, was killed."""
-    gone = os.fork()
-    if gone == 0:
-        os._exit(0)
-    os.waitpid(gone, 0)
-    writer = RunWriter(tmp_path, info(pid=gone))
-    assert ("incomplete", "it was killed") == (load_run(writer.folder).info.status, load_run(writer.folder).info.reason)
+    """A run that says it is running, by a process that is gone, or a number that none has, was killed."""
+    for name, pid in (("gone", end_process()), ("none", 10**20)):
+        found = load_run(RunWriter(tmp_path / name, info(pid=pid)).folder).info
+        assert ("incomplete", "it was killed") == (found.status, found.reason)
 
 
 @pytest.mark.parametrize("name", ["my scenario", "Été", "a,b", "a/b", "", "x" * 181])
@@ -73,11 +77,7 @@ def test_a_run_on_another_machine_is_running_while_it_is_heard_of(
     tmp_path: Path, host: str, seconds_ago: float, status: str
 ) -> None:
     """Its process can't be seen; here it could, and when it is gone the run was killed."""
-    gone = os.fork()
-    if gone == 0:
-        os._exit(0)
-    os.waitpid(gone, 0)
-    writer = RunWriter(tmp_path, info(pid=gone))
+    writer = RunWriter(tmp_path, info(pid=end_process()))
     heard_at = datetime.now(UTC) - timedelta(seconds=seconds_ago)
     write_progress(writer.folder, make_progress(updated_at=heard_at, host=host))
     assert status == load_run(writer.folder).info.status
@@ -151,11 +151,6 @@ def test_what_is_wrong_in_a_run_is_said_in_plain_words(tmp_path: Path, key: str,
     path.write_text(json.dumps(json.loads(path.read_text()) | {key: value}))
     with pytest.raises(WirebenchError, match=rf"run\.json: {expected}"):
         load_run(path.parent)
-
-
-def test_a_process_id_that_cannot_be_one_is_of_no_process(tmp_path: Path) -> None:
-    """A number that no process has makes a run that isn't going on."""
-    assert "incomplete" == load_run(RunWriter(tmp_path, info(pid=10**20)).folder).info.status
 
 
 def test_a_record_without_a_factor_is_rejected(tmp_path: Path) -> None:
