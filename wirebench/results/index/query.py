@@ -54,7 +54,9 @@ def select_results(connection: Connection, filters: Filters, limit: int, cursor:
     return ResultPage(
         tuple(_read_results(connection, [row.id for row in shown])),
         _count(connection, matching),
-        _write_cursor(("result", *last[1:])) if last else None,
+        _write_cursor(("result", last.started_at, last.run_id, last.operation, last.concurrency, last.cell))
+        if last
+        else None,
     )
 
 
@@ -75,7 +77,7 @@ def select_runs(connection: Connection, filters: Filters, limit: int, cursor: st
     )
 
 
-def select_cells(connection: Connection, filters: Filters) -> Sequence[Row[Any]]:
+def select_cells(connection: Connection, filters: Filters) -> Sequence[Row[Any, Any, Any]]:
     """Return the `cell` of all runs that match, each once, its `factors`, and in how many `runs` it is.
 
     They are sorted by operation, concurrency and id; no figure is read.
