@@ -85,7 +85,7 @@ class Index(Database):
         with self.reading() as connection:
             return query.select_runs(connection, filters, limit, cursor)
 
-    def cells(self, filters: Filters) -> Sequence[Row[Any]]:
+    def cells(self, filters: Filters) -> Sequence[Row[Any, Any, Any]]:
         with self.reading() as connection:
             return query.select_cells(connection, filters)
 
