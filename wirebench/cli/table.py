@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from wirebench.present.escape import escape_controls
 from wirebench.present.table import FigureTable
 
 _GAP = "  "
@@ -21,7 +20,7 @@ def print_table(table: FigureTable, console: Console) -> None:
     """Print a table: no number is broken, however narrow the console is."""
     rows = [row for group in table.groups for row in group.rows]
     headings = [[column.heading for column in table.columns], [column.unit for column in table.columns]]
-    name_width = max(len(escape_controls(row.name)) for row in rows)
+    name_width = max(len(row.name) for row in rows)
     widths = [max(map(len, texts)) for texts in zip(*headings, *(row.figures for row in rows), strict=True)]
     needed = [index for index, column in enumerate(table.columns) if not column.is_optional]
     beside = (_arrange(each, widths, console.width - name_width) for each in (range(len(widths)), needed))
@@ -39,13 +38,12 @@ def print_table(table: FigureTable, console: Console) -> None:
                 show(" " * indent + heading, "bold")
     for group in table.groups:
         if len(table.groups) > 1:
-            show(escape_controls(group.title), "bold")
+            show(group.title, "bold")
         for row in group.rows:
-            name = escape_controls(row.name)
             figures = [_write(line, row.figures) for line in lines]
-            show("\n".join([f"{name:{indent}}{figures[0]}"] if indent else [name, *figures]))
+            show("\n".join([f"{row.name:{indent}}{figures[0]}"] if indent else [row.name, *figures]))
         for note in group.notes:
-            show(f"{_GAP}! {escape_controls(note)}", "yellow")
+            show(f"{_GAP}! {note}", "yellow")
 
 
 def _write(line: _Line, texts: Sequence[str]) -> str:

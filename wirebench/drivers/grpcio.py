@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 
 from wirebench.drivers.driver import Job
-from wirebench.drivers.locust import describe_users
+from wirebench.drivers.locust import write_user_requests
 from wirebench.drivers.per_request import CallArrays, Part, PerRequestDriver, classify_grpcio, read_columns
 from wirebench.system.paths import GRPC_CLIENT
 from wirebench.system.processes import list_flags
@@ -34,7 +34,7 @@ class Grpcio(PerRequestDriver):
             "--duration-s": f"{part.duration_s:.3f}",
             "--timeout-s": job.load.timeout_s,
             "--descriptors": job.descriptors,
-            **describe_users(job, part),
+            **write_user_requests(job, part),
         }
         tls = ["--tls", *job.tls_flags] if job.tls else []
         return [sys.executable, self.path, *list_flags(flags), *tls]

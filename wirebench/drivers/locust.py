@@ -56,7 +56,7 @@ class Locust(PerRequestDriver):
             "--loglevel": "WARNING",
             "--operation": job.cell.operation,
             "--descriptors": job.descriptors if is_grpc else None,
-            **describe_users(job, part),
+            **write_user_requests(job, part),
         }
         switches = ["--headless", "--only-summary", *(["--tls"] if is_grpc and job.tls else [])]
         kind = "GrpcUser" if is_grpc else "RestUser"
@@ -68,7 +68,7 @@ class Locust(PerRequestDriver):
         return read_columns(part.output, classify_outcome)
 
 
-def describe_users(job: Job, part: Part) -> dict[str, object]:
+def write_user_requests(job: Job, part: Part) -> dict[str, object]:
     """Write the requests that users choose from, and return the flags that all programs of drivers/python take."""
     file = part.folder / "requests.json"
     requests = _list_calls(job) if job.cell.transport == "grpc" else _list_requests(job)

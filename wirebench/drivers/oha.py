@@ -60,12 +60,11 @@ class Oha(PerRequestDriver):
             "--output-format": "json",
             "--output": part.output,
             "--db-url": part.folder / "calls.sqlite",
-            "--urls-from-file": urls,
         }
         switches = ["--no-tui", "--disable-compression", "--wait-ongoing-requests-after-deadline"]
         switches += ["--disable-keepalive"] if cell.connection == "reopen" else []
         switches += [] if cell.rate_per_s is None else ["--latency-correction"]
-        return [self.path, *switches, *job.tls_flags, *list_flags(flags)]
+        return [self.path, *switches, *job.tls_flags, *list_flags(flags), "--urls-from-file", urls]
 
     def read(self, job: Job, part: Part) -> CallArrays:
         """Read every call. Raises WirebenchError.

@@ -333,7 +333,7 @@ def _summarise_pair(subject: str, baseline: str, comparisons: Sequence[Compariso
         failed = [gate for comparison in comparisons for gate in comparison.failed_gates]
         reason = explain_withheld(failed) or "nothing to compare"
         return f"No verdict on {subject} against {baseline} {where} ({reason})."
-    return f"{labels.capitalise(state_verdict(comparisons[0]))} {where}: {_format_ranges(comparisons)}."
+    return f"{state_verdict(comparisons[0])} {where}: {_format_ranges(comparisons)}."
 
 
 def _format_ranges(comparisons: Sequence[Comparison], names: Iterable[str] = ()) -> str:

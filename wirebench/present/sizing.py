@@ -59,7 +59,7 @@ _CAVEATS: tuple[tuple[Callable[[Size], bool], str], ...] = (
     ),
     (
         lambda of: of.law is not None and math.isinf(of.count.high),
-        f"{ABSENT}: the scaling law doesn't reach the rate, or not with up to {COUNT_MAX:,}.",
+        f"Never: the scaling law doesn't reach the rate, or not with up to {COUNT_MAX:,}.",
     ),
 )
 
@@ -143,7 +143,7 @@ def _describe_basis(size: Size) -> str:
 def _format_count(size: Size) -> str:
     count = size.count
     if math.isinf(count.estimate):
-        return f"{ABSENT} (from {count.low:,.0f})" if math.isfinite(count.low) else ABSENT
+        return f"never (from {count.low:,.0f})" if math.isfinite(count.low) else "never"
     star = "*" if size.is_extrapolated else ""
     return f"{count.estimate:,.0f}{star} ({format_ends(count.low, count.high, '{:,.0f}'.format)})"
 

@@ -14,7 +14,7 @@ from typing import NoReturn
 STOPPING = "\nstopping …\n"
 _STDERR = 2
 #: After how long an interrupt that was lost in a finaliser is raised again.
-_AGAIN_S = 0.01
+_RERAISE_DELAY_S = 0.01
 
 
 class Interrupted(BaseException):
@@ -37,27 +37,29 @@ def handle_interrupts(announcement: str = "") -> Iterator[None]:
             os.write(_STDERR, announcement.encode())
         raise Interrupted(signal.Signals(number).name)
 
-    def interrupt_again(dropped: sys.UnraisableHookArgs) -> None:
+    def reraise_later(dropped: sys.UnraisableHookArgs) -> None:
         if not isinstance(dropped.exc_value, Interrupted):
             report_dropped(dropped)
             return
         name = str(dropped.exc_value)
 
-        def interrupt_by_timer(_number: int, _frame: FrameType | None) -> NoReturn:
+        def reraise(_number: int, _frame: FrameType | None) -> NoReturn:
             raise Interrupted(name)
 
-        signal.signal(signal.SIGALRM, interrupt_by_timer)
-        signal.setitimer(signal.ITIMER_REAL, _AGAIN_S)
+        previous.setdefault(signal.SIGALRM, signal.signal(signal.SIGALRM, reraise))
+        signal.setitimer(signal.ITIMER_REAL, _RERAISE_DELAY_S)
 
     signals = [signal.SIGINT, signal.SIGTERM]
     # Who started us with `nohup` wants no hang-up to end us.
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         signals.append(signal.SIGHUP)
     previous = {number: signal.signal(number, interrupt) for number in signals}
-    report_dropped, sys.unraisablehook = sys.unraisablehook, interrupt_again
+    report_dropped, sys.unraisablehook = sys.unraisablehook, reraise_later
     try:
         yield
     finally:
+        if signal.SIGALRM in previous:
+            signal.setitimer(signal.ITIMER_REAL, 0)
         sys.unraisablehook = report_dropped
         for number, handler in previous.items():
             signal.signal(number, handler)

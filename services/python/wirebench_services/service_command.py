@@ -24,6 +24,7 @@ _POLL_S = 0.05
 #: What a server may take to end after its own drain timeout.
 _STOP_GRACE_S = 5.0
 _PR_SET_PDEATHSIG = 1
+#: The most that granian takes.
 _GRANIAN_READ_TIMEOUT_MS_MAX = 60_000
 
 

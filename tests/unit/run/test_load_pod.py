@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,17 +13,20 @@ from tests.support.histogram_files import make_histogram_file
 from tests.support.jobs import JOB, cell
 from tests.support.waiting import TIMEOUT_S
 from wirebench.drivers import K6, Job
+from wirebench.drivers.metrics_push import MetricsPush
 from wirebench.errors import WirebenchError
 from wirebench.measure.calibrate import Probe
 from wirebench.measure.conformance import Conformance
 from wirebench.measure.observe import GeneratorUse, Observation, ServerUse
+from wirebench.model.cell import ServiceSpec
 from wirebench.model.histogram_file import Window, merge_parallel
 from wirebench.model.scenario import Load
 from wirebench.run.load_pod import main
 from wirebench.run.load_pod import start_barrier as rendezvous
+from wirebench.run.load_pod.pods import make_pod_job
 from wirebench.run.load_pod.start_barrier import join_start_barrier
 from wirebench.run.load_pod.task import CalibrateTask, MeasureTask, Task, decode_answer, encode_answer, read_task
-from wirebench.targets.target import Containers, Replica
+from wirebench.targets.target import Containers, Endpoint, Replica
 
 
 def free_port() -> int:
@@ -77,6 +81,26 @@ def test_a_task_of_another_version_is_rejected(tmp_path: Path, text: str) -> Non
     with pytest.raises(WirebenchError) as caught:
         read_task(path)
     assert str(path) in caught.value.message
+
+
+def test_a_task_holds_nothing_of_the_machine_that_it_comes_from(tmp_path: Path) -> None:
+    """Neither paths nor names of the machine are put into the cluster; the pod puts its own in their place."""
+    push = MetricsPush("http://10.0.0.9:9090", {"node": "here"})
+    local = replace(
+        JOB,
+        output=tmp_path / "histograms.json",
+        log=tmp_path / "driver.log",
+        snapshot=tmp_path / "snapshot.json",
+        cores=frozenset({1}),
+        metrics_push=push,
+    )
+    endpoint = Endpoint(ServiceSpec("rest", None, 1, None, None), "10.0.0.1:5000", ())
+    task = MeasureTask(job=make_pod_job(local, endpoint), replicas=(), cores=1.0).model_dump_json()
+    assert push.url in task
+    assert str(tmp_path) not in task
+    assert "here" not in task
+    job = main._make_job(MeasureTask.model_validate_json(task))
+    assert (main.OUTPUT / "histograms.json", None, None) == (job.output, job.snapshot, job.cores)
 
 
 def test_an_answer_is_found_among_what_a_pod_printed() -> None:

@@ -12,7 +12,7 @@ import pytest
 from tests.support.histogram_files import make_file
 from wirebench.errors import WirebenchError
 from wirebench.model.histogram_file import HistogramFile
-from wirebench.system.files import write_atomic
+from wirebench.system.files import open_atomic, write_atomic
 
 FILE = make_file()
 
@@ -34,6 +34,21 @@ def test_a_full_disk_leaves_what_was_there(tmp_path: Path) -> None:
     path.write_text("old")
     with pytest.raises(WirebenchError, match=r"can't write .*run\.json: No space left on device"):
         write_atomic(path, "new")
+    assert [("run.json", "old")] == [(each.name, each.read_text()) for each in tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize(
+    ("error", "raised"), [(KeyError("x"), KeyError), (OSError(errno.EFBIG, "File too large"), WirebenchError)]
+)
+def test_what_fails_while_it_is_written_leaves_what_was_there(
+    tmp_path: Path, error: Exception, raised: type[Exception]
+) -> None:
+    """Whatever goes wrong in the block, the file has its old content, and nothing half is beside it."""
+    path = tmp_path / "run.json"
+    path.write_text("old")
+    with pytest.raises(raised), open_atomic(path) as file:
+        file.write(b"half")
+        raise error
     assert [("run.json", "old")] == [(each.name, each.read_text()) for each in tmp_path.iterdir()]
 
 

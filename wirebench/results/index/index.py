@@ -42,7 +42,8 @@ class Changes:
         """Begin to take the folders of runs into an index that had these runs."""
         return cls(elsewhere=tuple(sorted({*had} - {folder.name for folder in folders})))
 
-    def take(self, connection: Connection, folder: Path) -> None:
+    def add_run(self, connection: Connection, folder: Path) -> None:
+        """Put the run of a folder into the index, or remember why it can't be."""
         try:
             with connection.begin_nested():
                 self.records += _put_run(connection, folder)
@@ -123,7 +124,7 @@ class Index(Database):
         for done, path in enumerate(folders, 1):
             if _is_different(path, held):
                 with self.writing() as connection:
-                    changes.take(connection, path)
+                    changes.add_run(connection, path)
             if on_progress:
                 on_progress(done, len(folders), changes.records)
         if changes.runs:
@@ -153,7 +154,7 @@ class Index(Database):
             for table in reversed(TABLES):
                 connection.execute(delete(table))
             for done, path in enumerate(folders, 1):
-                changes.take(connection, path)
+                changes.add_run(connection, path)
                 if on_progress:
                     on_progress(done, len(folders), changes.records)
             write.analyse(connection)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TypeVar
 
 from wirebench.drivers import Job
@@ -45,7 +46,7 @@ def observe(
         address = endpoint.headless_address or endpoint.addresses[0]
         job = replace(job, address=address, replicas=endpoint.addresses)
     task = MeasureTask(
-        job=job,
+        job=make_pod_job(job, endpoint),
         files=Files.of(job),
         # Those that a disruption removes can't be asked what they did, and those that are added aren't known.
         replicas=endpoint.replicas if job.cell.keeps_replicas else (),
@@ -57,6 +58,20 @@ def observe(
     return tuple(decode_answer(each, Observation) for each in printed)
 
 
+def make_pod_job(job: Job, endpoint: Endpoint) -> Job:
+    """Return a job without what is of this machine, in whose place the pod puts its own; TLS files are the pod's."""
+    return replace(
+        job,
+        output=Path(job.output.name),
+        log=Path(job.log.name),
+        cores=None,
+        snapshot=None,
+        namespace=None,
+        tls=endpoint.tls,
+        metrics_push=job.metrics_push and replace(job.metrics_push, labels={}),
+    )
+
+
 class PodSender(Sender):
     """Sends single requests from load pods."""
 
@@ -65,7 +80,7 @@ class PodSender(Sender):
 
     def send(self, job: Job, endpoint: Endpoint, requests_each: int) -> Sequence[Answer]:
         """Send `requests_each` of each operation of a job. Raises WirebenchError if the service can't be reached."""
-        task = SendTask(job=job, files=Files.of(job), requests_each=requests_each)
+        task = SendTask(job=make_pod_job(job, endpoint), files=Files.of(job), requests_each=requests_each)
         return self._carry_out(task, endpoint, tuple[Answer, ...])
 
     def reflect(self, endpoint: Endpoint, calls: Sequence[str], headers: Mapping[str, str]) -> bytes:
