@@ -46,9 +46,14 @@ def test_what_fails_while_it_is_written_leaves_what_was_there(
     """Whatever goes wrong in the block, the file has its old content, and nothing half is beside it."""
     path = tmp_path / "run.json"
     path.write_text("old")
-    with pytest.raises(raised), open_atomic(path) as file:
-        file.write(b"half")
-        raise error
+
+    def fail() -> None:
+        with open_atomic(path) as file:
+            file.write(b"half")
+            raise error
+
+    with pytest.raises(raised):
+        fail()
     assert [("run.json", "old")] == [(each.name, each.read_text()) for each in tmp_path.iterdir()]
 
 
