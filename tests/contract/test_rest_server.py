@@ -208,10 +208,13 @@ def test_unknown_methods(server: Service, method: bytes, statuses: tuple[int, in
 
 
 def test_half_open_connections(server: Service) -> None:
-    """A client that closes its end after a request gets the reply, but of granian; then the server closes, too."""
+    """A client that closes its end after a request gets the reply; then the server closes, too.
+
+    Granian drops a request whose client it sees leave before it has answered.
+    """
     received = exchange(server.address, GET + b"\r\n")
 
-    assert b"" == received if server.kind == GRANIAN else get_status(received) == 200
+    assert (server.kind == GRANIAN and b"" == received) or get_status(received) == 200
 
 
 def test_bodies_that_end_early(server: Service) -> None:
