@@ -82,6 +82,13 @@ def test_programs_get_intervals_and_null_for_what_is_never_reached(tmp_path: Pat
     assert 1300 < counts["low"] <= counts["estimate"] <= counts["high"] < 1600
 
 
+def test_a_rate_that_no_number_reaches_is_never_reached(tmp_path: Path) -> None:
+    """The table says so in the column of the workers, and below it why."""
+    status, text, _ = wirebench("size", write(tmp_path), "--rate", 1e6, "--p99", "50ms", "--out", tmp_path)
+    assert (0, True) == (status, "Never: the scaling law doesn't reach the rate" in text)
+    assert 2 == len(re.findall(r"^(?:REST|socket) +1 +never\b", text, re.MULTILINE))
+
+
 @pytest.mark.parametrize(("gate", "hint"), [(True, "allow a longer --p99"), (False, "says what to do about gates")])
 def test_runs_without_a_usable_load_say_what_to_do(tmp_path: Path, *, gate: bool, hint: str) -> None:
     """What is wrong with each size is listed, and a next step."""
