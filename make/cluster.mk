@@ -20,10 +20,9 @@ docker-down: ## end the engine that docker-up has started
 cluster-up: cluster-preflight ## three nodes on this machine, with our services, Prometheus and Grafana
 	@echo 'cluster-up: 1 of 4: kind, helm and kubectl'
 	+@$(MAKE) --silent --no-print-directory $(CLUSTER_TOOLS)
-	@echo 'cluster-up: 2 of 4: what runs in the cluster'
-	+@$(MAKE) --silent --no-print-directory images
+	@echo 'cluster-up: 2 of 4: the images of what runs in the cluster, and of its nodes'
+	+@$(MAKE) --silent --no-print-directory --jobs=2 PARALLEL=yes images node-image
 	@echo 'cluster-up: 3 of 4: the nodes'
-	+@scripts/cluster/node-image
 	@scripts/cluster/cluster up
 	@echo 'cluster-up: 4 of 4: images and charts onto the nodes'
 	@scripts/cluster/cluster load
@@ -78,7 +77,7 @@ cluster-down: ## remove the cluster; images and tools stay, for the next
 cluster-clean: cluster-down ## remove our images from the engine as well
 	@scripts/cluster/cluster clean
 
-.PHONY: cluster-preflight images
+.PHONY: cluster-preflight images node-image
 cluster-preflight:
 	@scripts/cluster/cluster preflight
 
@@ -86,6 +85,10 @@ images: .tools/bin/wireload .tools/bin/truth .tools/bin/k6 .tools/bin/ghz .tools
 	$(if $(filter-out yes no,$(RESULTS)),$(error RESULTS=$(RESULTS): yes or no))
 	@scripts/cluster/images build/cluster/images.yaml services services-go load prometheus grafana \
 	  $(if $(HAS_RESULTS),serve) $(if $(HAS_POSTGRES),postgres)
+
+# It waits for downloads and runs on one core in places: other images are built beside it.
+node-image: .tools/bin/kubectl
+	+@scripts/cluster/node-image
 
 .tools/bin/kind: make/versions.mk | .tools/.prerequisites
 	$(call install-go,sigs.k8s.io/kind,$(KIND_VERSION))

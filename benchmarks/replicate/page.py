@@ -172,12 +172,12 @@ def _tabulate_slow_downs(rows: Sequence[Row]) -> Iterator[Sequence[str]]:
 
 
 def _tabulate_contradictions(rows: Sequence[Row]) -> Iterator[Sequence[str]]:
-    yield "condition", "metric", "runs", "comparisons", "contradictory", "with one verdict in all runs", "withheld"
+    yield "condition", "metric", "runs", "comparisons", "contradictory", "with one verdict wherever judged", "withheld"
     for condition, label, found in _select([row for row in rows if "/" not in row.condition], "quick"):
         by_comparison = _group(found)
         contradictory = sum({"faster", "slower"} <= verdicts.keys() for verdicts in by_comparison.values())
+        withheld = sum(verdicts.pop("withheld", 0) for verdicts in by_comparison.values())
         stable = sum(len(verdicts) == 1 for verdicts in by_comparison.values())
-        withheld = sum(verdicts["withheld"] for verdicts in by_comparison.values())
         total = f"{withheld} of {len(found)}"
         runs = len({row.run for row in found})
         yield condition, label, *map(str, (runs, len(by_comparison), contradictory, stable)), total

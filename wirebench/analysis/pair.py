@@ -100,14 +100,14 @@ def judge(pairs: Sequence[_Pair], margin: float, looks: int = 1) -> tuple[_Pair,
     tested = {place: ratio for place, ratio in judged.items() if ratio.log_error is not None}
     tests = dict(zip(tested, compute_significance(tuple(tested.values()), margin, looks), strict=True))
     return tuple(
-        replace(pair, verdict=_decide(ratio, tests.get(place), pair.metric), significance=tests.get(place))
-        if (ratio := judged.get(place))
-        else pair
+        replace(pair, verdict=_decide(judged.get(place), tests.get(place), pair.metric), significance=tests.get(place))
         for place, pair in enumerate(pairs)
     )
 
 
-def _decide(ratio: Ratio, tests: Significance | None, metric: Metric) -> Verdict:
+def _decide(ratio: Ratio | None, tests: Significance | None, metric: Metric) -> Verdict:
+    if ratio is None:
+        return "withheld"
     if tests and tests.is_equivalent:
         return "equivalent"
     if tests and tests.is_different:

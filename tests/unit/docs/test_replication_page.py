@@ -13,7 +13,7 @@ from benchmarks.replicate.__main__ import Job, choose_job, main
 from benchmarks.replicate.page import bound_share, find_right_verdict, write_page
 from benchmarks.replicate.studies import SLOWER_PERCENT
 from benchmarks.replicate.verdicts import Row, add_rows, compare_repeats, find_verdicts, read_rows
-from tests.support.report_run import RunBuilder, cell
+from tests.support.report_run import RunBuilder, cell, passed
 from wirebench.plan import read_scenario
 from wirebench.run.target_options import TargetOptions, plan_for_target
 from wirebench.system.paths import ROOT
@@ -71,6 +71,15 @@ def test_each_comparison_has_a_verdict_by_each_metric(tmp_path: Path) -> None:
     assert 6 == len(across)
     assert {"busy / quiet"} == {row.condition for row in across}
     assert {1.0} == {row.truth for row in across}
+
+
+def test_a_metric_whose_gate_failed_has_no_verdict(tmp_path: Path) -> None:
+    """What requests/s say of the same two cells is no verdict on their p99."""
+    too_few = passed("samples", passed=False, metrics=("p99",))
+    run = RunBuilder(cells=[cell("rest"), cell("grpc")], blocks=4, gates=lambda *_: (too_few,)).write(tmp_path)
+    found = {row.metric: row for row in find_verdicts("quick", "quiet", run)}
+    assert "withheld" != found["throughput"].verdict
+    assert ("withheld", "samples") == (found["p99"].verdict, found["p99"].failed_gates)
 
 
 def test_the_interval_of_a_share_is_exact() -> None:
@@ -178,10 +187,10 @@ def test_runs_that_contradict_each_other_are_counted() -> None:
         for name, found in {
             "a": ("faster", "slower"),
             "b": ("faster", "inconclusive"),
-            "c": ("slower", "slower"),
+            "c": ("slower", "withheld"),
         }.items()
         for number, verdict in enumerate(found)
     ]
     text = write_page(rows).read_text()
     for condition, label in itertools.product(("quiet", "busy"), ("requests/s", "p99")):
-        assert f"| {condition} | {label} | 2 | 3 | 1 | 1 | 0 of 6 |" in text
+        assert f"| {condition} | {label} | 2 | 3 | 1 | 1 | 1 of 6 |" in text
