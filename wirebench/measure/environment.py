@@ -62,10 +62,16 @@ def read_machine() -> dict[str, str]:
 
 
 def read_commit() -> str | None:
-    """Return the commit of the checkout, or of that which built the wheel, marked if files differ; None if unknown."""
+    """Return the commit of the checkout, or of that which built the wheel; None if unknown.
+
+    It ends in `-dirty` if tracked files differ, but for documents: no run depends on those, and some hold its results.
+    """
     if IS_WHEEL:
         return _read(ROOT / "commit")
-    return processes.capture(["git", "-C", ROOT, "describe", "--always", "--dirty", "--abbrev=12"])
+    git = ["git", "-C", ROOT]
+    commit = processes.capture([*git, "describe", "--always", "--abbrev=12"])
+    differs = processes.capture([*git, "diff", "--name-only", "HEAD", "--", ".", ":!docs"])
+    return f"{commit}-dirty" if commit and differs else commit
 
 
 def find_warnings(cores: Cores | None) -> Iterator[str]:
