@@ -15,7 +15,7 @@ import { buildOptions, loadMs } from './lib/options.js';
 import { secured } from './lib/tls.js';
 import { checkReply, compileExpectation, everyNth, isConsecutive } from './lib/check.js';
 import { compileHeaders } from './lib/headers.js';
-import { makeInputs } from './lib/inputs.js';
+import { drawSeeded, makeInputs } from './lib/inputs.js';
 import { randomIntegers } from './lib/random.js';
 import { compile, compileTarget, fixed, map } from './lib/template.js';
 
@@ -44,8 +44,9 @@ export default function () {
   load.due();
   if (client === undefined) {
     client = newClient();
-    const ids = { seeded: ({ first }) => () => first };
-    const inputs = makeInputs(operation, settings, ids, randomIntegers(settings.seed, exec.vu.idInTest));
+    const random = randomIntegers(settings.seed, exec.vu.idInTest);
+    const ids = { seeded: (kind, room, offset) => drawSeeded(settings.seeded[kind], room, offset, random) };
+    const inputs = makeInputs(operation, settings, ids, random);
     draw = inputs.draw;
     request = makeRequest[settings.transport](operation, inputs.known);
     sleep(settings.rate > 0 ? 0 : spreadS * ((exec.vu.idInTest - 1) / settings.concurrency));

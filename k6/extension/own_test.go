@@ -109,11 +109,12 @@ func TestAGRPCServiceOfSomebodysOwnIsLoaded(t *testing.T) {
 	for script, operation := range map[string]string{
 		"../grpc.js": `{"inputs": {"id": {"range": [7, 7]}}, "grpc": {"call": "wirebench.v1.UserService/GetUser", "message": {"id": "{id}"}, ` +
 			with + `, "expect": {"data.id": "{id}"}}}`,
-		"../stream.js": `{"stream": true, "inputs": {"id": {"range": [7, 7]}}, "grpc": {"call": "wirebench.v1.LedgerService/StreamTransactions", ` +
+		"../stream.js": `{"stream": true, "inputs": {"id": {"seeded": "items"}}, "grpc": {"call": "wirebench.v1.LedgerService/StreamTransactions", ` +
 			with + `, "expect": {"data.id": 5}}}`,
 	} {
 		load := ownLoad(t, script, service.address, operation)
 		load.variables["TRANSPORT"], load.variables["STREAM_ITEMS"] = "grpc", "0"
+		load.variables["SEEDED"] = `{"items": {"first": 7, "count": 1}}`
 		got := load.run(t)
 		if got.expectOnly(t, "ok"); got.Mismatches != 0 {
 			t.Errorf("%s: %d wrong", script, got.Mismatches)

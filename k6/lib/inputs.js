@@ -64,6 +64,12 @@ function compileInput(given, known, settings, ids, random) {
   }
 }
 
+// drawSeeded returns a function that draws ids of records that were there before the load, with so many from them on.
+export function drawSeeded({ first, count }, room, offset, random) {
+  const below = Math.max(1, count - (room || 1) + 1);
+  return () => first + random(below) + offset;
+}
+
 // choose returns what a payload stands for: a number, or a name; the first choice where it stands for nothing.
 export function choose({ payload, max = 0 }, asked) {
   if (/^\d+$/.test(asked)) {

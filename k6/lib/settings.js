@@ -114,7 +114,7 @@ function common({ address, codecs }) {
     tls: readTLS(),
     timeoutS: number('TIMEOUT_S', 0.001, 600, 10),
     seed: whole('SEED', 0, MAX_INT32, 1),
-    seeded: json('SEEDED', '{}'),
+    seeded: { ...application.seeded, ...json('SEEDED', '{}') },
     idBase: whole('ID_BASE', 1, MAX_INT32, 10000000),
     payload: text('PAYLOAD', 'default'),
     checkEvery: whole('CHECK_EVERY', 0, MAX_INT32, 100),

@@ -3,7 +3,7 @@
 
 import exec from 'k6/execution';
 import load from 'k6/x/wirebench/load';
-import { find, makeInputs } from './inputs.js';
+import { drawSeeded, find, makeInputs } from './inputs.js';
 import { byName } from './params.js';
 import { randomIntegers } from './random.js';
 import { operationsOf } from './settings.js';
@@ -105,9 +105,8 @@ function atRandom(mix, random) {
 // a mix, deletes are about records that this virtual user has created itself; where it has none, it creates
 // one instead.
 function makeIds(settings, client, random) {
-  const { application, idBase } = settings;
-  const { operations } = application;
-  const seeded = { ...application.seeded, ...settings.seeded };
+  const { idBase } = settings;
+  const { operations } = settings.application;
   const idsEach = Math.max(1, ...settings.clients.flatMap(operationsOf).map((name) => idsOf(operations[name], settings)));
   const most = client.sequence ? 1 : Infinity;
   const deletes = Object.fromEntries(Object.keys(operations).map((name) => [name, find(operations[name], 'created')]));
@@ -121,11 +120,8 @@ function makeIds(settings, client, random) {
   return {
     own,
     fresh: () => idBase + exec.scenario.iterationInTest * idsEach,
-    // Ids of records that were there before the load, with so many from them on.
     seeded(kind, room, offset) {
-      const { first, count } = seeded[kind];
-      const below = Math.max(1, count - (room || 1) + 1);
-      const any = () => first + random(below) + offset;
+      const any = drawSeeded(settings.seeded[kind], room, offset, random);
       return client.mix || room ? any : () => (own(kind) === undefined ? any() : inTurnOf(kind) + offset);
     },
     possible(name) {

@@ -27,10 +27,10 @@ from tests.support.waiting import run_program, wait_until
 from tests.support.web import served
 from wirebench.drivers import K6, Driver, Ghz, Job
 from wirebench.drivers.metrics_push import MetricsPush
-from wirebench.drivers.per_request import PART_S_MAX
 from wirebench.drivers.wireload import Wireload
 from wirebench.model.contract import Transport
 from wirebench.model.scenario import Load
+from wirebench.plan.driver_support import PART_S_MAX
 from wirebench.present.live_queries import FIGURES, LATENCIES
 from wirebench.system.paths import TOOLS
 

@@ -110,6 +110,8 @@ def _choose(
 
     levels = parse_levels(factors)
     filters = Filters.read((name, level) for name, each in given.items() for level in each)
+    if len(filters.scenario) != 1:
+        raise UsageError("--scenario: name one scenario", "`wirebench list` shows the scenarios")
     (scenario,) = filters.scenario
     with Index(find_database_url(out)) as index:
         for damaged in index.catch_up(out).damaged:

@@ -28,7 +28,7 @@ from wirebench.plan.drafts.init import (
     render_scenario,
 )
 from wirebench.plan.grpc_schema import REFLECTION, Schema, read_descriptors
-from wirebench.system.files import write_atomic
+from wirebench.system.files import make_write_error, write_atomic
 from wirebench.system.tls import ClientTls, split_scheme
 
 
@@ -88,7 +88,10 @@ def init(  # noqa: PLR0913 - one parameter an option
     places = _read_places(start or [], address or [], tls, kinds)
     application, scenario = _choose_paths(out, origin.name, openapi)
     lines = list(render_scenario(origin, application.name, drafts, places, writes=bool(operation)))
-    out.mkdir(parents=True, exist_ok=True)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise make_write_error(out, error) from error
     for path, text in ((application, render_application(origin, drafts, places)), (scenario, lines)):
         write_atomic(path, "\n".join((*text, "")))
     _print_next_step(application, scenario, len(drafts), [kind for kind in kinds if kind not in places])

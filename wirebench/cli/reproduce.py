@@ -21,7 +21,7 @@ from wirebench.present import reproduction
 from wirebench.results.bundle.importing import unpack
 from wirebench.results.runs import DEFAULT_FOLDER, Run, find_run, make_run_id
 from wirebench.run.repetition import plan_again
-from wirebench.system.files import make_write_error
+from wirebench.system.files import is_file, make_write_error
 
 _BUNDLES_END = ".tar.gz"
 
@@ -92,7 +92,7 @@ def _find_run(file: str, out: Path) -> Iterator[Run]:
 
 
 def _is_bundle(file: str) -> bool:
-    return file == STDIN or file.endswith(_BUNDLES_END) or Path(file).is_file()
+    return file == STDIN or file.endswith(_BUNDLES_END) or is_file(Path(file))
 
 
 def _show(reproduced: Run, found: reproduction.Reproduction, *, json: bool) -> None:

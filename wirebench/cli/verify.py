@@ -49,6 +49,9 @@ def verify(
         raise UsageError("variants in a cluster are verified by the run that deploys them", "use `wirebench run`")
     plan = plan_for_target(read, options, seed)
     services = [service for service in plan.services if not given or service.transport in given]
+    if unused := given.keys() - {service.transport for service in services}:
+        flags = ", ".join(f"--{name}" for name in sorted(unused))
+        raise UsageError(f"{flags}: {scenario} has no such service", "remove it, or name a scenario that has it")
     with tempfile.TemporaryDirectory(prefix="wirebench-") as folder, handle_interrupts(STOPPING):
         (Path(folder) / "logs").mkdir()
         target = options.make_target(plan.scenario, "", Path(folder))

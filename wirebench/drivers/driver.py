@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -105,7 +105,7 @@ class Job:
             stream={"items": self.cell.stream_items, "rate_limit_per_s": self.cell.stream_rate_limit_per_s},
         )
         count = _REQUESTS if self.operation.varies and not self.operation.creates else 1
-        return [self.application.draw(self.cell.operation, drawing) for _ in range(count)]
+        return [self.application.draw(self.cell.operation, replace(drawing, number=each)) for each in range(count)]
 
     def write_arrivals(self) -> None:
         due_ns = compute_arrivals_ns(self.load, self.cell)

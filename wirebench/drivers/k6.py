@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from urllib.parse import quote
 
 from wirebench.drivers.driver import SLICES, Driver, Job
 from wirebench.drivers.metrics_push import REMOTE_WRITE, MetricsPush
@@ -57,7 +58,7 @@ class K6(Driver):
 
     def build_arguments(self, job: Job) -> list[str | Path]:
         load, cell = job.load, job.cell
-        output = f"wirebench=path={job.output},warmup={load.warmup_s}s,window={load.window_s}s"
+        output = f"wirebench=path={quote(str(job.output))},warmup={load.warmup_s}s,window={load.window_s}s"
         if load.calls:
             output += f",calls={load.calls * cell.concurrency}"
         if load.warmup_calls:
@@ -66,7 +67,7 @@ class K6(Driver):
             # By when they end, those that a burst makes wait would be counted after it, or not at all.
             output += f",by=due,slices={SLICES}"
         if job.snapshot:
-            output += f",snapshot={job.snapshot}"
+            output += f",snapshot={quote(str(job.snapshot))}"
         environment = {
             "ADDRESS": ",".join(job.replicas) or job.address,
             # k6 would look for them beside its scripts.

@@ -116,7 +116,10 @@ def _post(url: str, body: bytes, headers: Mapping[str, str]) -> str:
         with _OPENER.open(request, timeout=_TIMEOUT_S):
             return ""
     except HTTPError as error:
-        said = error.read(_REPLY_BYTES_MAX).decode(errors="replace").strip()
+        try:
+            said = error.read(_REPLY_BYTES_MAX).decode(errors="replace").strip()
+        except (OSError, HTTPException) as broken:
+            said = f"the reply broke off: {broken}"
         return f"{url}: {error.code} {error.reason}: {said}"
     except (OSError, HTTPException) as error:
         return f"{url}: {getattr(error, 'reason', '') or error}"

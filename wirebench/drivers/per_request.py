@@ -6,7 +6,6 @@ These tools keep all calls in memory until they end; minutes of load would take 
 from __future__ import annotations
 
 import dataclasses
-import math
 import shutil
 import time
 from abc import abstractmethod
@@ -38,11 +37,10 @@ from wirebench.model.histogram_file import (
     Window,
 )
 from wirebench.model.template import Values, render
+from wirebench.plan.driver_support import count_parts
 from wirebench.system.files import make_write_error
 from wirebench.system.processes import Child
 
-#: The longest single run: two cores' worth of ghz stay well under the million calls that it keeps in this time.
-PART_S_MAX = 20.0
 #: The load lasts a little longer than the window, which opens a moment after the tool has started.
 _SLACK_S = 0.05
 _GRACE_S = 60.0
@@ -104,7 +102,7 @@ class PerRequestDriver(Driver):
 
     def run(self, job: Job, watch: Callable[[Child], None]) -> tuple[HistogramFile, ...]:
         driver = DriverVersion(name=self.name, version=self.read_version() or "unknown")
-        count = math.ceil(job.load.window_s / PART_S_MAX)
+        count = count_parts(job.cell.driver, job.load.window_s)
         files = []
         for number in range(count):
             folder = job.output.with_suffix(f".{self.name}-{number}")

@@ -138,7 +138,12 @@ class Calibration(FrozenModel):
     points: tuple[Point, ...] = ()
 
     def add_points(self, points: Sequence[Point]) -> Calibration:
-        """Return it with further points in place of those of the same load, and a ladder in place of the last one."""
+        """Return it with further points in place of those of the same load, and a ladder in place of the last one.
+
+        A coarse point takes no thorough one's place.
+        """
+        thorough = {_describe_load(point) for point in self.points if not point.coarse}
+        points = [point for point in points if not (point.coarse and _describe_load(point) in thorough)]
         measured = {_describe_load(point) for point in points}
         ladders = {(point.driver, point.transport) for point in points if not point.coarse}
         kept = [

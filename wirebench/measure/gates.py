@@ -156,7 +156,8 @@ def _compute_item_rate_error(of: GateInput) -> float | None:
 
 
 def _compute_drift(of: GateInput) -> float | None:
-    cell, per_second = of.job.cell, of.merged.count_full_seconds()
+    counted = [each.full_seconds for each in of.observations if each.full_seconds is not None]
+    cell, per_second = of.job.cell, of.merged.count_full_seconds()[: min(counted, default=None)]
     is_steady = cell.shape is None and not of.job.load.find_workload(cell.operation).phases
     if not is_steady or len(per_second) < _DRIFT_SECONDS_MIN:
         return None

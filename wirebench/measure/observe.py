@@ -82,6 +82,8 @@ class Observation(FrozenModel):
 
     file: HistogramFile
     window_s: float
+    #: How many full seconds are counted: those of a load in parts lie apart. None: all of the window's.
+    full_seconds: int | None = None
     generator: GeneratorUse
     server: ServerUse
     #: Share of the pinned cores' time that other programs and the hypervisor took; None where it can't be told.
@@ -149,6 +151,7 @@ def observe(
     return Observation(
         file=explain_failure(merge(parts), job),
         window_s=window_s,
+        full_seconds=sum(int(part.require_window().duration_s) for part in parts),
         interference=_compute_interference(parts, machine, ours, window_s * len(watched)) if can_tell else None,
         reference_us=(before_us + after_us) / 2 if before_us and after_us else None,
         dropped_packets=None if dropped is None or dropped_before is None else dropped - dropped_before,

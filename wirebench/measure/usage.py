@@ -20,6 +20,8 @@ from wirebench.system import cgroup
 from wirebench.system.processes import Child, read_cpu_s
 
 _Number = TypeVar("_Number", int, float)
+#: Sums of the same readings differ by less, in seconds of CPU time and periods.
+_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,4 +235,7 @@ def sum_if_all_known(values: Iterable[_Number | None]) -> _Number | None:
 
 
 def _subtract(value: float | None, before: float | None) -> float | None:
-    return None if value is None or before is None else value - before
+    """Return the difference; None if one isn't known, or the service's own counter has begun again."""
+    if value is None or before is None or value < before - _ROUNDING:
+        return None
+    return max(0.0, value - before)

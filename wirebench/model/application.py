@@ -283,7 +283,7 @@ class Application(StrictModel):
     @classmethod
     def _check_seeded(cls, operations: dict[str, Operation], info: Any) -> dict[str, Operation]:  # noqa: ANN401
         for name, operation in operations.items():
-            for each in operation.inputs.values():
+            for each in (each for given in operation.inputs.values() for each in given.nested):
                 if each.seeded and each.seeded not in info.data.get("seeded", {}):
                     raise ValueError(f"{name}: nothing is seeded as {each.seeded!r}")
         return operations
@@ -304,8 +304,8 @@ class Application(StrictModel):
 
     @property
     def payloads(self) -> tuple[str, ...]:
-        inputs = [each for operation in self.operations.values() for each in operation.inputs.values()]
-        choices = [each.payload for each in (*inputs, *(each.of for each in inputs if each.of)) if each.payload]
+        inputs = (each for operation in self.operations.values() for each in operation.inputs.values())
+        choices = [each.payload for given in inputs for each in given.nested if each.payload]
         return tuple(dict.fromkeys(name for each in choices for name in each if name != DEFAULT))
 
     def select_variant(self, name: str | None) -> Application:

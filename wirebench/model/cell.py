@@ -190,4 +190,11 @@ FACTOR_DEFAULTS: Mapping[str, Any] = {
 
 def has_levels(factors: Mapping[str, str | int | float | None], levels: Mapping[str, Collection[str]]) -> bool:
     """Return whether a cell has one of the levels of each factor that is named; levels are texts, None is `none`."""
-    return all(str("none" if factors.get(name) is None else factors[name]) in wanted for name, wanted in levels.items())
+    return all(not _spell(factors.get(name)).isdisjoint(wanted) for name, wanted in levels.items())
+
+
+def _spell(level: str | int | float | None) -> set[str]:
+    """Return how a level may be written: 1.0 is 1, too."""
+    if level is None:
+        return {"none"}
+    return {str(level), f"{level:g}"} if isinstance(level, float) else {str(level)}

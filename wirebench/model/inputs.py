@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
+from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo, model_validator
 
 from wirebench.model.frozen import StrictModel, convert_list
 from wirebench.model.template import Template, render
@@ -25,6 +25,8 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 #: A number, or a placeholder of an input before it.
 _Count = int | str
+#: It is a part of the names of files.
+_PayloadName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=40)]
 
 GENERATORS = (
     "seeded", "fresh", "created", "range", "list", "counter", "text", "bytes", "random_text", "random_bytes",
@@ -60,7 +62,7 @@ class Input(StrictModel):
     random_text: _Count | None = None
     random_bytes: _Count | None = None
     #: What the level of the factor `payload` stands for; the first where a scenario has none. `max`: numbers up to it.
-    payload: dict[str, Template] | None = None
+    payload: dict[_PayloadName, Template] | None = None
     max: int | None = None
     #: A scenario's factor of streams.
     stream: Literal["items", "rate_limit_per_s"] | None = None
@@ -88,6 +90,8 @@ class Input(StrictModel):
         given = [name for name in GENERATORS if name in self.model_fields_set]
         if len(given) != 1:
             raise ValueError(f"needs exactly one of {', '.join(GENERATORS)}")
+        if given != ["value"] and getattr(self, given[0]) in (None, {}, ""):
+            raise ValueError(f"{given[0]}: needs a value")
         if self.range and self.range[0] > self.range[1]:
             raise ValueError("range: its first number is greater than its last")
         if None in (self.list or ()):
@@ -99,6 +103,11 @@ class Input(StrictModel):
     @property
     def generator(self) -> str:
         return next(name for name in GENERATORS if name in self.model_fields_set)
+
+    @property
+    def nested(self) -> tuple[Input, ...]:
+        """This input, and the one that it repeats, and so on."""
+        return (self, *(self.of.nested if self.of else ()))
 
     @property
     def templates(self) -> Iterator[Template]:

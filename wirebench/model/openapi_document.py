@@ -189,7 +189,10 @@ class Document:
         url = _PLACEHOLDER.sub(
             lambda match: str(self.resolve(variables.get(match[1])).get("default", "")), str(server.get("url", ""))
         )
-        path = urlsplit(url).path.strip("/")
+        try:
+            path = urlsplit(url).path.strip("/")
+        except ValueError as error:
+            raise UsageError(f"{self.path}: servers: {url!r}: {error}", "correct the document") from None
         return f"/{path}" if path else ""
 
     def _read_parameter(self, given: dict[str, Any]) -> Parameter:

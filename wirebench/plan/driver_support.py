@@ -94,6 +94,8 @@ class DriverFacts:
     user_kib: Mapping[Transport, int] = field(default_factory=dict)
 
 
+#: The longest window that is sent at once: two cores' worth of ghz stay well under the million calls that it keeps.
+PART_S_MAX = 20.0
 #: Memory of a driver without users.
 _DRIVER_MIB = 60
 
@@ -151,6 +153,11 @@ DRIVER_FACTS: dict[Driver, DriverFacts] = {
         no_open_load="sends when it has a reply, so an open load by it has no response time",
     ),
 }
+
+
+def count_parts(driver: Driver, window_s: float) -> int:
+    """Return in how many parts a driver sends a window, each with a warm-up: most keep every request until they end."""
+    return 1 if driver in ("wireload", "k6") else math.ceil(window_s / PART_S_MAX)
 
 
 def estimate_memory_mib(driver: Driver, transport: Transport, users: int) -> int:

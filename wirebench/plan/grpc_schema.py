@@ -24,6 +24,7 @@ from wirebench.model.inputs import InputContext
 from wirebench.model.source import FieldPath
 from wirebench.model.template import render
 from wirebench.model.variant import Variant
+from wirebench.system.files import is_file
 from wirebench.system.processes import ProcessError, run
 
 #: The value of `schema` for server reflection.
@@ -54,7 +55,7 @@ def read_descriptors(variant: Variant, folder: Path) -> bytes:
     """
     paths = [folder / name for name in variant.schema_]
     for path in paths:
-        if not path.is_file():
+        if not is_file(path):
             raise UsageError(f"{path}: no such file", f"name proto files, a compiled set (.binpb), or {REFLECTION}")
     protos = [path for path in paths if path.suffix == ".proto"]
     files = [file for path in paths if path not in protos for file in _read_compiled(path)]

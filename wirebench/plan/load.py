@@ -26,6 +26,7 @@ from wirebench.model.scenario import (
 from wirebench.model.source import Source, read_yaml
 from wirebench.model.validation_messages import describe_error
 from wirebench.plan.overrides import Override, apply_overrides
+from wirebench.system.files import is_file
 from wirebench.system.paths import APPLICATION, APPLICATIONS, SCENARIOS
 
 _SECTIONS: dict[str, type[BaseModel]] = {
@@ -89,7 +90,7 @@ def _describe_mistake(mistake: ErrorDetails) -> str:
 def find_scenario(name: str) -> Path:
     """Return the scenario file of a path, or of the name of one that comes with wirebench. Raises UsageError."""
     for path in (Path(name), SCENARIOS / name, SCENARIOS / f"{name}.yaml", SCENARIOS / "examples" / f"{name}.yaml"):
-        if path.is_file():
+        if is_file(path):
             return path
     raise UsageError(f"no scenario {name!r}", "`wirebench list` shows the scenarios that come with wirebench")
 
@@ -100,7 +101,7 @@ def _find_application(name: object, source: Source, given: Path | None) -> Appli
         return load_builtin()
     where, packaged = source.locate(("application",)), (APPLICATIONS, APPLICATIONS / "examples")
     places = [given] if given else [source.path.parent / str(name), *(folder / f"{name}.yaml" for folder in packaged)]
-    path = next((each for each in places if each.is_file()), None)
+    path = next((each for each in places if is_file(each)), None)
     if path is None:
         known = ", ".join(sorted(each.stem for folder in packaged for each in folder.glob("*.yaml")))
         hint = f"name a file relative to the scenario's folder, or one that comes with wirebench: {known}"

@@ -166,7 +166,10 @@ def _get(url: str) -> bytes:
             return _read(reply, url)
     except urllib.error.HTTPError as error:
         with error:
-            problem = _extract_problem(error.read(_CHUNK_BYTES)) or error.reason
+            try:
+                problem = _extract_problem(error.read(_CHUNK_BYTES)) or error.reason
+            except (OSError, http.client.HTTPException):
+                problem = error.reason
         if error.code in _WORTH_A_RETRY:
             raise _Retry(f"{error.code} {problem}", _parse_retry_after_s(error.headers.get("Retry-After"))) from None
         hint = "see whether the topic is on this network: --network" if error.code == http.client.NOT_FOUND else ""

@@ -107,15 +107,15 @@ def _parse_rest(text: str, status: int | None) -> _RequestOption:
     if match is None:
         raise UsageError(f"--rest {text!r}: not a request", "write --rest 'GET http://127.0.0.1:8080/items/1'")
     method, url, body = match.groups()
-    parts = urlsplit(url)
-    target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
     try:
+        parts = urlsplit(url)
         port = parts.port or _PORTS[parts.scheme]
     except ValueError as error:
         raise UsageError(f"--rest {text!r}: {error}", "correct the URL") from None
     if not parts.hostname or parts.username is not None:
         raise UsageError(f"--rest {text!r}: not a URL of a host alone", "write http://HOST:PORT/PATH")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
     request: dict[str, Any] = {"request": f"{method or ('POST' if body else 'GET')} {target}"}
     if body:
         value = _read_json(body)

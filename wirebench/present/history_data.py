@@ -18,10 +18,13 @@ from wirebench.present.level_changes import describe_level_change
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunChangeData:
-    """What has become of a cell since the run before on the same line: the ratio, and the verdict of `compare`."""
+    """What has become of a cell since the run before on the same line: the ratio, and the verdict of `compare`.
+
+    There is no ratio of a figure that such cells aren't compared by.
+    """
 
     verdict: Verdict
-    ratio: Ratio
+    ratio: Ratio | None
     failed_gates: tuple[str, ...]
     reasons: tuple[str, ...]
 
@@ -110,7 +113,7 @@ def _make_level_change(change: LevelChange, metric: Metric) -> LevelChangeData:
 
 def _make_run(point: HistoryPoint) -> HistoryRunData:
     change = point.change and make_view(
-        RunChangeData, point.change, ratio=point.change.ratios[point.change.metric.name]
+        RunChangeData, point.change, ratio=point.change.ratios.get(point.change.metric.name)
     )
     own = {"run": point.run.id, "figure": point.figure.estimate, "change": change}
     return make_view(HistoryRunData, point, point.figure, point.run, **own)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from wirebench.analysis.scaling import find_scalings
 from wirebench.analysis.series import FactorSeries, find_numeric_factors, find_series
-from wirebench.analysis.summary import CellSummary
+from wirebench.analysis.summary import CellSummary, find_shared_factors
 from wirebench.model.histogram_file import Clock
 from wirebench.model.labels import capitalise, describe_situation, label_factor, name_gate
 from wirebench.model.metric import CAPACITIES, METRICS, Metric
@@ -54,7 +54,9 @@ def draw_answer(groups: Groups, looks: Mapping[str, Style]) -> ChartSection:
     costs = (METRICS["item_cpu" if cell.has_streams else "cpu"] for cell in cells)
     metrics = tuple(dict.fromkeys((*(cell.judged_metric for cell in cells), *costs)))
     if factors := find_numeric_factors(cells):
-        return _make_section(cells, factors[0], metrics)
+        # Names within a group leave out what tells groups apart.
+        shared = find_shared_factors([cell.factors for cell in cells])
+        return _make_section([replace(cell, shared=cell.shared & shared) for cell in cells], factors[0], metrics)
     panels = []
     for metric in metrics:
         if drawn := _make_bars(metric, groups, looks):

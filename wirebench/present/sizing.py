@@ -123,7 +123,8 @@ def _describe_shortfall(of: Shortfall, objective: SizingObjective) -> str:
         )
     if of.p99_ms is None:
         return f"{what}: no request succeeded"
-    return f"{what}: its p99 was over {objective.p99_ms:g} ms at all loads, {format_number(of.p99_ms)} ms at the least"
+    least = format_number(of.p99_ms)
+    return f"{what}: its p99 was over {objective.p99_ms:g} ms at all usable loads, {least} ms at the least"
 
 
 def _name_variant(size: Size) -> str:

@@ -14,6 +14,7 @@ from wirebench.model.metric import METRICS
 from wirebench.present import CHARTS_CSS, LOOK_CSS, load_curves, picture, remarks, sentences
 from wirebench.present.caveats import list_caveats
 from wirebench.present.charts.forest import draw_forests
+from wirebench.present.charts.style import assign_styles
 from wirebench.present.facts import failed_gates, list_facts, make_repeat_command
 from wirebench.present.run_charts import draw_run, select_requests
 from wirebench.present.table import make_request_table, make_verdict_table
@@ -62,7 +63,7 @@ def gather(run: Run) -> dict[str, Any]:
         "instrument_forests": draw_forests(instruments, run.info.equivalence_margin),
         "disruptions": remarks.describe_disruptions(cells),
         "has_server_use": any(cell.by_block(METRICS["cpu"]) or cell.by_block(METRICS["item_cpu"]) for cell in cells),
-        "ladders": ladder.make_ladders(cells, looks, run.info),
+        "ladders": ladder.make_ladders(cells, assign_styles(cells), run.info),
         "over": picture.make_factor_sections(cells),
         "calls": over_time.draw_calls(run, groups, looks),
         "load_curves": tuple(load_curves.draw(of_requests, looks)),

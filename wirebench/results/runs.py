@@ -28,7 +28,7 @@ from wirebench.model.run_info import RunInfo
 from wirebench.model.validation_messages import describe_first
 from wirebench.results.histograms import merge_latencies
 from wirebench.results.progress import SILENT_S, read_progress
-from wirebench.system.files import lock_folder, make_write_error, write_atomic
+from wirebench.system.files import is_file, lock_folder, make_write_error, write_atomic
 
 DEFAULT_FOLDER = Path("results")
 #: The copy of the timing file that a run has replayed.
@@ -110,6 +110,8 @@ class RunWriter:
             self.folder.mkdir(parents=True)  # not one that is there: another run may have begun in this second
             for name in ("records", "histograms", "logs"):
                 (self.folder / name).mkdir()
+        except FileExistsError:
+            raise WirebenchError(f"another run of this second is named {self.info.id}", "run it again") from None
         except OSError as error:
             raise make_write_error(self.folder, error) from error
         self._write_info()
@@ -265,7 +267,7 @@ def find_run(name: str, folder: Path = DEFAULT_FOLDER, on_damaged: Callable[[Dam
     if asked := _LAST_BUT.fullmatch(name):
         return _find_last(folders, int(asked[1] or 0), folder, on_damaged)
     for path in (folder / name, Path(name)):
-        if (path / "run.json").is_file():
+        if is_file(path / "run.json"):
             return load_run(path)
     alike = [path for path in folders if path.name.startswith(name)] if name else []
     if len(alike) == 1:

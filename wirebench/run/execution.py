@@ -118,7 +118,9 @@ class _Execution:
             return False
         if blocks in looks.blocks:
             self.progress.step(f"looking at verdicts after {pluralise(blocks, 'block')}")
-        ended = find_end(looks, load_run(self.writer.folder), blocks, self.spent.duration_s)
+        # Of a resumed run, later blocks may have begun: time that is up ends it after these.
+        began_later = any(planned.id in self.plan.done for block in self.plan.blocks[blocks:] for planned in block)
+        ended = find_end(looks, load_run(self.writer.folder), blocks, 0.0 if began_later else self.spent.duration_s)
         if ended:
             self.writer.update(blocks=blocks, looks=looks.model_copy(update={"ended": ended}))
         return ended != ""

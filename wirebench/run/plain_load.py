@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import random
 import tempfile
 import time
@@ -17,13 +16,13 @@ from urllib.parse import urlsplit
 from wirebench.drivers import Job
 from wirebench.drivers.driver import CREATED_FIRST_ID
 from wirebench.drivers.metrics_push import MetricsPush
-from wirebench.drivers.per_request import PART_S_MAX
 from wirebench.errors import WirebenchError
 from wirebench.measure.cell import Conditions, make_record
 from wirebench.model.cell import Cell
 from wirebench.model.contract import CLOSING_RUNTIMES
 from wirebench.model.record import Record
 from wirebench.model.scenario import Load
+from wirebench.plan.driver_support import count_parts
 from wirebench.run.load_pod import pods
 from wirebench.system.paths import IMAGES
 from wirebench.targets import Endpoint
@@ -118,8 +117,7 @@ def send_load(  # noqa: PLR0913, PLR0917 - where, what, and who watches
             return {}
         return cluster.read_rates(cell.transport, prometheus)
 
-    parts = math.ceil(load.window_s / PART_S_MAX) if cell.driver == "ghz" else 1
-    expected_s = AROUND_S + parts * load.warmup_s + load.window_s
+    expected_s = AROUND_S + count_parts(cell.driver, load.window_s) * load.warmup_s + load.window_s
     try:
         with show(f"{cell.transport} {cell.operation} by {cell.driver}", expected_s) as show_rates:
             load_pods.watch = ReplicaWatch(read_rates, show_rates, phases).look

@@ -194,7 +194,7 @@ class ProgressFile:
         if state.cell is None or snapshot is None:
             return None
         figures = _convert_snapshot(snapshot, name_cell_fully(state.cell.factors))
-        if snapshot.seconds > self._seconds:
+        if snapshot.seconds != self._seconds:  # each window of a search begins at 1
             self._seconds = snapshot.seconds
             self._history.append(_make_point(figures, state.done + 1, self._name_variant(state.cell.factors)))
         return figures

@@ -24,6 +24,14 @@ _NEXT_STEPS = {
 }
 
 
+def is_file(path: Path) -> bool:
+    """Return whether a file is there; not where that can't be told, as its name is too long or its folder another's."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
 def write_atomic(path: Path, text: str, *, lasting: bool = True) -> None:
     """Put a text and a line's end on disk under this name, or change nothing. Raises WirebenchError."""
     with open_atomic(path, lasting=lasting) as file:

@@ -97,12 +97,23 @@ class Child:
             ended = os.pidfd_open(self.pid)
         except ProcessLookupError:  # its status was read
             return True
+        except OSError:  # a kernel before 5.3, or a sandbox that forbids it
+            return self._look_until_ended(timeout_s)
         try:
             poll = select.poll()
             poll.register(ended, select.POLLIN)
             return bool(poll.poll(timeout_s * 1e3))
         finally:
             os.close(ended)
+
+    def _look_until_ended(self, timeout_s: float) -> bool:
+        deadline = time.monotonic() + timeout_s
+        with contextlib.suppress(ChildProcessError):  # its status was read
+            while os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
+                if time.monotonic() > deadline:
+                    return False
+                time.sleep(_POLL_S)
+        return True
 
     def read_cpu_s(self) -> float | None:
         """Return its CPU time, in seconds; of one that has ended, what it was when `wait` found that."""

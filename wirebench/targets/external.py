@@ -86,15 +86,15 @@ class ExternalTarget(Target):
         address = self._addresses[name]
         try:
             socket.create_connection(address, timeout=_CONNECT_TIMEOUT_S).close()
-        except OSError as error:
+        except (OSError, UnicodeError) as error:  # or it can be no name of a host
             raise WirebenchError(
-                f"nothing answers at {address} for {name}: {error.strerror or error}",
+                f"nothing answers at {address} for {name}: {getattr(error, 'strerror', None) or error}",
                 "start the service there, or correct the address",
             ) from None
         variant = self._variants.get(name)
         metrics_url = variant.metrics if variant else None
         replicas = (Replica(name, None, metrics_url=metrics_url),) if metrics_url else ()
-        problem = f"{metrics_url} has no process_cpu_seconds_total" if metrics_url else _USAGE_PROBLEM
+        problem = f"{metrics_url} didn't answer with process_cpu_seconds_total throughout" if metrics_url else _USAGE_PROBLEM
         limit = variant.limit if variant and variant.find_foreign(self.name) else None
         return Endpoint(service, str(address), replicas, tls=self._tls[name], usage_problem=problem, limit=limit)
 

@@ -139,7 +139,13 @@ func at(value any, keys []string) []any {
 	return all
 }
 
+// pick returns a field of a mapping, or an item of a list by its place.
 func pick(value any, name string) any {
+	if items, ok := value.([]any); ok {
+		if place, err := strconv.Atoi(name); err == nil && 0 <= place && place < len(items) {
+			return items[place]
+		}
+	}
 	fields, _ := value.(object)
 	if found, ok := fields.get(name); ok {
 		return found

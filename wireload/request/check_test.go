@@ -48,6 +48,8 @@ func TestCheck(t *testing.T) {
 		{`{"a.*.id": {"above": "{id}"}}`, `{"a": [{"id": 8}, {"id": 7}]}`, "a.*.id is 7, not above 7"},
 		{`{"a.*.id": {"above": "{id}"}}`, `{"a": [8]}`, "a.*.id is missing"},
 		{`{"a.*.id": {"above": "{id}"}}`, `{"a": {}}`, "a.*.id is missing"},
+		{`{"a.0.id": "{id}"}`, `{"a": [{"id": 7}]}`, ""},
+		{`{"a.1.id": "{id}"}`, `{"a": [{"id": 7}]}`, "a.1.id is missing"},
 		{`{"a": {"above": 1}}`, `{"a": "x"}`, "a is"},
 		{`{"data": {"matches": "{user}"}}`, `{"data": ` + user7 + `}`, ""},
 		{`{"data": {"matches": "{user}"}}`, `{"data": {"id": 7, "tags": ["a"]}}`, "data is"},

@@ -3,6 +3,7 @@ package histogram
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +21,7 @@ type config struct {
 }
 
 // parseConfig reads `path=FILE,warmup=500ms,window=1500ms`, and further `by=due`, `slices=50`,
-// `calls=500`, `warmup_calls=100` and `snapshot=FILE`.
+// `calls=500`, `warmup_calls=100` and `snapshot=FILE`. In a FILE, %2C is a comma and %25 a %.
 func parseConfig(argument string) (config, error) {
 	var parsed config
 	for _, part := range strings.Split(argument, ",") {
@@ -28,7 +29,7 @@ func parseConfig(argument string) (config, error) {
 		var err error
 		switch key {
 		case "path":
-			parsed.path = value
+			parsed.path, err = url.PathUnescape(value)
 		case "warmup":
 			parsed.Warmup, err = time.ParseDuration(value)
 		case "window":
@@ -42,7 +43,7 @@ func parseConfig(argument string) (config, error) {
 		case "warmup_calls":
 			parsed.WarmupCalls, err = strconv.Atoi(value)
 		case "snapshot":
-			parsed.snapshot = value
+			parsed.snapshot, err = url.PathUnescape(value)
 		default:
 			err = errors.New("there are path, warmup, window, by, slices, calls, warmup_calls and snapshot")
 		}

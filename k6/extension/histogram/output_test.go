@@ -19,6 +19,13 @@ func TestALoadWithoutRequestsHasAFileWithoutAWindow(t *testing.T) {
 	}
 }
 
+func TestAFileMayHaveACommaInItsName(t *testing.T) {
+	got, err := parseConfig("path=a%2Cb%25/c.json,window=1s,snapshot=%2C.json")
+	if err != nil || got.path != "a,b%/c.json" || got.snapshot != ",.json" {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
 func TestBytesAreAbsentWhereNobodyCountedThem(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cell.json")
 	made, err := newFold(histogram.Options{Window: time.Second}).report("1", start)

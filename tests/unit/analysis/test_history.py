@@ -45,6 +45,23 @@ def ask(folder: Path, *arguments: object) -> tuple[int, str, str]:
     return wirebench("history", "--scenario", "quick", "--out", folder, *arguments)
 
 
+def test_a_figure_that_cells_are_not_compared_by_has_no_ratio(tmp_path: Path) -> None:
+    """Capacities are compared by what was searched for alone."""
+    for day in (1, 2):
+        write(tmp_path, day, 1000, cell("rest", shape="capacity"))
+    (found,) = json.loads(ask(tmp_path, "--metric", "p50", "--json")[1])["cells"]
+    assert found["lines"][0]["runs"][1]["change"]["ratio"] is None
+
+
+@pytest.mark.parametrize("scenarios", ["a,b", ""])
+def test_a_history_is_of_one_scenario(tmp_path: Path, scenarios: str) -> None:
+    """Not of several, nor of none."""
+    write(tmp_path, 1)
+    status, _, complaint = wirebench("history", "--scenario", scenarios, "--out", tmp_path)
+    assert 2 == status
+    assert "--scenario: name one scenario" in complaint
+
+
 def test_machines_and_targets_are_kept_apart(tmp_path: Path) -> None:
     """A run is compared with the one before on the same machine and target, whatever came between."""
     runs = [

@@ -194,6 +194,13 @@ def test_the_rate_is_interpolated_between_kept_and_broken(tmp_path: Path) -> Non
     assert (False, False) == (found.is_least, found.is_closed)
 
 
+def test_a_load_of_no_use_is_not_the_least(tmp_path: Path) -> None:
+    """What a shortfall says of the p99 is of loads whose gates passed."""
+    found = climb(tmp_path, lambda record: 2.0 if record.rate_asked_per_s == 1000 else 70.0, {1000: "interference"})
+    assert isinstance(found, Shortfall)
+    assert 70 == pytest.approx(found.p99_ms)
+
+
 def test_a_rate_that_nothing_broke_is_the_least(tmp_path: Path) -> None:
     """Where all loads keep the objective, the highest is a lower bound."""
     found = climb(tmp_path, lambda _: 10.0)

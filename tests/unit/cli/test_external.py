@@ -11,7 +11,7 @@ import pytest
 from tests.support import certificates
 from wirebench.cli.options import TlsOptions
 from wirebench.cli.target import make_target_options
-from wirebench.errors import UsageError
+from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.scenario import Scenario
 from wirebench.plan.plan import make_plan
 from wirebench.run.target_options import TargetOptions, set_tls_levels
@@ -47,6 +47,14 @@ def test_a_scenario_that_says_otherwise_is_rejected(tls: object) -> None:
     """Nothing here can make a service speak TLS, or not."""
     with pytest.raises(UsageError, match="tls: the address of rest has the level server"):
         set_tls_levels(scenario(tls=tls), ExternalTarget.of_transports(ADDRESSES))
+
+
+def test_a_name_that_no_host_can_have_is_a_clear_error() -> None:
+    """Python finds no name for it, and so no error of the network."""
+    target = ExternalTarget.of_transports({"rest": "http://a..b:80"})
+    (rest,) = {each.service for each in make_plan(scenario(transport="rest"), 1, "external").cells}
+    with pytest.raises(WirebenchError, match=r"nothing answers at a\.\.b:80"):
+        target.start([rest])
 
 
 def test_files_that_can_not_be_used_are_named(tmp_path: Path) -> None:

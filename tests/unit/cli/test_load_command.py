@@ -316,6 +316,17 @@ def test_load_pods_have_memory_for_all_connections_that_may_be_opened(monkeypatc
     assert 40 * (10_000 - loaded.concurrency) / 1024 == pytest.approx(many - few, abs=1)
 
 
+def test_load_pods_have_time_for_all_parts_of_a_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An hour by ghz is 180 parts of 20 s, each with a warm-up and about 1.3 s around it."""
+    found: list[Any] = []
+    monkeypatch.setattr(KubernetesLoadPods, "_run", lambda _self, _service, settings, _attend: found.append(settings))
+    loaded = cell("grpc", driver="ghz")
+    load_pods = KubernetesLoadPods(Kubectl(Access(None, None), ""), Helm(Access(None, None), "", ()), {}, memory_mib=1)
+    load = Load(warmup_s=1, window_s=3600)
+    load_pods.measure(loaded, load, Endpoint(loaded.service, "grpc:50051"), {}, lambda: None)
+    assert found[0]["activeDeadlineSeconds"] > 3600 + 180 * (1 + 1.3)
+
+
 def test_a_load_whose_pod_has_gone_ends_within_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     """A load that is watched isn't waited for to its end, and says that it was lost, which a run may do again."""
     pod = {"metadata": {"name": "load-1-0"}, "spec": {}, "status": {"phase": "Running"}}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import json
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -19,10 +21,22 @@ from wirebench.model.contract import Driver
 from wirebench.model.histogram_file import DriverVersion, merge
 from wirebench.system.paths import CONTRACT, GRPC_CLIENT
 from wirebench.system.processes import list_flags
+from wirebench_proto import users_pb2
 
 MS = 1_000_000
 START_NS = 10**18
 VERSION = DriverVersion(name="grpcio", version="1")
+
+
+@pytest.fixture(scope="module")
+def grpc_client() -> ModuleType:
+    """Return the client, which is no part of a package."""
+    spec = importlib.util.spec_from_file_location("grpc_client", GRPC_CLIENT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def run_client(folder: Path, requests: object, descriptors: Path = CONTRACT) -> subprocess.CompletedProcess[str]:
@@ -51,6 +65,25 @@ def test_a_load_that_cannot_begin_fails_and_says_why(
     assert 1 == done.returncode
     assert expected in done.stderr
     assert not (tmp_path / "calls.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("expected", "is_right"),
+    [
+        ({"data.id": 7}, True),
+        ({"data.id": "7"}, True),
+        ({"data.id": "8"}, False),
+        ({"data.name": ""}, True),
+        ({"data.tags.1": "b"}, True),
+        ({"data.tags.2": "b"}, False),
+        ({"data.none": 1}, False),
+        ({"data.id.none": 1}, False),
+    ],
+)
+def test_a_reply_is_checked_as_json(expected: dict[str, object], is_right: bool, grpc_client: ModuleType) -> None:
+    """What is empty is there, a number may be a text, and what is missing is wrong."""
+    reply = users_pb2.GetUserResponse(data={"id": 7, "tags": ["a", "b"]})
+    assert is_right == grpc_client.answers(reply, expected)
 
 
 def test_descriptors_that_are_none_are_rejected(tmp_path: Path) -> None:

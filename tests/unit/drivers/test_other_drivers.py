@@ -95,6 +95,13 @@ def test_what_a_driver_cannot_send_is_known(
     assert (why == "") == (found == "")
 
 
+def test_a_counter_goes_on_with_each_request() -> None:
+    """Tools that choose from drawn requests get as many numbers."""
+    given = {"inputs": {"n": {"counter": 5}}, "rest": {"request": "GET /a/{n}"}}
+    job = dataclasses.replace(JOB, application=Application.model_validate({"operations": {JOB.cell.operation: given}}))
+    assert [5, 6, 7] == [each["n"] for each in job.draw_inputs()[:3]]
+
+
 def test_the_method_is_that_of_the_request(part: Part) -> None:
     """A tool that would guess it from the body is told."""
     rest = {"request": "DELETE /a/b", "expect": {"json": {"": [], "a.*.b": 1, "a.b": 1}}}

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.histogram_files import make_file
 from tests.support.judged_window import CLOSED, FAILING, GOOD, JudgedWindow, with_connections, with_requests
 from tests.support.waiting import TIMEOUT_S, wait_until
 from wirebench.errors import WirebenchError
@@ -37,7 +38,7 @@ from wirebench.measure.usage import (
     read_processes,
     read_throttled_periods,
 )
-from wirebench.model.histogram_file import PerSecond
+from wirebench.model.histogram_file import PerSecond, merge
 from wirebench.system import processes
 from wirebench.system.processes import read_cpu_s
 from wirebench.targets import Replica, divide_cores
@@ -50,6 +51,22 @@ wirebench_request_duration_seconds_count{code="not_found",operation="users.get",
 wirebench_request_duration_seconds_count{worker="81",code="ok",operation="users.get",transport="rest"} 5.0
 wirebench_memory_bytes 6.1e+07
 """
+
+
+def test_a_counter_that_begins_again_tells_nothing() -> None:
+    """A service that was restarted counts its CPU time anew; readings alike to a rounding error are no such thing."""
+    assert Usage(2, 2.0).since(Usage(1, 98.0)).cpu_s is None
+    assert 1.5 == Usage(2, 3.5).since(Usage(1, 2.0)).cpu_s
+    assert 0.0 == Usage(2, 0.3).since(Usage(1, 0.1 + 0.2)).cpu_s
+
+
+def test_the_pauses_between_the_parts_of_a_load_are_no_drift(tmp_path: Path) -> None:
+    """Counts of the parts stand side by side, and the window spans their pauses."""
+    counts = (PerSecond(operation="users.get", code="ok", counts=(1000, 1000)),)
+    merged = merge([make_file(start_s * 10**9, 2, per_second=counts) for start_s in (100, 106)])
+    file = {"window": merged.window, "per_second": merged.per_second}
+    assert "drift" in list_failed(replace(GOOD, file=file), tmp_path)
+    assert "drift" not in list_failed(replace(GOOD, file=file, seen={"full_seconds": 4}), tmp_path)
 
 
 def test_dropped_packets_are_summed_over_cpus(tmp_path: Path) -> None:

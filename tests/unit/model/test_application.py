@@ -41,6 +41,10 @@ def draw(folder: Path, inputs: str, **known: object) -> dict[str, object]:
     ("old", "new", "expected"),
     [
         ("{seeded: things}", "{seeded: others}", "3: operations: things.get: nothing is seeded as 'others'"),
+        ("{seeded: things}", "{repeat: 2, of: {seeded: others}}", "things.get: nothing is seeded as 'others'"),
+        ("{seeded: things}", "{range: }", "6: operations.things.get.inputs.id: range: needs a value"),
+        ("{seeded: things}", "{payload: {}}", "6: operations.things.get.inputs.id: payload: needs a value"),
+        ("{seeded: things}", '{payload: {"a/b": 1}}', "6: operations.things.get.inputs.id.payload.a/b"),
         ("{seeded: things}", "{seedet: things}", "6: operations.things.get.inputs.id.seedet: no such key"),
         ("{seeded: things}", "{range: [1, 2], list: [3]}", "6: operations.things.get.inputs.id: needs exactly one of"),
         ("{seeded: things}", "{count: 3}", "6: operations.things.get.inputs.id: needs exactly one of"),

@@ -116,6 +116,7 @@ def test_mistakes_have_line_and_fix(tmp_path: Path, operation: str, expected: st
         ("name: x", "not an OpenAPI 3 document"),
         (DOCUMENT.replace("'#/components/requestBodies/Item~1~0'", "other.yaml#/a"), "leads to another file"),
         (DOCUMENT.replace("~1~0", ""), "leads to nothing"),
+        (DOCUMENT.replace("shop.example", "[your-shop].example"), "servers: 'https://[your-shop]"),
         (DOCUMENT.replace("/components/parameters/Trace", "/components/parameters/x") + "    x: 1\n", "to nothing"),
         (DOCUMENT.replace("{name: X-Trace,", "{$ref: '#/components/parameters/Trace',"), "leads to itself"),
     ],

@@ -129,6 +129,21 @@ def document(tmp_path: Path) -> Path:
     return path
 
 
+def test_a_parent_may_name_its_kinds(tmp_path: Path, document: Path) -> None:
+    """And each of them the parent: a schema within itself adds nothing."""
+    kinds = "    Base:\n      oneOf: [{$ref: '#/components/schemas/Item'}]\n"
+    document.write_text(DOCUMENT.replace("    Base:\n", kinds))
+    application, _, _ = init(tmp_path, "--openapi", str(document))
+    assert "kind" in str(application.operations["create_item"].rest)
+
+
+def test_a_file_is_no_folder_to_write_to(document: Path) -> None:
+    """It stays as it is."""
+    status, _, said = wirebench("init", "--openapi", str(document), "--out", str(document))
+    assert (1, DOCUMENT) == (status, document.read_text())
+    assert f"can't write {document}: File exists" in said
+
+
 def test_calls_become_operations_on_both_transports(tmp_path: Path, proto: Path) -> None:
     """HTTP rules give the REST requests: variables of paths with a pattern, queries, and bodies."""
     application, _, _ = init(tmp_path, "--proto", str(proto))

@@ -124,6 +124,7 @@ def test_files_for_tls_are_those_of_the_command_line(tmp_path: Path) -> None:
         ((), "there is no scenario"),
         (("--rest", "127.0.0.1:8080"), "--rest '127.0.0.1:8080': not a request"),
         (("--rest", "GET http://127.0.0.1:x/"), "Port could not be cast"),
+        (("--rest", "GET http://[::1:8080/"), "Invalid IPv6 URL"),
         (("--rest", "GET http://me:secret@127.0.0.1/"), "not a URL of a host alone"),
         (("--rest", "GET http://127.0.0.1/items/{id}"), "{id} stands for an input"),
         (("--grpc", "127.0.0.1:50051"), "not a call with a message in JSON"),

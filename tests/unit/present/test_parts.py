@@ -497,6 +497,18 @@ def answer_of(run: Run) -> ChartSection:
     return draw_answer(groups, assign_styles(cell for cells in groups.values() for cell in cells))
 
 
+def test_an_answer_over_levels_tells_many_services_apart(tmp_path: Path) -> None:
+    """Also by a factor that tells groups of cells apart."""
+    cells = [
+        dataclasses.replace(cell(wire, workers=workers), tls=tls)
+        for wire in ("rest", "grpc")
+        for tls in ("none", "server")
+        for workers in (1, 2, 4)
+    ]
+    found = answer_of(RunBuilder(cells, blocks=1, samples=50).write(tmp_path))
+    assert 4 == len({style.name for style in found.legend}) == len(found.legend)
+
+
 def test_a_report_opens_with_all_cells_in_one_picture(tmp_path: Path) -> None:
     """What verdicts are on, and what it costs the server: with intervals, and what failed a gate marked."""
     run = RunBuilder(gates=lambda of, _: (GENERATOR_GATE if of.transport == "socket" else passed(),)).write(tmp_path)

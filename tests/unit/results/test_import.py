@@ -68,6 +68,21 @@ def draw_nothing(_run: Run, path: Path) -> Path:
     return path
 
 
+def test_a_run_that_came_meanwhile_stays(shared: tuple[Run, bytes], tmp_path: Path) -> None:
+    """While the report is drawn, another run may take the name."""
+    run, bundle = shared
+
+    def draw_late(of: Run, path: Path) -> Path:
+        (tmp_path / run.info.id).mkdir()
+        (tmp_path / run.info.id / "run.json").write_text("another")
+        return draw_nothing(of, path)
+
+    with pytest.raises(WirebenchError):
+        import_bundle(io.BytesIO(bundle), "a bundle", tmp_path, draw_late)
+    assert "another" == (tmp_path / run.info.id / "run.json").read_text()
+    assert [run.info.id] == [each.name for each in tmp_path.iterdir()]
+
+
 def explain_rejection(bundle: bytes) -> str:
     """Return why a bundle is rejected; see that nothing of it is in the results."""
     with tempfile.TemporaryDirectory() as results:

@@ -170,6 +170,6 @@ def test_a_record_without_a_factor_is_rejected(tmp_path: Path) -> None:
 def test_two_runs_never_share_a_folder(tmp_path: Path) -> None:
     """A second run of the same name, begun in the same second, is rejected and harms nothing."""
     first = RunWriter(tmp_path, info())
-    with pytest.raises(WirebenchError, match="File exists"):
+    with pytest.raises(WirebenchError, match="another run of this second is named"):
         RunWriter(tmp_path, info())
     assert first.info == load_run(first.folder).info

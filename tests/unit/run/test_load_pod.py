@@ -126,6 +126,26 @@ def test_an_answer_that_is_not_whole_is_none(kept: float) -> None:
     assert "out of memory" in caught.value.details
 
 
+def test_no_generator_starts_before_all_are_ready() -> None:
+    """One that is there may still wait for a name to resolve."""
+    port, started = free_port(), threading.Event()
+
+    def act_first() -> None:
+        with join_start_barrier(0, 2, "", port) as barrier:
+            barrier.wait()
+            started.set()
+            barrier.add_up(1)
+
+    thread = threading.Thread(target=act_first)
+    thread.start()
+    with join_start_barrier(1, 2, "127.0.0.1", port) as barrier:
+        assert not started.wait(0.3)
+        barrier.wait()
+        assert started.wait(TIMEOUT_S)
+        barrier.add_up(1)
+    thread.join(TIMEOUT_S)
+
+
 def test_generators_start_when_all_are_there_and_add_up() -> None:
     """No pod starts before the last one is ready; the first learns how much all have sent."""
     port, started, totals = free_port(), threading.Semaphore(0), []

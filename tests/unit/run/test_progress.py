@@ -113,6 +113,15 @@ def test_a_cell_that_takes_long_leaves_the_time_of_those_to_come() -> None:
     assert 0.0 == left.compute_s()
 
 
+def test_each_window_of_a_search_is_told(tmp_path: Path, plan: Plan, file: ProgressFile) -> None:
+    """A search sends many windows in one cell, each with its seconds from 1 on."""
+    snapshot = tmp_path / "snapshot.json"
+    file.begin_cell(first_of(plan), snapshot)
+    for points, second in enumerate((4, 5, 1, 2), start=1):
+        tell(snapshot, second)
+        until(tmp_path, lambda read, points=points: len(read.history) == points)
+
+
 def test_everyone_hears_the_same(plan: Plan, record: Record) -> None:
     """Each listener hears all, in order."""
     heard: list[tuple[int, object]] = []

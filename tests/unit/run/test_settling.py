@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -20,6 +22,7 @@ from wirebench.plan.load import read_scenario
 from wirebench.plan.plan import make_plan
 from wirebench.report import write_report
 from wirebench.results.runs import Run
+from wirebench.run.execution import TimeSpent, _Execution
 from wirebench.run.repetition import plan_again
 from wirebench.run.resumption import plan_rest
 from wirebench.run.settling import find_end, schedule_looks
@@ -45,6 +48,22 @@ def make_run(folder: Path, ratio: float, blocks: int = 9, *, gate: Gate | None =
         for each in written.records
     )
     return dataclasses.replace(written, records=tuple(records))
+
+
+def test_a_resumed_run_whose_time_was_up_ends_after_its_last_block(tmp_path: Path) -> None:
+    """It ends after the block that had begun, and not after the first one that it looks at again."""
+    run = make_run(tmp_path, CLOSE, 5)
+    blocks = [[each for each in run.records if each.block == number] for number in range(1, 10)]
+    plan = SimpleNamespace(
+        looks=Looks(blocks=(9,), duration_max_s=60),
+        blocks=[[SimpleNamespace(id=each.id) for each in block] for block in blocks],
+        done={each.id for each in run.records},
+    )
+    parts = dict.fromkeys(("target", "progress", "ids", "verifier", "description"))
+    writer = SimpleNamespace(folder=run.folder, update=lambda **_: None)
+    spent = TimeSpent(duration_s=61.0, measured_s=0.0, services_start_s=None)
+    execution = _Execution(**cast("Any", parts | {"plan": plan, "writer": writer, "before": spent, "done": 10}))
+    assert [False, False, False, False, True] == [execution.is_settled(number) for number in range(1, 6)]
 
 
 def test_looks_lie_further_and_further_apart_up_to_the_limit() -> None:

@@ -111,8 +111,10 @@ def a_node(name: str, boot_id: str, role: str = "", cpu: str = "2", zone: str = 
     return nodes.Node.read({"metadata": {"name": name, "labels": labels}, "spec": {}, "status": status})
 
 
-def test_nodes_of_one_machine_are_known_by_their_boot() -> None:
-    """Kind's nodes are containers of one machine, which a run has to say; machines of their own share no cores."""
+def test_nodes_of_one_machine_are_known_by_their_boot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kind's nodes are containers of this machine, which a run has to say; machines of their own share no cores."""
+    (tmp_path / "boot_id").write_text("1\n")
+    monkeypatch.setattr(nodes, "_BOOT_ID", tmp_path / "boot_id")
     kind = nodes.Nodes((a_node("a", "1"), a_node("b", "1")))
     assert 2 == kind.describe("v1").shared_cores
     assert any("one machine" in note for note in kind.describe("v1").notes)
@@ -120,6 +122,9 @@ def test_nodes_of_one_machine_are_known_by_their_boot() -> None:
     assert machines.describe("v1").shared_cores is None
     assert () == machines.describe("v1").notes
     assert "2000m, 3900m" == machines.describe("v1").machine["cores"]
+    assert "cores" not in kind.describe("v1").machine
+    elsewhere = nodes.Nodes((a_node("a", "2"), a_node("b", "2")))
+    assert ("2000m", 2) == (elsewhere.describe("v1").machine["cores"], elsewhere.describe("v1").shared_cores)
 
 
 def test_services_that_no_node_can_take_are_rejected() -> None:

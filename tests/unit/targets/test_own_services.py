@@ -245,6 +245,15 @@ def own_services(folder: Path, cluster: Cluster, variant: str = "shop") -> Varia
     return VariantServices(cluster.kubectl, application, (variant,), ["SHOP_TENANT"])
 
 
+def test_a_folder_is_no_manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything is measured."""
+    services = own_services(tmp_path, Cluster(monkeypatch))
+    (tmp_path / "shop-kubernetes.yaml").unlink()
+    (tmp_path / "shop-kubernetes.yaml").mkdir()
+    with pytest.raises(UsageError, match=r"shop-kubernetes\.yaml is a folder"):
+        services.prepare([SPEC], Nodes(()))
+
+
 def test_a_manifest_is_installed_scaled_and_removed_before_the_next_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -140,12 +140,18 @@ class _Values:
             return self.operation.add_input(path, {"list": [fixed]})
         return fixed.replace("{}", self.operation.add_input(path, {"random_text": size}))
 
-    def _flatten(self, given: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON
-        """Return a schema with all of its `allOf`, and the first that isn't null of its alternatives."""
+    def _flatten(self, given: Any, above: tuple[int, ...] = ()) -> dict[str, Any]:  # noqa: ANN401 - any JSON
+        """Return a schema with all of its `allOf`, and the first that isn't null of its alternatives.
+
+        `above` are the ids of those that it is a part of: a parent may name its kinds, and each of these the parent.
+        """
         schema = self.document.resolve(given)
-        parts = [self._flatten(each) for each in to_list(schema.get("allOf"))]
+        if id(schema) in above:
+            return {}
+        above = (*above, id(schema))
+        parts = [self._flatten(each, above) for each in to_list(schema.get("allOf"))]
         for alternatives in filter(None, (to_list(schema.get(key)) for key in ("oneOf", "anyOf"))):
-            resolved = (self._flatten(each) for each in alternatives)
+            resolved = (self._flatten(each, above) for each in alternatives)
             parts += [next((each for each in resolved if each.get("type") != "null"), {})]
         merged: dict[str, Any] = {}
         for part in (*parts, schema):

@@ -27,7 +27,7 @@ _CELL_FIELDS = frozenset(field.name for field in fields(Cell))
 _INT_END = 2**63
 #: What fractions are within, unless they are 0: nothing that is measured is longer, faster, or smaller.
 _FRACTION_MAX = 1e15
-_FRACTION_MIN = 1e-15
+_FRACTION_MIN = 1e-17
 #: A run's cells are counted in 32 bits.
 _CELLS_MAX = 2**31 - 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -54,19 +54,23 @@ def import_bundle(stream: BinaryIO, name: str, results: Path, write_report: Writ
         with tempfile.TemporaryDirectory(prefix=_STAGING_PREFIX, dir=results) as staging:
             run, digest = unpack(stream, name, Path(staging))
             place = results / run.info.id
-            if (place.exists() or place.is_symlink()) and (existing := _find_same(place, run, digest, name)):
+            is_here = place.exists() or place.is_symlink()
+            if is_here and (existing := _find_same(place, run, digest, name)):
                 return Imported(existing, digest, is_new=False)
             _draw_report(run, name, write_report)
-            _move_in(run.folder, place, Path(staging) / _BEFORE)
+            _move_in(run.folder, place, Path(staging) / _BEFORE, replaces=is_here)
     except OSError as error:
         raise make_write_error(results, error) from error
     return Imported(load_run(place), digest, is_new=True)
 
 
-def _move_in(folder: Path, place: Path, before: Path) -> None:
-    """Give a folder its name; what has it is put where it goes from, or back if anything stops that."""
+def _move_in(folder: Path, place: Path, before: Path, *, replaces: bool) -> None:
+    """Give a folder its name; what it replaces is put where it goes from, or back if anything stops that.
+
+    Raises OSError if another run has taken the name meanwhile.
+    """
     try:
-        if place.exists():
+        if replaces and place.exists():
             place.rename(before)
         folder.rename(place)
     except BaseException:

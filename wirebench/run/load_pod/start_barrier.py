@@ -22,8 +22,8 @@ _LINE_BYTES_MAX = 32
 def join_start_barrier(index: int, count: int, first: str, port: int = PORT) -> Iterator[StartBarrier]:
     """Yield the barrier of generator `index` of `count`; `first` is the host of number 0.
 
-    The first one listens. The others connect, wait for its start line, and at the end send it the number of
-    their requests. Raises WirebenchError if one of them doesn't connect.
+    The first one listens. The others connect, tell it when they are ready, wait for its start line, and at the end
+    send it the number of their requests. Raises WirebenchError if one of them doesn't connect.
     """
     if count == 1:
         yield StartBarrier()
@@ -34,6 +34,8 @@ def join_start_barrier(index: int, count: int, first: str, port: int = PORT) -> 
             others = [opened.enter_context(_accept(server, count)) for _ in range(count - 1)]
 
             def start() -> None:
+                if any(_read_line(each) != b"ready" for each in others):
+                    raise WirebenchError("another load pod ended before the load began", "see its log")
                 for each in others:
                     each.sendall(b"go\n")
 
@@ -42,6 +44,7 @@ def join_start_barrier(index: int, count: int, first: str, port: int = PORT) -> 
         with _connect(first, port) as connection:
 
             def wait() -> None:
+                connection.sendall(b"ready\n")
                 if _read_line(connection) != b"go":
                     raise WirebenchError("the first load pod ended before the load began", "see its log")
 

@@ -21,6 +21,8 @@ from wirebench.targets.target import Endpoint, LoadLostError, Task
 
 #: What a load pod may take besides its load: to start, to find the others, to wait for a name, to write its answer.
 _EXTRA_S = 240.0
+#: What each part of a load may take besides: its tool starts, and what it kept is read.
+_PART_EXTRA_S = 10.0
 #: How long it takes as a rule until it has started, and its end was noticed.
 AROUND_S = 5.0
 _POLL_S = 0.5
@@ -66,9 +68,10 @@ class KubernetesLoadPods:
     def measure(
         self, cell: Cell, load: Load, endpoint: Endpoint, task: Task, on_window: Callable[[], None]
     ) -> tuple[str, ...]:
-        load_s = load.warmup_s + load.window_s
+        parts = driver_support.count_parts(cell.driver, load.window_s)
+        load_s = load.window_s + parts * (load.warmup_s + _PART_EXTRA_S)
         # The duration of a number of calls is unknown; the window is the longest that it may take.
-        expected_s = 0.0 if load.calls else load.window_s
+        expected_s = 0.0 if load.calls else load.window_s + (parts - 1) * load.warmup_s
         users = math.ceil(load.add_connections(cell).concurrency / load.generators)
         driver_mib = driver_support.estimate_memory_mib(cell.driver, cell.transport, users)
         memory_mib = max(self.memory_mib, _HARNESS_MIB + driver_mib)

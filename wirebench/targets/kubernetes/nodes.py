@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from wirebench.errors import UsageError
@@ -13,6 +14,7 @@ from wirebench.targets.target import Description
 #: `server` or `load`, on nodes that are for the one or for the other; kind-config.yaml sets it.
 _ROLE = "wirebench.dev/role"
 ZONE = "topology.kubernetes.io/zone"
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _ONE_MACHINE = "all nodes are one machine: placements show topology here, not what a network costs or more nodes can do"
 
 
@@ -104,6 +106,14 @@ class Nodes:
         return len({node.boot_id for node in self.all}) == 1
 
     @property
+    def are_this_machine(self) -> bool:
+        """Whether that one machine is ours: what is read of ours is then theirs."""
+        try:
+            return self.are_one_machine and self.all[0].boot_id == _BOOT_ID.read_text().strip()
+        except OSError:
+            return False
+
+    @property
     def shared_cores(self) -> int | None:
         """The cores of the one machine that they all are; None if they aren't."""
         return self.all[0].millicores // 1000 if self.are_one_machine else None
@@ -111,7 +121,7 @@ class Nodes:
     def describe(self, version: str) -> Description:
         first = self.all[0]
         machine = {"cluster": f"{len(self.all)} nodes, each {first.system}"}
-        if not self.are_one_machine:
+        if not self.are_this_machine:
             machine |= {
                 "cpu": "of the nodes, not visible",
                 "cores": _join_distinct(f"{n.millicores}m" for n in self.all),

@@ -74,8 +74,11 @@ class VariantServices:
             place = self._find_place(name)
             for key in ("chart", "manifest"):
                 file = getattr(place, key)
-                if file and not (self._application.folder / file).exists():
+                path = self._application.folder / file if file else None
+                if path and not path.exists():
                     raise UsageError(f"{self._locate(name, key)}: {file} does not exist", "correct the path")
+                if path and key == "manifest" and path.is_dir():
+                    raise UsageError(f"{self._locate(name, key)}: {file} is a folder", "name one file with all objects")
             if place.namespace and not self._find_backend(name).read_pods():
                 what = f"{place.service or place.deployment} in the namespace {place.namespace} has no running pod"
                 raise UsageError(f"{self._locate(name, 'namespace')}: {what}", "start or scale it")

@@ -21,25 +21,25 @@ const prefixBytes = 5
 type Client struct {
 	connection *h2.Connection
 	names      transport.Names
+	timeout    string
 	message    []byte
 	reply      reply
 }
 
 var _ transport.Client = (*Client)(nil)
 
-// New returns a client of a service at this authority (host:port). Servers are told the timeout, as gRPC's clients do;
-// 0 disables it.
+// New returns a client of a service at this authority (host:port). Servers are told the timeout of a call, as gRPC's
+// clients do; 0 disables it. That of a stream is of each item, and no deadline that a server could keep.
 func New(authority string, overTLS bool, timeout time.Duration) *Client {
 	scheme := "http"
 	if overTLS {
 		scheme = "https"
 	}
-	fields := []hpack.HeaderField{{Name: "te", Value: "trailers"}}
-	if timeout > 0 {
-		fields = append(fields, hpack.HeaderField{Name: "grpc-timeout", Value: formatTimeout(timeout)})
-	}
 	c := &Client{names: transport.Names{}}
-	c.connection = h2.New(scheme, authority, &c.reply, fields...)
+	if timeout > 0 {
+		c.timeout = formatTimeout(timeout)
+	}
+	c.connection = h2.New(scheme, authority, &c.reply, hpack.HeaderField{Name: "te", Value: "trailers"})
 	return c
 }
 
@@ -70,6 +70,9 @@ func (c *Client) Prepare(r *request.Request) error {
 	c.message = binary.BigEndian.AppendUint32(c.message, uint32(len(r.Body)))
 	c.message = append(c.message, r.Body...)
 	fields := h2.Fields{Method: "POST", Path: c.names.Of(r.Path), ContentType: "application/grpc"}
+	if !r.Stream {
+		fields.Timeout = c.timeout
+	}
 	head := h2.Head{Fields: fields, BodyBytes: -1, Headers: r.Headers, Varying: r.Varying}
 	return c.connection.Prepare(head, c.message)
 }

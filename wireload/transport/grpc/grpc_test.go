@@ -64,7 +64,8 @@ func answer(w http.ResponseWriter, status, text string, messages ...string) {
 
 func call(t *testing.T, client *Client, body string, item func([]byte) bool) (transport.Reply, error) {
 	t.Helper()
-	if err := client.Prepare(&request.Request{Path: []byte("/users.Users/Get"), Body: []byte(body)}); err != nil {
+	prepared := request.Request{Path: []byte("/users.Users/Get"), Body: []byte(body), Stream: item != nil}
+	if err := client.Prepare(&prepared); err != nil {
 		t.Fatal(err)
 	}
 	return client.Call(item)
@@ -138,7 +139,12 @@ func TestAnAnswerThatIsNotGRPCIsAFailure(t *testing.T) {
 
 func TestAStreamIsReadItemByItem(t *testing.T) {
 	large := strings.Repeat("y", 50_000)
-	client := connect(t, &http2.Server{}, func(w http.ResponseWriter, _ *http.Request) { answer(w, "0", "", "one", large, "") })
+	client := connect(t, &http2.Server{}, func(w http.ResponseWriter, r *http.Request) {
+		if told := r.Header.Get("Grpc-Timeout"); told != "" {
+			t.Errorf("the server would end the stream after %s", told)
+		}
+		answer(w, "0", "", "one", large, "")
+	})
 	var got []string
 	reply, err := call(t, client, "", func(item []byte) bool {
 		got = append(got, string(item))
