@@ -44,7 +44,7 @@ def main() -> bool:
 
 def _reaches(transport: Transport, runtime: str) -> bool:
     halves = divide_cores()
-    cores = Cores(frozenset({min(halves.server)}), halves.generator)
+    cores = Cores(*(frozenset({min(half)}) for half in (halves.server, halves.generator)))
     with start_service(ServiceSpec(transport, runtime, 1, None, "memory"), cores) as (service, folder):
         rates = [_rates(service, folder, cores.generator) for _ in range(REPETITIONS)]
     per_cpu_s = statistics.median(each.per_cpu_s for each in rates)

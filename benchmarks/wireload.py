@@ -61,12 +61,13 @@ def main() -> bool:
 def _measure_round() -> dict[str, float]:
     rates: dict[str, float] = {}
     cores = divide_cores()
+    one = frozenset({min(cores.generator)})
     for transport in TRANSPORTS:
         with tempfile.TemporaryDirectory() as temporary:
             folder = Path(temporary)
             with run_server(transport, ["-behaviour", "fixed"], cores.server, folder / "truth.log") as (port, _):
                 address = f"{LOOPBACK}:{port}"
-                rates[transport] = _run_wireload(transport, address, folder, cores.generator)
+                rates[transport] = _run_wireload(transport, address, folder, one)
                 if transport == "rest":
                     command = [
                         "wrk",
@@ -75,9 +76,9 @@ def _measure_round() -> dict[str, float]:
                         f"-d{DURATION_S}s",
                         f"http://{address}/api/users/{_ID}",
                     ]
-                    rates["wrk"] = _run(command, r"Requests/sec:\s+([\d.]+)", folder, cores.generator)
+                    rates["wrk"] = _run(command, r"Requests/sec:\s+([\d.]+)", folder, one)
                 if transport == "grpc":
-                    rates["h2load"] = _run_h2load(address, folder, cores.generator)
+                    rates["h2load"] = _run_h2load(address, folder, one)
     return rates
 
 

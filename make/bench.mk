@@ -3,7 +3,9 @@
 ##@ Measure
 .PHONY: bench benchmark-replay fetch-hcs-timing report serve doctor bench-self accuracy findings coverage replicate
 # What wireload drives alone needs no other driver, and quick no other tool.
-bench: setup$(if $(findstring --driver wireload,$(subst =, ,$(ARGS))),-wireload,$(if $(filter %quick.yaml quick,$(SCENARIO)),-quick)) ## run SCENARIO, and report what differs
+IS_BY_WIRELOAD = $(findstring --driver wireload,$(subst =, ,$(ARGS)))
+IS_QUICK = $(filter %/quick.yaml quick.yaml quick,$(SCENARIO))
+bench: setup$(if $(IS_BY_WIRELOAD),-wireload,$(if $(IS_QUICK),-quick)) $(if $(IS_QUICK),,.tools/bin/toxiproxy-server .tools/bin/wirebench-go) ## run SCENARIO, and report what differs
 	@$(BIN)/wirebench run $(SCENARIO) --target $(TARGET) \
 	  $(if $(BLOCKS),--blocks $(BLOCKS)) $(if $(SEED),--seed $(SEED)) $(if $(OUT),--out $(OUT)) $(ARGS)
 

@@ -65,6 +65,25 @@ func TestARestServiceOfSomebodysOwnIsLoaded(t *testing.T) {
 	}
 }
 
+func TestAMappingHasASizeAndAPathSeveralMatchers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts k6 for seconds")
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"a": {}, "b": [1, 2], "c": "😀"}`)
+	}))
+	t.Cleanup(server.Close)
+	for expect, wrong := range map[string]bool{
+		`{"a": {"empty": true}, "b": {"empty": false, "count": 2}, "c": {"count": 1}}`: false,
+		`{"b": {"empty": false, "count": 3}}`:                                          true,
+	} {
+		got := ownLoad(t, "../rest.js", server.Listener.Addr().String(), `{"rest": {"request": "GET /", "expect": {"json": `+expect+`}}}`).run(t)
+		if total := got.expectOnly(t, "ok"); (got.Mismatches == total) != wrong || got.Mismatches != 0 && !wrong {
+			t.Errorf("%s: want wrong %v, got %d of %d", expect, wrong, got.Mismatches, total)
+		}
+	}
+}
+
 func TestARedirectIsAReply(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts k6 for seconds")

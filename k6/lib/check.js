@@ -1,7 +1,7 @@
 // Spot checks of replies: looking at every one would cost more than sending the request.
 
 import { Counter } from 'k6/metrics';
-import { compile, resolve } from './template.js';
+import { compile, resolve, sizeOf } from './template.js';
 
 const mismatches = new Counter('wirebench_mismatches');
 
@@ -31,8 +31,8 @@ export function checkReply(right) {
 }
 
 const MATCHERS = {
-  empty: (actual, expected) => (actual === undefined || actual === null || actual.length === 0) === expected,
-  count: (actual, expected) => actual.length === expected,
+  empty: (actual, expected) => (actual === undefined || actual === null || sizeOf(actual) === 0) === expected,
+  count: (actual, expected) => sizeOf(actual) === expected,
   above: (actual, expected) => actual > expected,
   matches: holds,
   // Of streams alone, whose first and last item tell of those between: see isConsecutive.
@@ -42,10 +42,10 @@ const MATCHERS = {
 // compileExpectation returns a function of a reply's data and the inputs that says whether the data are as expected:
 // {path: value}, or {path: {matcher: value}}. In a path, * stands for all items of a list, and '' is everything.
 export function compileExpectation(expectation, known) {
-  const checks = Object.entries(expectation || {}).map(([path, expected]) => {
+  const checks = Object.entries(expectation || {}).flatMap(([path, expected]) => {
     const isMatcher = expected !== null && typeof expected === 'object' && !Array.isArray(expected);
-    const [name, value] = isMatcher ? Object.entries(expected)[0] : ['', expected];
-    return { keys: keysOf(path), test: isMatcher ? MATCHERS[name] : same, expected: compile(value, known) };
+    const tests = isMatcher ? Object.entries(expected).map(([name, value]) => [MATCHERS[name], value]) : [[same, expected]];
+    return tests.map(([test, value]) => ({ keys: keysOf(path), test, expected: compile(value, known) }));
   });
   return (data, inputs) => checks.every(({ keys, test, expected }) => testAt(data, keys, 0, test, resolve(expected, inputs)));
 }

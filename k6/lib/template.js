@@ -8,8 +8,16 @@ const WHOLE = new RegExp(`^${PLACEHOLDER.source}$`);
 const FORMS = {
   upper: (value) => value.toUpperCase(),
   lower: (value) => value.toLowerCase(),
-  length: (value) => value.length,
+  length: sizeOf,
 };
+
+// sizeOf returns how many characters a text has, items a list, or fields a mapping; nothing of what has no size.
+export function sizeOf(value) {
+  if (typeof value === 'string') {
+    return [...value].length;
+  }
+  return value !== null && typeof value === 'object' ? Object.keys(value).length : undefined;
+}
 
 // compile returns a template as {value}, if it is the same for all requests, or as {render}, a function of the inputs.
 // `known` are the inputs that are the same for all. `encode` is applied to what stands in a text for a placeholder.

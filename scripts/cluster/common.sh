@@ -76,6 +76,7 @@ debian() { # what it is for, packages with commas between
   local image
   image=wirebench/debian:$(cat images/offline/debian - <<<"$2" | short_hash)
   docker image inspect "$image" >/dev/null 2>&1 ||
-    scripts/step "$1: making Debian's root file system from packages" images/offline/debian "$image" "$2" >&2
+    scripts/step "$1: making Debian's root file system from packages" images/offline/debian "$image" "$2" >&2 ||
+    return # in base=$(debian …), a failure ends nothing by itself
   echo "$image"
 }

@@ -46,7 +46,9 @@ def targets_up() -> set[str]:
 @every_transport
 def test_a_pod_has_no_right_that_it_does_not_need(cluster: Cluster, transport: str) -> None:
     """No root, no root file system to write to, no capability, the default seccomp profile, limits, no token."""
-    for pod in pods(cluster, transport):
+    found = pods(cluster, transport)
+    assert found
+    for pod in found:
         spec = pod["spec"]
         (container,) = spec["containers"]
         security = {**spec["securityContext"], **container["securityContext"]}

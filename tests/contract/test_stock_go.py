@@ -93,7 +93,9 @@ def test_silent_clients_hold_up_a_stop(tmp_path: Path) -> None:
     for kind in (NET_HTTP, GOROUTINES):
         with started(kind, tmp_path) as service, socket.create_connection(service.address, TIMEOUT_S):
             time.sleep(0.2)
+            begun_s = time.monotonic()
             assert 0 == service.stop()
+            assert (kind == NET_HTTP) == (time.monotonic() - begun_s > 2)
 
 
 @every_transport

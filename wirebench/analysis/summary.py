@@ -14,7 +14,7 @@ from wirebench.model.contract import TRANSPORTS, Transport
 from wirebench.model.factor import FACTORS, SORTED_BY, Level
 from wirebench.model.histogram_file import ErrorText, choose_most_frequent
 from wirebench.model.labels import Factors, name_cell, name_cell_fully
-from wirebench.model.metric import METRICS, Metric
+from wirebench.model.metric import CAPACITIES, METRICS, Metric
 from wirebench.model.record import Gate, Interval, Record, join_intervals
 
 
@@ -86,7 +86,12 @@ class CellSummary:
         return last.model_copy(update=latencies)
 
     def by_block(self, metric: Metric) -> dict[int, float]:
-        """Return the metric's figures by block, where they were measured and are positive."""
+        """Return the metric's figures by block, where they were measured and are positive.
+
+        There are none of a capacity if a block's search found none.
+        """
+        if metric.name in CAPACITIES and self.unkept_searches:
+            return {}
         figures = ((record.block, metric.of(record)) for record in self.records)
         return {block: figure for block, figure in figures if figure is not None and figure > 0}
 

@@ -45,13 +45,14 @@ class LoadOptions:
     concurrency: Annotated[int, typer.Option(help="Connections, with one request at a time each.")] = 8
     duration: Annotated[str, typer.Option(metavar="TIME", help="How long: 30s, 1m30s, 5m.")] = "30s"
     driver: Annotated[
-        Driver | None, typer.Option(help="Default: ghz for grpc, if its rate is steady; k6 for all others.")
+        Driver | None,
+        typer.Option(help="Default: ghz for grpc with kept connections and a steady rate; k6 for all others."),
     ] = None
     operation: Annotated[str, typer.Option(help="What is requested; none that writes.")] = "users.get"
     payload: Annotated[
         str | None,
         typer.Option(
-            help="Of operations that have one: small, profile, list, batch, 512k, or a number of bytes or users."
+            help="Of users.list: list, or a number of users. Of echoes: 512k, or a number of bytes."
         ),
     ] = None
     placement: Annotated[

@@ -122,7 +122,7 @@ class KubectlOptions:
         str | None, _cluster_option(metavar="NAME", help="Cluster's context; default: that of `make cluster-up`.")
     ] = None
     kubeconfig: Annotated[
-        Path | None, _cluster_option(metavar="FILE", help="Where the context is; default: where kubectl looks.")
+        Path | None, _cluster_option(metavar="FILE", help="The file with that --context; default: where kubectl looks.")
     ] = None
 
 

@@ -57,6 +57,7 @@ class Oha(PerRequestDriver):
             "-T": "application/json" if body else None,
             "-D": payload if body else None,
             "--worker-threads": len(job.cores) if job.cores else None,
+            "-r": 0,  # a redirect is the reply
             "--output-format": "json",
             "--output": part.output,
             "--db-url": part.folder / "calls.sqlite",

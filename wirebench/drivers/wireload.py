@@ -35,7 +35,8 @@ class Wireload(Driver):
         write_atomic(description, json.dumps(describe_job(job), default=str))
         last_reply_s = job.load.timeout_s or _TIMEOUT_S
         try:
-            timeout_s = job.load.warmup_s + job.load.window_s + last_reply_s + _GRACE_S
+            # What waits at the end of an open load may be sent for one timeout, and take another one.
+            timeout_s = job.load.warmup_s + job.load.window_s + 2 * last_reply_s + _GRACE_S
             self.carry_out(job, [self.path, "run", description], watch, timeout_s)
         finally:
             for file in (description, job.arrivals):

@@ -35,6 +35,11 @@ def _check_k6_request(operation: Operation, transport: Transport) -> str:
     """Return why k6 can't send an operation, or doesn't count it as others do."""
     if transport == "socket" and operation.socket and operation.socket.line is not None:
         return "it sends frames over sockets, and no lines"
+    return _check_status(operation, transport)
+
+
+def _check_status(operation: Operation, transport: Transport) -> str:
+    """Return why a driver that takes only statuses of 2xx for successes can't send an operation."""
     if transport == "rest" and operation.rest and operation.rest.expect.status // 100 != 2:  # noqa: PLR2004 - 2xx
         return f"it counts status {operation.rest.expect.status} as a failure"
     return ""
@@ -56,7 +61,9 @@ def _check_plain_json(operation: Operation, transport: Transport) -> str:
         transport == "grpc" and operation.grpc and operation.grpc.metadata
     ):
         return "it sends no headers of an application"
-    return "it sends JSON alone" if transport == "rest" and operation.sends_text else ""
+    if transport == "rest" and operation.sends_text:
+        return "it sends JSON alone"
+    return _check_status(operation, transport)
 
 
 def _check_locust_request(operation: Operation, transport: Transport) -> str:

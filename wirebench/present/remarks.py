@@ -111,12 +111,12 @@ def _describe_capacity(cell: CellSummary, looks: int) -> str:
         return ""
     asked = searches[0]
     objective = f"a p99 of at most {asked.p99_ms:g} ms and at most {100 * asked.error_share:g} % errors"
-    figures = tuple(cell.by_block(METRICS["capacity"]).values())
-    if not figures:
+    kept = len(searches) - cell.unkept_searches
+    if not kept:
         lowest = min(window.rate_asked_per_s for each in searches for window in each.windows)
         return f"{cell.full_name} keeps {objective} at no rate that was tried, down to {lowest:,} requests/s."
     if cell.unkept_searches:
-        return f"{cell.full_name} keeps {objective} in {len(figures)} of {len(searches)} blocks; no capacity."
+        return f"{cell.full_name} keeps {objective} in {kept} of {len(searches)} blocks; no capacity."
     limits = [name_gate(gate.name) for gate in cell.failed_gates(METRICS["capacity"]) if gate.name in LIMITING]
     per_unit = [
         f"{format_number(value)} per {unit}"
@@ -125,7 +125,7 @@ def _describe_capacity(cell: CellSummary, looks: int) -> str:
     ]
     least = "at least " if limits else ""
     why = f" (the search was limited: {', '.join(limits)})" if limits else ""
-    rate = mean(figures, looks)
+    rate = mean(tuple(cell.by_block(METRICS["capacity"]).values()), looks)
     most = f"{format_number(rate.estimate)}{format_ci(rate.low, rate.high)}"
     serves = f"{cell.full_name} serves {least}{most} requests/s{why} with {objective}"
     return f"{'; '.join((serves, *per_unit))}."

@@ -103,7 +103,7 @@ def send_load(  # noqa: PLR0913, PLR0917 - where, what, and who watches
     Nothing is left of the pod. Of the cell, what the service decides is the service's. Raises WirebenchError.
     """
     cluster = DeployedServices(access, values_files)
-    cluster.check(cell.transport)
+    cluster.check(cell.transport, scales=scale[0] is not None)
     load_pods = cluster.make_load_pods(cell.transport)
     cluster.scale(cell.transport, *scale)
     endpoint = cluster.find_endpoint(cell.transport, beside_load=cell.placement == "same-pod")

@@ -46,7 +46,7 @@ var clocks = []struct{ name, meaning string }{
 // printSummary writes what a person wants to know of a load.
 func printSummary(out io.Writer, measured histogram.File) error {
 	var text strings.Builder
-	if measured.Window == nil {
+	if measured.Window == nil || measured.Window.EndUnixNS == measured.Window.StartUnixNS {
 		fmt.Fprintln(&text, "no request was measured")
 	} else if err := summarize(&text, measured); err != nil {
 		return err

@@ -264,7 +264,7 @@ func TestAConnectionThatWasClosedWhileIdleIsReplaced(t *testing.T) {
 				u.lastUsed = 0 // Long ago.
 			}
 			u.end()
-			measured, err := r.recorder.report(histogram.Driver{})
+			measured, err := r.recorder.report(histogram.Driver{}, r.clock.now())
 			if err != nil || measured.RequestsTotal[histogram.OK] != 3 || measured.Retried != 0 {
 				t.Errorf("want 3 successes, none at a second try, got %v, %d: %v", measured.RequestsTotal, measured.Retried, measured.Errors)
 			}

@@ -97,7 +97,7 @@ func (p *Probe) readStream(probed *Probed, sent int64) error {
 		if len(probed.Items) < probedItemsMax {
 			probed.Items = append(probed.Items, bytes.Clone(item))
 		}
-		_ = u.connection.SetReadDeadline(u.run.clock.at(now + timeout))
+		_ = u.connection.SetDeadline(u.run.clock.at(now + timeout))
 		if u.request.Items > 0 {
 			return s.count <= u.request.Items
 		}

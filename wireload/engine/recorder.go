@@ -137,8 +137,8 @@ func (r *recorder) drop(requests int64) {
 	r.counts.DroppedIterations += requests
 }
 
-func (r *recorder) report(driver histogram.Driver) (histogram.File, error) {
+func (r *recorder) report(driver histogram.Driver, endedUnixNS int64) (histogram.File, error) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	return r.fold.Report(driver, time.Now(), r.counts)
+	return r.fold.Report(driver, time.Unix(0, endedUnixNS), r.counts)
 }

@@ -68,7 +68,7 @@ func Run(ctx context.Context, load *Load, version string) (histogram.File, error
 	if err != nil {
 		return histogram.File{}, err
 	}
-	return r.recorder.report(histogram.Driver{Name: "wireload", Version: version})
+	return r.recorder.report(histogram.Driver{Name: "wireload", Version: version}, r.clock.now())
 }
 
 // fail ends the load: a request can't be made.
@@ -111,8 +111,8 @@ func (r *run) watch(over context.Context) {
 		select {
 		case <-over.Done():
 			return
-		case now := <-ticker.C:
-			if taken, ok := r.recorder.snapshot(now); ok {
+		case <-ticker.C:
+			if taken, ok := r.recorder.snapshot(time.Unix(0, r.clock.now())); ok {
 				r.load.OnSecond(taken)
 			}
 		}

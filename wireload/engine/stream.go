@@ -71,7 +71,7 @@ func (s *stream) renew(now int64) {
 	}
 	s.renewed = now
 	deadline := min(now+timeout, s.until)
-	_ = s.user.connection.SetReadDeadline(s.user.run.clock.at(deadline))
+	_ = s.user.connection.SetDeadline(s.user.run.clock.at(deadline))
 }
 
 func (s *stream) flush() {

@@ -3,6 +3,7 @@ package engine
 import (
 	"bufio"
 	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -79,11 +80,20 @@ func TestAStreamThatStallsFails(t *testing.T) {
 
 func TestUsersStartOneAfterTheOther(t *testing.T) {
 	p := protocols["socket"]
-	load := p.load(serve(t, p.answering(0)), 300*time.Millisecond)
+	var connections atomic.Int64
+	answer := p.answering(0)
+	count := func(c net.Conn) {
+		connections.Add(1)
+		answer(c)
+	}
+	load := p.load(serve(t, count), 300*time.Millisecond)
 	load.Users, load.SpawnRatePerS = 1000, 20 // Of a thousand users six or seven start.
 	began := time.Now()
 	measured := measure(t, load)
 	if measured.RequestsTotal[histogram.OK] == 0 || time.Since(began) > 30*time.Second {
 		t.Errorf("want the load to end in time, got %v after %s", measured.RequestsTotal, time.Since(began))
+	}
+	if got := connections.Load(); got > 8 {
+		t.Errorf("want six or seven users, got %d", got)
 	}
 }

@@ -40,8 +40,11 @@ type durationKey struct {
 // Add counts a request.
 func (t *Totals) Add(r Request) {
 	status := r.HTTPStatus
-	if t.transport != "rest" {
+	switch {
+	case t.transport != "rest":
 		status = r.Code.GRPC()
+	case r.Code == histogram.OK && status/100 != 2:
+		status = 200 // What the application expects is a success, and dashboards know no more than the status.
 	}
 	key := durationKey{r.Operation, status, r.Stream}
 	known, ok := t.durations[key]

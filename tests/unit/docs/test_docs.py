@@ -79,6 +79,9 @@ def test_the_page_on_python_names_modules_and_functions_that_exist() -> None:
     for code, named in rows:
         modules = [importlib.import_module(each) for each in re.findall(r"`(wirebench[\w.]+)`", named)]
         assert any(hasattr(each, name) for each in modules for name in re.findall(r"\w+", code)), code
+    paragraphs = re.findall(r"`with (\w+)\(\):` \(`(wirebench[\w.]+)`\)", (ROOT / "docs/python.md").read_text("utf-8"))
+    assert paragraphs
+    assert all(hasattr(importlib.import_module(module), name) for name, module in paragraphs)
 
 
 def test_decisions_are_numbered_without_gaps_and_listed() -> None:

@@ -81,6 +81,10 @@ def test_every_operation_that_may_be_asked_for_has_a_command(
         ("ghz", "grpc", {"call": "a.B/C", "metadata": {"a": "b"}}, ""),
         ("fortio", "rest", {"request": "GET /a", "headers": {"a": "b"}}, "no headers"),
         ("fortio", "rest", {"request": "POST /a", "body": "text"}, "JSON alone"),
+        *(
+            (name, "rest", {"request": "GET /a", "expect": {"status": 404}}, "counts status 404 as a failure")
+            for name in ("fortio", "oha", "locust", "k6")
+        ),
         ("locust", "rest", {"request": "GET /a"}, ""),
         ("wireload", "socket", {"line": "PING"}, ""),
     ],
@@ -247,6 +251,11 @@ def test_oha_without_a_result_is_an_error(part: Part) -> None:
     """One line says what could not be read."""
     with pytest.raises(WirebenchError, match="can't read oha's calls"):
         Oha().read(JOB, part)
+
+
+def test_oha_follows_no_redirects(part: Part) -> None:
+    """A redirect is the reply, as for other drivers."""
+    assert "0" == value(command(Oha(), part), "-r")
 
 
 def test_oha_uses_the_cores_that_it_has(part: Part) -> None:

@@ -72,3 +72,10 @@ def test_what_wireload_drives_alone_needs_no_other_driver(options: str, built: s
     """Only then: k6 takes minutes to build."""
     steps = "\n".join(make("--dry-run", "--always-make", "bench", *filter(None, [options])))
     assert built == {name for name in ("wireload", "k6", "ghz") if f'"{name}: building' in steps}
+
+
+def test_other_scenarios_get_what_they_may_need() -> None:
+    """A proxy, and the services in Go, whatever drives them."""
+    options = ("SCENARIO=implementation", "ARGS=--driver wireload")
+    steps = "\n".join(make("--dry-run", "--always-make", "bench", *options))
+    assert [True, True, False] == [f'"{name}: building' in steps for name in ("toxiproxy", "wirebench-go", "k6")]

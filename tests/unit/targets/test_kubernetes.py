@@ -14,12 +14,14 @@ from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.cell import ServiceSpec
 from wirebench.model.contract import TrafficDistribution
 from wirebench.system.processes import ProcessError
+from wirebench.system.signals import Interrupted
 from wirebench.system.tls import ClientTls
 from wirebench.targets.kubernetes import find_access, kubectl, namespace, nodes, values
 from wirebench.targets.kubernetes.builtin import BuiltinServices
 from wirebench.targets.kubernetes.endpoints import Agents, build_endpoint, build_endpoint_beside_load, wait_for_agents
 from wirebench.targets.kubernetes.helm import Helm, Values
 from wirebench.targets.kubernetes.pods import Pod
+from wirebench.targets.kubernetes.target import KubernetesTarget
 from wirebench.targets.target import Containers
 
 SERVICE = ServiceSpec("grpc", "sync", 2, None, "memory", 3, 250, 512)
@@ -109,6 +111,23 @@ def a_node(name: str, boot_id: str, role: str = "", cpu: str = "2", zone: str = 
     labels = {"wirebench.dev/role": role, "topology.kubernetes.io/zone": zone}
     status = {"nodeInfo": info, "capacity": {"cpu": cpu, "memory": "8Gi"}}
     return nodes.Node.read({"metadata": {"name": name, "labels": labels}, "spec": {}, "status": status})
+
+
+def test_the_namespace_of_agents_goes_also_if_it_came_half_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C may come while it is made, and it allows more than others."""
+    removed: list[str] = []
+
+    def create(there: kubectl.Kubectl, *_: object) -> None:
+        if there.namespace.endswith("-agents"):
+            raise Interrupted
+
+    monkeypatch.setattr(namespace, "create", create)
+    monkeypatch.setattr(namespace, "remove", lambda *all_: removed.extend(each.namespace for each in all_))
+    target = KubernetesTarget("it", kubectl.Access(None, None), [])
+    with pytest.raises(Interrupted):
+        target.start([SERVICE])
+    target.clean_up()
+    assert ["wirebench-it", "wirebench-it-agents"] == removed
 
 
 def test_nodes_of_one_machine_are_known_by_their_boot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -245,6 +245,13 @@ def own_services(folder: Path, cluster: Cluster, variant: str = "shop") -> Varia
     return VariantServices(cluster.kubectl, application, (variant,), ["SHOP_TENANT"])
 
 
+def test_a_headless_service_is_reached_at_the_port_of_its_pods(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its name leads to them, and a port's name means something to their containers alone."""
+    headless = changed(SERVICE, "spec.clusterIP", "None")
+    backend = find_backend(Cluster(monkeypatch, services=[headless]).kubectl, PLACE, "here")
+    assert "shop.lab:8080" == backend.find_address(Pod.read(POD))
+
+
 def test_a_folder_is_no_manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before anything is measured."""
     services = own_services(tmp_path, Cluster(monkeypatch))

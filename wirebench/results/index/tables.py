@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.schema import CreateView
 from sqlalchemy.types import TypeEngine
 
-from wirebench.model.metric import COMBINED, LATENCIES, METRICS, SPREAD, Metric, name_spread
+from wirebench.model.metric import CAPACITIES, COMBINED, LATENCIES, METRICS, SPREAD, Metric, name_spread
 
 
 class Words(sa.TypeDecorator[str]):
@@ -167,7 +167,7 @@ sa.Index("failed_gates", gates.c.cell_id, gates.c.name, sqlite_where=~gates.c.pa
 TABLES = (runs, cells, blocks, statistics, latencies, gates)
 
 #: Changes with the schema, so that an index of another one is recognized. Such numbers only grow.
-SCHEMA = "0009"
+SCHEMA = "0010"
 version = sa.Table("wirebench_index_version", metadata, sa.Column("version_num", sa.Text, primary_key=True))
 
 
@@ -222,7 +222,13 @@ def _combine(metric: Metric, figure: sa.ColumnElement[Any]) -> sa.ColumnElement[
     if metric.over_blocks == "sum":
         return sa.cast(sa.func.sum(figure), sa.BigInteger)
     # Of the figures that are positive.
-    return sa.func.exp(sa.func.avg(sa.case((figure > 0, sa.func.ln(figure)))), type_=sa.Double)
+    mean = sa.func.exp(sa.func.avg(sa.case((figure > 0, sa.func.ln(figure)))), type_=sa.Double)
+    return sa.case((_is_complete(figure), mean)) if metric.name in CAPACITIES else mean
+
+
+def _is_complete(figure: sa.ColumnElement[Any]) -> sa.ColumnElement[bool]:
+    """Return whether all blocks have a figure: there is no capacity if a block's search found none."""
+    return sa.func.count(figure) == sa.func.count()
 
 
 results = CreateView(_select_results(), "results", metadata=metadata).table

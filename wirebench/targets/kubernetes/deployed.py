@@ -43,12 +43,15 @@ class DeployedServices:
         self._kubectl = Kubectl(access, NAMESPACE)
         self._helm = Helm(access, NAMESPACE, tuple(values_files))
 
-    def check(self, transport: Transport) -> None:
-        """Raise WirebenchError if the cluster can't be reached, a run is measuring, or the service isn't there."""
+    def check(self, transport: Transport, *, scales: bool = False) -> None:
+        """Raise WirebenchError if the cluster can't be reached, a run is measuring, or the service isn't there.
+
+        One that has no replica may be there if it `scales`: it gets some.
+        """
         require_tools()
         self._kubectl.check()
         namespace.check_no_other_run(self._kubectl)
-        self._find_deployment(transport)
+        self._find_deployment(transport, may_be_empty=scales)
 
     def scale(self, transport: Transport, replicas: int | None, workers: int | None) -> None:
         """Set a service's replicas or workers; what is None stays as it is, and so do other services.
@@ -115,11 +118,11 @@ class DeployedServices:
     def count_shared_cores(self) -> int | None:
         return nodes.read(self._kubectl).shared_cores
 
-    def _find_deployment(self, transport: Transport) -> Mapping[str, Any]:
+    def _find_deployment(self, transport: Transport, *, may_be_empty: bool = False) -> Mapping[str, Any]:
         found = self._kubectl.get("deployments", build_selector(transport))
         if not found:
             raise WirebenchError(f"{transport} is not deployed in the namespace {NAMESPACE}", _DEPLOY_HINT)
-        if not found[0]["spec"]["replicas"]:
+        if not found[0]["spec"]["replicas"] and not may_be_empty:
             raise WirebenchError(f"{transport} is scaled to no replica", "give it some: REPLICAS=1, or make deploy")
         deployment: Mapping[str, Any] = found[0]
         return deployment

@@ -121,8 +121,8 @@ class KubernetesTarget(Target):
     def _install_agents(self) -> None:
         """Install what reads CPU time and memory; without it, a run has neither, and says why."""
         try:
+            self._has_agents = True  # also if it comes only half-way
             namespace.create(self._agents_kubectl, self._run, "privileged")
-            self._has_agents = True
             self._agents_helm.upgrade(values.AGENTS, values.build_agent_values())
         except WirebenchError as error:
             self._agents = Agents(problem=f"no agents could be installed: {error.message}")

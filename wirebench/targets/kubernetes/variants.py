@@ -166,7 +166,7 @@ class VariantServices:
         addresses = tuple(f"{find_host(pod, namespace if tls else None)}:{backend.find_host_port(pod)}" for pod in pods)
         return Endpoint(
             service,
-            backend.address or addresses[0],
+            backend.find_address(pods[0]) or addresses[0],
             tuple(
                 Replica(
                     pod.name,

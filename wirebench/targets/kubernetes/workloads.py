@@ -34,6 +34,11 @@ class Backend:
     def selector(self) -> str:
         return ",".join(f"{name}={value}" for name, value in self.labels.items())
 
+    def find_address(self, pod: Pod) -> str:
+        """Return the Service's address; of a headless one, a port with a name is that of a pod's containers."""
+        host, _, port = self.address.rpartition(":")
+        return self.address if not host or port.isdigit() else f"{host}:{self.find_host_port(pod)}"
+
     def read_pods(self) -> tuple[Pod, ...]:
         """Return its pods. Raises WirebenchError."""
         return read_pods(self.kubectl, self.selector)

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"time"
 
 	"golang.org/x/time/rate"
 	"google.golang.org/grpc"
@@ -20,9 +21,11 @@ const (
 	streamItemsMax = 100_000
 	// How many transactions a stream fetches at once: so many wait in memory for a client that doesn't read.
 	pageItems = 128
-	// Timers are no finer: items that are due within a tick are sent together. A client that pauses to read isn't sent
-	// what was due meanwhile at once, which would exceed its limit.
+	// Timers are no finer: items that are due within a tick are sent together.
 	ticksPerSecond = 1000
+	// A client that pauses to read isn't sent all that was due meanwhile at once, which would exceed its limit, but what
+	// was due in so much of a second; as in Python.
+	catchUpPerSecond = 10
 )
 
 // How streams end early.
@@ -79,10 +82,11 @@ func (l *Ledger) Transactions(
 	); err != nil {
 		return nil, err
 	}
-	pace := rate.NewLimiter(rate.Inf, pageItems)
+	perTick, pace := pageItems, rate.NewLimiter(rate.Inf, pageItems)
 	if r.RateLimit != nil {
-		perTick := max(1, int(*r.RateLimit)/ticksPerSecond)
-		pace = rate.NewLimiter(rate.Limit(*r.RateLimit), perTick)
+		perTick = min(pageItems, max(1, int(*r.RateLimit)/ticksPerSecond))
+		pace = rate.NewLimiter(rate.Limit(*r.RateLimit), max(perTick, int(*r.RateLimit)/catchUpPerSecond))
+		pace.AllowN(time.Now(), pace.Burst()-perTick) // nothing was due before the beginning
 	}
 	return func(yield func([]*pb.Transaction, error) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)
@@ -105,7 +109,7 @@ func (l *Ledger) Transactions(
 			if len(page) == 0 {
 				return
 			}
-			for due := range slices.Chunk(page, min(pace.Burst(), pageItems)) {
+			for due := range slices.Chunk(page, perTick) {
 				if err := pace.WaitN(ctx, len(due)); err != nil {
 					fail(err)
 					return

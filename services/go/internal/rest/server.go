@@ -112,11 +112,14 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	s.requests.Observe("ledger.stream_transactions", err, begun)
 }
 
+// streamBufferBytes are those of the socket service: a batch is sent in as many pieces.
+const streamBufferBytes = 8 * 1024
+
 // sendEvents sends an event for each transaction, and a last one that says how the stream ended.
 func sendEvents(w http.ResponseWriter, batches iter.Seq2[[]*pb.Transaction, error]) error {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Time{}) // net/http reads on to notice when the client leaves
-	buffered := bufio.NewWriter(w)
+	buffered := bufio.NewWriterSize(w, streamBufferBytes)
 	for batch, err := range batches {
 		if err != nil {
 			data, _ := json.Marshal(map[string]string{"message": status.Convert(err).Message()})

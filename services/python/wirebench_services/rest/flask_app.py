@@ -9,7 +9,7 @@ from http import HTTPStatus
 from typing import Any
 
 from flask import Blueprint, Flask, Response, current_app, g, request
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import BadRequest, HTTPException
 from werkzeug.local import LocalProxy
 
 from wirebench_services import metrics
@@ -103,7 +103,10 @@ def read_query(**path: str) -> dict[str, int]:
 
 
 def read_body(**path: str) -> dict[str, Any]:
-    return bodies.parse_body(request.endpoint or "", request.headers, request.get_data(cache=False), path)
+    body = request.get_data(cache=False)
+    if len(body) < (request.content_length or 0):  # gunicorn hands on what came before the client left
+        raise BadRequest("The request ended before its body did.")
+    return bodies.parse_body(request.endpoint or "", request.headers, body, path)
 
 
 def reply(value: Value, status: int = HTTPStatus.OK) -> Response:
