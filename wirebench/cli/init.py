@@ -80,12 +80,13 @@ def init(  # noqa: PLR0913 - one parameter an option
     tls = tls_files.load()
     if reflection:
         origin = _reflect(reflection, tls, openapi)
-        address = address or [f"grpc={reflection}"]
     else:
         origin = _read(proto or [], imports or [], openapi, out)
     drafts = draft_operations(origin, operation or [])
     kinds = list_kinds(drafts.values())
     places = _read_places(start or [], address or [], tls, kinds)
+    if reflection and "grpc" in kinds and "grpc" not in places:
+        places["grpc"] = Place(address=reflection, tls=tls)
     application, scenario = _choose_paths(out, origin.name, openapi)
     lines = list(render_scenario(origin, application.name, drafts, places, writes=bool(operation)))
     try:

@@ -39,7 +39,8 @@ def guard() -> None:
         sys.stdout = io.TextIOWrapper(
             io.BufferedWriter(_Raw(sys.stdout.fileno(), "wb", closefd=False)),
             encoding=sys.stdout.encoding,
-            errors=sys.stdout.errors,
+            # What its encoding lacks is no reason to lose the rest.
+            errors="backslashreplace" if sys.stdout.errors == "strict" else sys.stdout.errors,
             line_buffering=sys.stdout.isatty(),
         )
 

@@ -20,7 +20,7 @@ from wirebench.errors import UsageError
 from wirebench.measure.conformance import Conformance
 from wirebench.model.application import Application
 from wirebench.model.cell import Cell, ServiceSpec
-from wirebench.model.scenario import Scenario
+from wirebench.model.scenario import Scenario, find_own
 from wirebench.model.source import FieldPath
 from wirebench.model.variables import redact
 from wirebench.model.variant import CONTRACT_FILE, Variant
@@ -193,7 +193,7 @@ def check_variants(scenario: Scenario) -> None:
 def find_variables(scenario: Scenario) -> Iterator[tuple[str, FieldPath]]:
     """Yield the environment variables that a scenario's variants and operations name, each with where it stands."""
     first = next(iter(scenario.application.operations))
-    levels = [level for each in scenario.factors.operation.values() for level in each] or [first]
+    levels = [level for each in scenario.transports for level in find_own(scenario.factors.operation, each) or (first,)]
     operations = dict.fromkeys(name for level in levels for name in scenario.load.find_workload(level).operations)
     return scenario.application.find_variables(scenario.variants, operations)
 

@@ -150,7 +150,7 @@ class Operation(StrictModel):
             known.add(name)
         for each in self.same:
             for transport in each:
-                if getattr(self, transport) is None:
+                if getattr(self, transport) is None and transport not in map(_find_kind, self.variants.values()):
                     raise ValueError(f"same: there is no {transport} request")
         requests = {name: getattr(self, name) for name in ("rest", "grpc", "socket")}
         for name, each in (requests | {f"variants.{name}": each for name, each in self.variants.items()}).items():

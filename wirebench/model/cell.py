@@ -48,7 +48,8 @@ class ServiceSpec:
     def __str__(self) -> str:
         threads = f"-t{self.threads}" if self.threads else ""
         connections = f"-p{self.store_connections}" if self.store_connections else ""
-        limits = f"-{self.cpu_limit_millicores}m-{self.memory_limit_mib}Mi" if self.cpu_limit_millicores else ""
+        cpu = f"-{self.cpu_limit_millicores}m" if self.cpu_limit_millicores else ""
+        memory = f"-{self.memory_limit_mib}Mi" if self.memory_limit_mib else ""
         replicas = f"-x{self.replicas}" if (self.replicas or 1) > 1 else ""
         autoscaled = f"-to{self.replicas_max}" if self.replicas_max else ""
         tls = f"-{self.tls}-tls" if self.tls != "none" else ""
@@ -56,7 +57,7 @@ class ServiceSpec:
         name = f"{self.variant}-w{self.workers}"
         if not self.variant:
             name = f"{self.transport}-{self.runtime}-w{self.workers}{threads}-{self.store}{connections}"
-        return f"{name}{replicas}{autoscaled}{limits}{tls}{zones}"
+        return f"{name}{replicas}{autoscaled}{cpu}{memory}{tls}{zones}"
 
 
 @dataclass(frozen=True, slots=True)

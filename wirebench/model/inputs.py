@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import csv
+import io
 import json
 import random
 from collections.abc import Iterator, Mapping
@@ -210,10 +211,10 @@ def _fill(generator: str, size: int, pick: random.Random) -> str:
 def read_choices(path: Path, column: str | None) -> list[Any]:
     """Return the rows of a column of a CSV file, or the items of a JSON list. Raises ValueError."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # spreadsheets begin files with a mark
         if path.suffix == ".csv":
-            return [row[column or ""] for row in csv.DictReader(text.splitlines())]
+            return [row[column or ""] for row in csv.DictReader(io.StringIO(text))]
         return [item[column] if column else item for item in json.loads(text)]
-    except (OSError, ValueError, LookupError, TypeError) as error:
+    except (OSError, ValueError, LookupError, TypeError, csv.Error) as error:
         message = f"can't read {path}, a CSV file with its column or a JSON list: {error!r}"
         raise ValueError(message) from None

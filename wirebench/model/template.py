@@ -55,4 +55,7 @@ def find_placeholders(template: Template) -> Iterator[tuple[str, str | None]]:
 
 def _find_value(match: re.Match[str], values: Values) -> Any:  # noqa: ANN401 - any JSON
     value = values[match[1]]
-    return FILTERS[match[2]](value) if match[2] else value
+    try:
+        return FILTERS[match[2]](value) if match[2] else value
+    except (AttributeError, TypeError):
+        raise ValueError(f"{match[0]}: {value!r} has no form {match[2]!r}") from None

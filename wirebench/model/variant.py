@@ -142,11 +142,11 @@ class Variant(StrictModel):
     #: The URL of Prometheus metrics with `process_cpu_seconds_total`, where CPU time can't be read from outside.
     metrics: _Url | None = None
 
-    @property
-    def takes_workers(self) -> bool:
-        """Whether a run can set its number of workers."""
-        is_settable = self.kubernetes is not None and "workers" in self.kubernetes.settable
-        return is_settable or "{workers}" in "".join((self.start or "", *self.environment.values()))
+    def takes_workers(self, *, in_cluster: bool) -> bool:
+        """Return whether a run can set its number of workers: in a cluster, or of its command."""
+        if in_cluster:
+            return self.kubernetes is not None and "workers" in self.kubernetes.settable
+        return "{workers}" in "".join((self.start or "", *self.environment.values()))
 
     def find_foreign(self, target: str) -> str:
         """Return where on a target it runs that isn't this machine, nor started by the run; empty if it doesn't.

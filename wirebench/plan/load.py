@@ -118,9 +118,9 @@ def _find_application(name: object, source: Source, given: Path | None) -> Appli
 def _add_recording(scenario: Scenario, path: Path, timing: Path | None) -> Scenario:
     """Return a scenario with its recording, if it has one, and the window that this fills. Raises UsageError."""
     load = scenario.load
-    if load.model != "replay" or load.timing is None:
+    if load.model != "replay" or not (timing or load.timing):
         return scenario
-    timing_path, where = timing or path.parent / load.timing, scenario.locate(("load", "timing"))
+    timing_path, where = timing or path.parent / str(load.timing), scenario.locate(("load", "timing"))
     try:
         recording = read_recording(timing_path)
     except UsageError as error:

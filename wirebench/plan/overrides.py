@@ -120,7 +120,7 @@ class _Editor:
         if self._is_changed(_RATE) and self.find(_MODEL) in (None, "closed"):
             self._set_for(_RATE, _MODEL, "open")
             closed = {name for name, can in DRIVER_FACTS.items() if can.no_open_load}
-            self._adapt_cross_check(_RATE, "driver", lambda driver: driver not in closed)
+            self._adapt_cross_check(_RATE, "driver", lambda driver: not (isinstance(driver, str) and driver in closed))
         if self._is_changed(_DRIVER):
             self._remove_for(_DRIVER, _CROSS_CHECK)
         if self._is_changed(_TRANSPORT):

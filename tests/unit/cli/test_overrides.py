@@ -14,6 +14,7 @@ from tests.support.scenario_text import read
 from wirebench.cli.run_options import Overrides
 from wirebench.errors import UsageError
 from wirebench.model.scenario import Scenario
+from wirebench.plan.load import read_scenario
 from wirebench.plan.overrides import Override, parse_assignment
 from wirebench.plan.plan import make_plan
 from wirebench.present.facts import list_facts
@@ -277,3 +278,19 @@ def test_help_groups_the_options() -> None:
     places = [text.index(f"\n{heading}:\n") for heading in ("Arguments", "Overrides of the scenario", "Cluster")]
     assert places == sorted(places)
     assert text.index("--concurrency") < text.index("\nServices that run already:\n") < text.index("--kubeconfig")
+
+
+def test_a_timing_file_makes_any_scenario_a_replay(tmp_path: Path) -> None:
+    """Also one that names none."""
+    timing = tmp_path / "timing.json"
+    timing.write_text('{"inter_arrival_s": [0.5, 0.5, 0.5]}')
+    overrides = override("load={model: replay}", "cross_check=null")
+    scenario = read_scenario("quick", timing=timing, overrides=overrides)
+    assert make_plan(scenario, 1).scenario.load.recording is not None
+
+
+def test_a_mistake_in_the_cross_check_is_named_with_a_rate_too(tmp_path: Path) -> None:
+    """It is one that the options would have adapted."""
+    text = TEXT.replace("driver: {rest: k6, grpc: ghz}", "driver: [{rest: k6}]")
+    with pytest.raises(UsageError, match=r"cross_check\.driver"):
+        changed(tmp_path, *override(rate="100"), text=text)

@@ -11,8 +11,10 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
+from rich.console import Console
 
 from tests.support import stream_run
 from tests.support.command_line import wirebench
@@ -20,6 +22,7 @@ from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell
 from tests.support.waiting import run_program
 from wirebench.analysis.compare_cells import find_comparisons
 from wirebench.analysis.summary import CellSummary, summarise
+from wirebench.cli.client.menu import run_menu
 from wirebench.cli.client.show import format_ms
 from wirebench.cli.output import make_console
 from wirebench.cli.progress import Countdown
@@ -243,3 +246,24 @@ def test_quiet_and_verbose_exclude_each_other() -> None:
 def test_response_times_have_three_digits(milliseconds: float, expected: str) -> None:
     """Three digits, and whole milliseconds from a second on."""
     assert expected == format_ms(milliseconds)
+
+
+def test_a_stdout_that_is_not_utf_8_shows_the_rest(tmp_path: Path) -> None:
+    """What its encoding lacks is escaped."""
+    path = tmp_path / "timing.json"
+    path.write_text('{"inter_arrival_s": [0.5, 0.5]}')
+    command = [sys.executable, "-m", "wirebench.cli", "timing", "show", path]
+    done = run_program(command, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert (0, "") == (done.returncode, done.stderr)
+
+
+def test_the_menu_shows_an_ipv6_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its brackets are no markup."""
+
+    def end(_: str) -> str:
+        raise EOFError
+
+    monkeypatch.setattr("builtins.input", end)
+    text = io.StringIO()
+    run_menu(cast("Any", None), Console(file=text), "rest at [fe80::1]:5000")
+    assert "rest at [fe80::1]:5000" in text.getvalue()

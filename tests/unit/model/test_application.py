@@ -11,7 +11,8 @@ import pytest
 
 from wirebench.errors import UsageError
 from wirebench.model.application import Application, load_builtin, read_application
-from wirebench.model.inputs import InputContext
+from wirebench.model.inputs import InputContext, read_choices
+from wirebench.model.template import render
 
 OPERATION = """\
 seeded:
@@ -208,3 +209,28 @@ def test_creating_operations_take_ids() -> None:
     """As many as a request creates records."""
     operations = ("users.create", "users.create_batch", "users.get")
     assert [1, 500, 0] == [load_builtin().count_ids(each, None) for each in operations]
+
+
+def test_columns_are_read_as_they_are(tmp_path: Path) -> None:
+    """A spreadsheet's mark at the beginning is no part of a name, and a text may have several lines."""
+    path = tmp_path / "texts.csv"
+    path.write_text('\ufeffid,text\n1,"one\ntwo"\n', encoding="utf-8")
+    assert (["1"], ["one\ntwo"]) == (read_choices(path, "id"), read_choices(path, "text"))
+    path.write_text(f"id\n{'x' * 200_000}\n")
+    with pytest.raises(ValueError, match="can't read"):
+        read_choices(path, "id")
+
+
+def test_a_number_has_no_upper_case() -> None:
+    """A form that a value can't have is named."""
+    with pytest.raises(ValueError, match="has no form 'upper'"):
+        render("{id|upper}", {"id": 5})
+
+
+def test_same_may_be_of_requests_of_variants(tmp_path: Path) -> None:
+    """Which all have one of their own, and none in common."""
+    text = (
+        "operations:\n  get: {same: {rest: name}, variants: {a: {request: GET /a}, b: {request: GET /b}}}\n"
+        'variants:\n  a: {transport: rest, start: "a {port}"}\n  b: {transport: rest, start: "b {port}"}\n'
+    )
+    assert read(tmp_path, text).operations["get"].same

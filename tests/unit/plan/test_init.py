@@ -137,6 +137,23 @@ def test_a_parent_may_name_its_kinds(tmp_path: Path, document: Path) -> None:
     assert "kind" in str(application.operations["create_item"].rest)
 
 
+def test_a_list_may_be_of_its_own_kind(tmp_path: Path, document: Path) -> None:
+    """A tree is a list of trees."""
+    tree = "    Tree: {type: array, items: {$ref: '#/components/schemas/Tree'}}\n    Base:\n"
+    body = "{schema: {$ref: '#/components/schemas/Item'}}"
+    text = DOCUMENT.replace("    Base:\n", tree).replace(body, body.replace("Item", "Tree"))
+    document.write_text(text)
+    application, _, _ = init(tmp_path, "--openapi", str(document))
+    assert application.operations["create_item"].rest is not None
+
+
+def test_a_path_may_be_of_an_optional_field(tmp_path: Path, proto: Path) -> None:
+    """A rule names it, so that it is sent."""
+    proto.write_text(PROTO.replace("CreateItemRequest { Item item", "CreateItemRequest { optional Item item"))
+    application, _, _ = init(tmp_path, "--proto", str(proto))
+    assert application.operations["catalog.create_item"].rest is not None
+
+
 def test_a_file_is_no_folder_to_write_to(document: Path) -> None:
     """It stays as it is."""
     status, _, said = wirebench("init", "--openapi", str(document), "--out", str(document))

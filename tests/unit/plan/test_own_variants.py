@@ -210,6 +210,34 @@ def plan_in_cluster(folder: Path, factors: str, load: str = "{window_s: 1}") -> 
     return make_plan(read(folder, text, IN_CLUSTER), 1, "kubernetes")
 
 
+def test_memory_alone_tells_cells_apart(tmp_path: Path) -> None:
+    """A chart may take a limit of memory, and none of CPU time."""
+    text = "question: x\napplication: shop.yaml\nfactors: {variant: chart, memory_limit_mib: [256, 512]}\n"
+    application = IN_CLUSTER.replace("{replicas}", "{memory_limit_mib}")
+    cells = make_plan(read(tmp_path, text + "load: {window_s: 1}\n", application), 1, "kubernetes").cells
+    assert 2 == len({cell.id for cell in cells})
+
+
+def test_workers_of_a_chart_are_none_of_a_command(tmp_path: Path) -> None:
+    """A variant that has both takes them where its chart is installed."""
+    application = IN_CLUSTER.replace("{transport: rest, kub", '{transport: rest, start: "shop {port}", kub', 1)
+    text = "question: x\napplication: shop.yaml\nfactors: {variant: chart, workers: [1, 2]}\ncompare: workers\n"
+    scenario = read(tmp_path, text + "load: {window_s: 1}\n", application.replace("{replicas}", "{workers}"))
+    assert 2 == len(make_plan(scenario, 1, "kubernetes").cells)
+    with pytest.raises(UsageError, match="workers: it can't be set on the variant chart"):
+        make_plan(scenario, 1, "local")
+
+
+def test_variables_of_a_default_operation_are_needed_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A transport that names no operation has the first one."""
+    monkeypatch.delenv("SHOP_TOKEN", raising=False)
+    application = APPLICATION.replace("Get, message", 'Get, metadata: {token: "${SHOP_TOKEN}"}, message')
+    text = SCENARIO.replace("[rest-v1, rest-v2]\n  operation: item", "[rest-v1, grpc]\n  operation: {rest: note}")
+    assert (application, text) != (APPLICATION, SCENARIO)
+    with pytest.raises(UsageError, match="SHOP_TOKEN is not set"):
+        check_variants(read(tmp_path, text, application))
+
+
 def test_what_a_scenario_does_not_name_is_what_a_service_has(tmp_path: Path) -> None:
     """In a cluster, so that a chart and a manifest can be compared; a factor that is named is a level of both."""
     made = plan_in_cluster(tmp_path, "variant: [chart, pods]")

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.support.command_line import wirebench
 from wirebench.errors import UsageError
 from wirebench.model.recording import ENTRIES_MAX, Recording, read_recording, to_json
 from wirebench.plan.recordings import compute_shape, draw_plot, generate_bursts
@@ -173,3 +174,12 @@ def test_bursts_are_in_order_and_within_their_time() -> None:
 def test_a_time_too_short_for_two_requests_gives_none() -> None:
     """A recording takes two."""
     assert generate_bursts(0.01, 1, 1, 1, duration_s=0.1, seed=1) is None
+
+
+def test_no_file_is_written_that_is_too_long_to_be_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A long burst may bring more than was expected."""
+    too_many = Recording(tuple(range(ENTRIES_MAX + 1)))
+    monkeypatch.setattr("wirebench.cli.timing.generate_bursts", lambda *_, **__: too_many)
+    status, _, said = wirebench("timing", "generate", "--out", tmp_path / "bursts.json")
+    assert (2, False) == (status, (tmp_path / "bursts.json").exists())
+    assert "1,000,001 requests" in said

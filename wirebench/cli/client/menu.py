@@ -39,7 +39,7 @@ def run_menu(client: Client, console: Console, title: str) -> None:
     numbered = "  ".join(f"{number} {name}" for number, name in enumerate((*_ACTIONS, _EXIT), start=1))
     try:
         while True:
-            console.print(f"\n{title}\n{numbered}", highlight=False)
+            console.print(f"\n{title}\n{numbered}", markup=False, highlight=False)
             choice = _choose()
             if choice == _EXIT:
                 return

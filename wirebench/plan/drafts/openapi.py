@@ -85,20 +85,20 @@ class _Values:
         drawn = self.draw({} if "properties" in schema else schema, (parameter.input,), example)
         return drawn if isinstance(drawn, str) else json.dumps(drawn)
 
-    def draw(self, given: Any, path: tuple[str, ...], example: Any = None) -> Any:  # noqa: ANN401 - any JSON
-        """Return the template of a value; inputs are named by its path."""
+    def draw(self, given: Any, path: tuple[str, ...], example: Any = None, lists: int = 0) -> Any:  # noqa: ANN401 - any JSON
+        """Return the template of a value within so many lists; inputs are named by its path."""
         schema = self._flatten(given)
         example = next((each for each in (example, *_list_examples(schema)) if each is not None), None)
         if next(find_placeholders(example), None):  # it has braces itself
             example = None
         kind = _find_kind(schema)
-        if len(path) > _DEPTH_MAX:
+        if len(path) + lists > _DEPTH_MAX:
             return None
         if kind == "object":
             return self._draw_object(schema, path, example if isinstance(example, dict) else {})
         if kind == "array":
             first = example[0] if isinstance(example, list) and example else None
-            item = self.draw(schema.get("items"), path, first)
+            item = self.draw(schema.get("items"), path, first, lists + 1)
             return [] if item is None else [item] * max(1, _read_number(schema, "minItems", 1))
         return self._draw_scalar(schema, kind, path or ("body",), example)
 

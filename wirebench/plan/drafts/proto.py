@@ -134,7 +134,9 @@ class _MessageDrafter:
         for field in message.fields:
             oneof = field.containing_oneof and field.containing_oneof.name
             inner = (*path, field.name)
-            if ".".join(inner) not in self.fixed and (oneof in chosen or _is_optional(field)):
+            own = ".".join(inner)
+            is_fixed = any(each == own or each.startswith(f"{own}.") for each in self.fixed)
+            if not is_fixed and (oneof in chosen or _is_optional(field)):
                 continue
             value = self._draft_value(field, inner, (*above, message.full_name))
             if value is not None:

@@ -148,8 +148,8 @@ def _validate_shape(scenario: Scenario) -> ValidationMessages:
         if most > ENTRIES_MAX:
             message = f"{most:,.0f} requests in warm-up and window are over {ENTRIES_MAX:,}"
             yield ("load", "window_s"), message, "shorten them, or lower the rates"
-    if load.model == "replay" and load.timing is None:
-        yield ("load", "model"), "a replay needs a timing file", "add load.timing"
+    if load.model == "replay" and load.timing is None and load.recording is None:
+        yield ("load", "model"), "a replay needs a timing file", "add load.timing, or give --timing"
 
 
 def _validate_search(scenario: Scenario) -> ValidationMessages:

@@ -26,7 +26,8 @@ def collect_levels(by_transport: Mapping[Any, tuple[T, ...]]) -> set[T]:
 def locate_level(factors: Factors, name: str, cell: Cell) -> FieldPath:
     """Return where the level is written that a cell has of a factor, or would be."""
     levels = factors.find_levels(name)
-    if getattr(cell, name) not in collect_levels(levels):
-        return locate_factor(name)
     owner = (cell.transport,) if cell.transport in levels else ()
-    return (*locate_factor(name), *owner, levels[owner[0] if owner else EVERY_TRANSPORT].index(getattr(cell, name)))
+    own = levels.get(owner[0] if owner else EVERY_TRANSPORT, ())
+    if getattr(cell, name) not in own:
+        return locate_factor(name)
+    return (*locate_factor(name), *owner, own.index(getattr(cell, name)))
