@@ -191,7 +191,7 @@ def write_scalar(value: Any) -> str:
 
 def open_channel(address: str, cacert: str | None, cert: str | None, key: str | None, *, tls: bool) -> grpc.Channel:
     """Open a channel with a connection that no other channel shares."""
-    own = [("grpc.use_local_subchannel_pool", 1)]
+    own = [("grpc.use_local_subchannel_pool", 1), ("grpc.enable_http_proxy", 0)]
     if not tls:
         return grpc.insecure_channel(address, own)
     authority, shown, secret = (Path(path).read_bytes() if path else None for path in (cacert, cert, key))

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import sys
+import time
 from http import HTTPStatus
 from pathlib import Path
 
@@ -37,6 +38,28 @@ def test_a_report_that_is_missing_is_made_and_kept_apart(tmp_path: Path) -> None
         assert page.headers["content-security-policy"].startswith("default-src 'self'")
         assert "unsafe" not in page.headers["content-security-policy"]
     assert not (tmp_path / RUN / "report.html").exists()
+
+
+def test_a_report_from_before_the_run_was_resumed_is_not_shown(tmp_path: Path) -> None:
+    """It lacks what was measured since."""
+    write_run(tmp_path)
+    old = tmp_path / RUN / "report.html"
+    old.write_text("old")
+    hour_ago_s = time.time() - 3600
+    os.utime(old, (hour_ago_s, hour_ago_s))
+    with served(tmp_path) as site:
+        assert "wirebench report" in site.ask(f"/runs/{RUN}/report").text
+        os.utime(old)
+        assert "old" == site.ask(f"/runs/{RUN}/report").text
+
+
+def test_lines_of_one_name_have_their_changes_each(tmp_path: Path) -> None:
+    """Names leave out what is a default, and what isn't known."""
+    for day, of in enumerate((cell("rest"), cell("rest", balancing="service")), start=1):
+        info = {"id": f"2026010{day}T000000Z-quick", "target": "kubernetes"}
+        RunBuilder(cells=[of], blocks=3, samples=20, info=info).write(tmp_path)
+    with served(tmp_path) as site:
+        assert 2 == site.ask("/history").text.count("changes of level take")
 
 
 def test_empty_fields_of_the_form_are_left_out_of_the_address(tmp_path: Path) -> None:

@@ -188,3 +188,27 @@ def test_a_run_and_its_dashboards_lead_to_each_other(tmp_path: Path) -> None:
     assert re.search(link, page)
     with served(tmp_path) as site:
         assert "wirebench-transports" not in site.ask(f"/runs/{RUN}").text
+
+
+def test_an_event_is_listed_once_whatever_the_range(tmp_path: Path) -> None:
+    """A change of scale has a value for ten seconds, and an alert for as long as it goes on."""
+
+    def reply(handler: QuietHandler, path: str, given: dict[str, str]) -> None:
+        labels = {"transport": "rest", "alertname": "Slow", "replicas": "2", "workers": "1"}
+        if path.endswith("/values"):
+            handler.answer(200, succeed(["wirebench"]))
+            return
+        if path.endswith("/query"):
+            handler.answer(200, succeed({"resultType": "vector", "result": [{"metric": labels, "value": [1, "0.002"]}]}))
+            return
+        start_s, end_s, step_s = (float(given[name]) for name in ("start", "end", "step"))
+        since_s, asked_for = end_s - 1000, given["query"]
+        length_s = 1000 if "ALERTS" in asked_for else 10 if "wirebench_scale:info" in asked_for else 0
+        times_s = [start_s + number * step_s for number in range(int((end_s - start_s) // step_s) + 1)]
+        values = [[at_s, "1"] for at_s in times_s if since_s <= at_s < since_s + length_s]
+        series = [{"metric": labels, "values": values}] if values else []
+        handler.answer(200, succeed({"resultType": "matrix", "result": series}))
+
+    with answering(reply) as url, served(tmp_path, prometheus=url) as site:
+        page = site.ask("/live", (("range", "6h"),)).text
+    assert (1, 1) == (page.count("UTC Slow REST"), page.count("UTC REST 2 × 1"))

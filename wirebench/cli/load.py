@@ -103,7 +103,7 @@ def load(
     access, images = find_access(cluster.context, cluster.kubeconfig, cluster.values or ())
     with handle_interrupts(STOPPING):
         done = send_load(access, images, cell, asked, (options.replicas, options.workers), LoadCountdown)
-    print_load(done, make_console())
+    print_load(done, make_console(), asked.from_rate_per_s)
     if done.record.service is None:
         hint = f"see the service's log: kubectl --namespace wirebench logs deployment/wirebench-{transport}"
         raise WirebenchError("not one request succeeded", hint)
@@ -135,9 +135,9 @@ class LoadCountdown(Countdown):
             note(f"replicas: {before} -> {len(rates)}")
 
 
-def print_load(done: PlainLoad, console: Console) -> None:
+def print_load(done: PlainLoad, console: Console, from_rate_per_s: int | None = None) -> None:
     """Print a load on what `make_console` returns: what was asked for, its figures, failed gates, and notes."""
-    console.print(text.describe_load(done.record), style="bold", soft_wrap=True)
+    console.print(text.describe_load(done.record, from_rate_per_s), style="bold", soft_wrap=True)
     for label, figure in text.list_figures(done.record, done.phases):
         console.print(f"  {label:{_LABEL_WIDTH}} {figure}", soft_wrap=True)
     for line in text.list_failed_gates(done.record):

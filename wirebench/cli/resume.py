@@ -46,7 +46,9 @@ def resume(  # noqa: PLR0913 - one parameter an option
         prometheus=prometheus,
     )
     plan = plan_rest(plan_again(found, target, application), found)
-    measurement = PlannedRun(plan, target, found.folder.parent, found.info.id, resumed=found, calibrate=calibrate)
+    is_named = found.folder.name == found.info.id  # neither `.` nor a link
+    parent = found.folder.parent if is_named else found.folder.resolve().parent
+    measurement = PlannedRun(plan, target, parent, found.info.id, resumed=found, calibrate=calibrate)
     measure_and_show(measurement, page_port, json=json)
 
 

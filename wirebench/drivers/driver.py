@@ -150,7 +150,10 @@ class Driver(ABC):
         """Run the tool to its end. Raises ProcessError."""
         if job.namespace:
             arguments = job.namespace.wrap(arguments)
-        child = processes.start(self.name, arguments, job.log, job.cores, self.build_environment(job))
+        # Load goes past the proxies that the environment may name, which some tools would take.
+        environment = {"NO_PROXY": "*", "no_proxy": "*", **self.build_environment(job)}
+        said_before = job.log.stat().st_size if job.log.exists() else 0
+        child = processes.start(self.name, arguments, job.log, job.cores, environment)
         try:
             watch(child)
             status = child.wait(timeout_s)
@@ -160,6 +163,8 @@ class Driver(ABC):
             last = processes.read_last_lines(job.log)
             raise ProcessError(f"{self.name} {processes.describe_status(status)}", f"its log is {job.log}", last)
         if job.metrics_push and self.push_failure:
-            with job.log.open(errors="replace") as lines:
-                failures = [line.strip() for line in lines if self.push_failure in line]
+            with job.log.open("rb") as log:
+                log.seek(said_before)
+                lines = [line.decode(errors="replace").strip() for line in log]
+            failures = [line for line in lines if self.push_failure in line]
             job.metrics_push.problem = failures[-1] if failures else job.metrics_push.problem

@@ -23,6 +23,8 @@ PAIRS_MAX = 100
 #: However slow the service is, it doesn't take longer than about this.
 DURATION_S_MAX = 1.0
 _WARMUP_PAIRS = 10
+#: So many packets may wait in the kernel for their delay.
+_QUEUED_PACKETS_MAX = "1000000"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,8 @@ def route_job(job: Job, replicas: Sequence[Replica]) -> Iterator[ProxyRoute]:
 
 def build_netem(link: Link) -> tuple[list[str], list[str]]:
     """Return what the kernel does to packets towards the load and back; all of the delay is on the way to the load."""
-    towards, back = list[str](), list[str]()
+    # All that is delayed has to fit: netem drops what is more than its limit, which is 1,000 packets by default.
+    towards, back = ["limit", _QUEUED_PACKETS_MAX], ["limit", _QUEUED_PACKETS_MAX]
     if link.delay_ms:
         jitter = [f"{link.jitter_ms}ms"] if link.jitter_ms else []
         towards += ["delay", f"{link.delay_ms}ms", *jitter]

@@ -25,6 +25,7 @@ from wirebench.model.source import FieldPath
 from wirebench.model.variables import redact
 from wirebench.model.variant import CONTRACT_FILE, Variant
 from wirebench.plan.grpc_schema import REFLECTION, check_messages, read_descriptors
+from wirebench.system.files import open_atomic, write_atomic
 from wirebench.system.paths import CONTRACT
 from wirebench.system.tls import make_context
 from wirebench.targets import Endpoint
@@ -93,10 +94,12 @@ class Variants:
         if name not in self._requests:
             application = self._scenario.application
             sent, file, descriptors = application.select_variant(name), self._folder / f"{name}.json", CONTRACT
-            file.write_text(sent.dump_requests(), encoding="utf-8")
+            write_atomic(file, sent.dump_requests())
             if application.variants[name].transport == "grpc":
                 descriptors = self._kept / CONTRACT_FILE.format(name)
-                descriptors.write_bytes(self._find_messages(name, endpoint))
+                messages = self._find_messages(name, endpoint)
+                with open_atomic(descriptors) as kept:
+                    kept.write(messages)
             self._requests[name] = RequestFiles(sent, file, descriptors)
         return self._requests[name]
 

@@ -42,11 +42,11 @@ def list_failed_gates(record: Record) -> Iterator[str]:
         yield _OF_MAKE
 
 
-def describe_load(record: Record) -> str:
+def describe_load(record: Record, from_rate_per_s: int | None = None) -> str:
     factors = record.factors
     load = f"{factors['rate_per_s']:,}/s on " if factors["rate_per_s"] else ""
-    if record.over_time:
-        load = f"from {record.over_time[0].rate_asked_per_s:,.0f}/s to {load}"
+    if from_rate_per_s:
+        load = f"from {from_rate_per_s:,}/s to {load}"
     payload = f" ({factors['payload']})" if factors["payload"] is not None else ""
     placement = f" from {factors['placement']}" if factors["placement"] else ""
     service = (

@@ -62,7 +62,7 @@ def draw_run(run: Run, cells: Iterable[CellSummary], latencies_max: int | None =
 
 def select_requests(groups: Groups) -> Groups:
     """Return the groups whose cells have requests that are answered at once, rather than streams."""
-    return {title: cells for title, cells in groups.items() if not cells[0].has_streams}
+    return {title: cells for title, cells in groups.items() if not any(cell.has_streams for cell in cells)}
 
 
 def group_cells(cells: Iterable[CellSummary], compared: str) -> dict[str, list[CellSummary]]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from wirebench.analysis.summary import CellSummary
 from wirebench.model.histogram import Histogram
+from wirebench.model.labels import name_gate
 from wirebench.model.metric import METRICS, Metric
 from wirebench.model.record import OperationFigures
 from wirebench.present.charts.bars import Bar, make_bar_scale
@@ -29,6 +30,10 @@ class _CellOperation(NamedTuple):
     blocks: list[OperationFigures]
     merged: Histogram | None
 
+    @property
+    def failed(self) -> int:
+        return sum(sum(each.errors.values()) for each in self.blocks)
+
     def quantile_ms(self, quantile: float) -> float | None:
         return self.merged.compute_quantiles_ns(quantile)[0] / 1e6 if self.merged and self.merged.count else None
 
@@ -39,16 +44,17 @@ class _CellOperation(NamedTuple):
                 return requests
             case "throughput":
                 window_s = statistics.fmean(record.window_s for record in self.cell.records)
-                return requests / window_s / len(self.cell.records)
+                return (requests - self.failed) / window_s / len(self.cell.records)
             case "errors":
-                return sum(sum(each.errors.values()) for each in self.blocks)
+                return self.failed
         return self.quantile_ms(_QUANTILES[name])
 
 
 def make_operation_table(groups: Groups, latencies: Mapping[str, CellLatency]) -> FigureTable:
     """Lay out the figures of each operation of the groups whose cells have several."""
     rows = {
-        title: [(each.cell.name, (), each) for each in found] for title, found in _list_operations(groups, latencies)
+        title: [(each.cell.name, tuple(gate.name for gate in each.cell.failed_gates()), each) for each in found]
+        for title, found in _list_operations(groups, latencies)
     }
     shown = (METRICS[name] for name in ("requests", "throughput", *_QUANTILES, "errors"))
     return make_table(rows, [TableColumn(each.label, each.unit_label, partial(_format_figure, each)) for each in shown])
@@ -87,4 +93,8 @@ def _make_bar(of: _CellOperation, looks: Mapping[str, Style]) -> Bar | None:
     clocks = (each.response or each.service for each in of.blocks)
     medians = [clock.p50_ms for clock in clocks if clock and clock.p50_ms > 0]
     merged_ms = of.quantile_ms(0.5)
-    return Bar(looks[of.cell.name], merged_ms, tuple(medians)) if merged_ms is not None else None
+    if merged_ms is None:
+        return None
+    interval = (min(medians), max(medians)) if len(medians) > 1 else None
+    failed = tuple(name_gate(gate.name) for gate in of.cell.failed_gates(METRICS["p50"]))
+    return Bar(looks[of.cell.name], merged_ms, tuple(medians), interval, failed)

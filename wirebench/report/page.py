@@ -45,7 +45,7 @@ def gather(run: Run) -> dict[str, Any]:
     judged = [comparison for comparison in comparisons if not comparison.instruments]
     instruments = [comparison for comparison in comparisons if comparison.instruments]
     of_requests = select_requests(groups)
-    of_streams = {title: members for title, members in groups.items() if members[0].has_streams}
+    of_streams = {title: members for title, members in groups.items() if any(cell.has_streams for cell in members)}
     streams = make_streams(run, of_streams, looks)
     return {
         "run": run,

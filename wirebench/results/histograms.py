@@ -30,7 +30,8 @@ class CellHistograms:
 def read_histograms(folder: Path, records: Iterable[Record], clock: Clock | None = None) -> CellHistograms:
     """Read the histograms of a cell's records from the run's folder: of one clock, or of all."""
     blocks: dict[tuple[Clock, str | None], dict[int, Histogram]] = {}
-    problems = []
+    problems, read = [], []
+    records = tuple(records)
     for record in records:
         try:
             file = HistogramFile.read(folder / record.histogram_file)
@@ -39,8 +40,13 @@ def read_histograms(folder: Path, records: Iterable[Record], clock: Clock | None
         except (WirebenchError, ValueError) as error:
             problems.append(f"{record.id}: {str(error).replace(f'{folder}/', '')}")
             continue
+        read.append((record, found))
+    # A block may have met one operation of several.
+    names = {series.operation for _, found in read for series, _ in found}
+    has_several = len(names) > 1 or any(record.operations for record in records)
+    for record, found in read:
         for series, histogram in found:
-            for operation in (None, series.operation) if record.operations else (series.operation,):
+            for operation in (None, series.operation) if has_several else (series.operation,):
                 of_blocks = blocks.setdefault((series.clock, operation), {})
                 of_blocks[record.block] = of_blocks.get(record.block, Histogram.empty()) + histogram
     return CellHistograms(blocks, tuple(problems))

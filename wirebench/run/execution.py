@@ -226,7 +226,9 @@ class _Execution:
         return MetricsPush(self.target.prometheus, labels)
 
     def _observe(self, job: Job, endpoint: Endpoint) -> tuple[tuple[Observation, ...], Window | None]:
-        observed, disrupted = self._observe_window(job, endpoint)
+        # Of this window alone: those of a search share a job's.
+        push = job.metrics_push and replace(job.metrics_push, problem="")
+        observed, disrupted = self._observe_window(replace(job, metrics_push=push), endpoint)
         if problems := [each.metrics_push_problem for each in observed if each.metrics_push_problem]:
             self.failed_pushes += 1
             self.push_problem = problems[-1]
@@ -326,8 +328,10 @@ def _run_blocks(execution: _Execution) -> None:
         raise
     finally:
         try:
-            target.stop()
-            target.clean_up()
+            try:
+                target.stop()
+            finally:
+                target.clean_up()
         finally:
             execution.note_failed_pushes()
             execution.writer.update(status=status, reason=reason, **dataclasses.asdict(execution.spent))

@@ -122,8 +122,8 @@ class ProgressFile:
         factors = sorted((cell.factors for cell in plan.cells), key=sort_key)
         self._shared = find_shared_factors(factors)
         self._variants = {self._name_variant(each): str(each["transport"]) for each in factors}
-        #: How many seconds of the cell's window are in the history.
-        self._seconds = 0
+        #: The last snapshot of the cell that is in the history.
+        self._seen: Snapshot | None = None
         self._history: deque[ProgressPoint] = deque(maxlen=HISTORY_MAX)
         self._lock = threading.Lock()
         self._ended = threading.Event()
@@ -148,14 +148,14 @@ class ProgressFile:
     def begin_cell(self, planned: PlannedCell, snapshot: Path | None) -> None:
         text = f"{self._plan.describe_block(planned.block)}: measuring"
         with self._lock:
-            self._seconds = 0
+            self._seen = None
             self._state = replace(self._state, step=text, cell=planned.cell, snapshot=snapshot)
 
     def end_cell(self, record: Record, done: int, total: int) -> None:  # noqa: ARG002 - the plan has the total
         last = _convert_record(record)
         with self._lock:
             self._read_snapshot()
-            if not self._seconds:
+            if self._seen is None:
                 self._history.append(_make_point(last, done, self._name_variant(record.factors)))
             self._time_left.count_done(done)
             self._state = replace(self._state, cell=None, snapshot=None, done=done, last=last)
@@ -194,8 +194,8 @@ class ProgressFile:
         if state.cell is None or snapshot is None:
             return None
         figures = _convert_snapshot(snapshot, name_cell_fully(state.cell.factors))
-        if snapshot.seconds != self._seconds:  # each window of a search begins at 1
-            self._seconds = snapshot.seconds
+        if snapshot != self._seen:  # the windows of a search may all end at the same second
+            self._seen = snapshot
             self._history.append(_make_point(figures, state.done + 1, self._name_variant(state.cell.factors)))
         return figures
 

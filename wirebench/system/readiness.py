@@ -59,7 +59,12 @@ def accepts_connections(host: str, port: int) -> bool:
 
 def is_serving(address: str, tls: ClientTls | None = None) -> bool:
     """Return whether gRPC's health service says that the server serves."""
-    with grpc.secure_channel(address, make_grpc_credentials(tls)) if tls else grpc.insecure_channel(address) as channel:
+    options = [("grpc.enable_http_proxy", 0)]  # as drivers connect
+    with (
+        grpc.secure_channel(address, make_grpc_credentials(tls), options)
+        if tls
+        else grpc.insecure_channel(address, options)
+    ) as channel:
         try:
             # Without serializers a method takes and gives bytes; an empty request asks about the whole server.
             check: Callable[..., bytes] = channel.unary_unary("/grpc.health.v1.Health/Check")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -39,7 +40,8 @@ class HttpError(WirebenchError):
 
     def within(self, folder: Path) -> HttpError:
         """Return the same, with files named from that folder on: clients need not know where it is on the server."""
-        message, hint = (text.replace(f"{folder}/", "") for text in (self.message, self.hint))
+        path = re.compile(rf"(?<![\w/.-]){re.escape(str(folder))}/")  # and no part of an address
+        message, hint = (path.sub("", text) for text in (self.message, self.hint))
         return HttpError(self.status, message, hint, parameter=self.parameter, headers=self.headers)
 
 

@@ -209,6 +209,22 @@ def test_k6_writes_native_histograms_and_says_what_it_could_not_write(
     program.write_text("#!/bin/sh\n")
     K6().run(replace(JOB, output=output, log=log, metrics_push=live), lambda _: None)
     assert 'error="last"' in live.problem, "what was missed stays missed, whatever later windows push"
+    another = MetricsPush("http://p:9090", LABELS)
+    K6().run(replace(JOB, output=output, log=log, metrics_push=another), lambda _: None)
+    assert not another.problem, "of a log that is written on, what was there before says nothing of this load"
+
+
+def test_load_goes_past_the_proxies_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some tools would take them, and others not."""
+    program = tmp_path / "k6"
+    program.write_text("#!/bin/sh\nenv | grep -i ^no_proxy= | sort\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(K6, "path", program)
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    output, log = tmp_path / "out.json", tmp_path / "k6.log"
+    make_file().write(output)
+    K6().run(replace(JOB, output=output, log=log), lambda _: None)
+    assert {"NO_PROXY=*", "no_proxy=*"} == set(log.read_text().splitlines())
 
 
 def test_ghz_keeps_a_rate(tmp_path: Path) -> None:

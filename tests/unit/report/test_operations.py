@@ -6,14 +6,16 @@ from pathlib import Path
 
 import numpy as np
 
+from tests.support.drawn import Drawn
 from tests.support.histogram_files import make_file, make_series
-from tests.support.report_run import RunBuilder, cell
+from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell
 from wirebench.analysis.summary import summarise
 from wirebench.measure.cell import summarise_operations
 from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import HistogramFile
 from wirebench.present.charts.style import assign_styles
 from wirebench.present.latencies import read_latencies
+from wirebench.present.numbers import format_number
 from wirebench.report import operations
 
 
@@ -56,3 +58,30 @@ def test_the_report_has_a_row_and_a_bar_for_each_operation(tmp_path: Path) -> No
     }
     charts = operations.draw(groups, assign_styles(summaries), latencies)
     assert ["users.create in crud", "users.get in crud"] == [chart.title for chart in charts]
+
+
+def test_what_failed_is_no_success_and_marked(tmp_path: Path) -> None:
+    """Requests/s are of those that succeeded; a cell that failed a gate is marked, here as elsewhere."""
+    figures = summarise_operations(file_of(users_get=1.0, users_create=4.0))
+    figures["users.get"] = figures["users.get"].model_copy(update={"errors": {"internal": 400}})
+    cells, gates = [cell("rest", operation="crud")], (GENERATOR_GATE,)
+    run = RunBuilder(cells, record={"operations": figures}, gates=lambda *_: gates).write(tmp_path)
+    for record in run.records:
+        file_of(users_get=record.block, users_create=4 * record.block).write(run.folder / record.histogram_file)
+    summaries = summarise(run.records)
+    latencies, _ = read_latencies(run, summaries)
+    table = operations.make_operation_table({"crud": summaries}, latencies)
+    rows = {group.title: group.rows[0] for group in table.groups}
+    assert format_number(600 / run.records[0].window_s) == rows["users.get in crud"].figures[1]
+    assert (GENERATOR_GATE.name,) == rows["users.get in crud"].failed_gates
+    (chart, _) = operations.draw({"crud": summaries}, assign_styles(summaries), latencies)
+    assert Drawn(chart.svg).all("mark unfit")
+
+
+def test_a_block_may_have_met_one_operation_of_several(tmp_path: Path) -> None:
+    """It is in the curves of all operations together, whichever block that is."""
+    run = RunBuilder([cell("rest", operation="crud")], blocks=2).write(tmp_path)
+    file_of(users_get=1.0).write(run.folder / run.records[0].histogram_file)
+    file_of(users_get=1.0, users_create=4.0).write(run.folder / run.records[1].histogram_file)
+    latencies, _ = read_latencies(run, summarise(run.records))
+    assert [3000] == [each.merged.count for each in latencies.values()]

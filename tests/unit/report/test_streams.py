@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,13 @@ def test_gaps_that_are_the_client_s_own_time_are_no_figures(tmp_path: Path) -> N
     )
     assert "<0.001" == figures["gap", "p50, ms"]
     assert "5.00" == figures["gap", "p99, ms"]
+
+
+def test_streams_have_their_section_where_one_transport_s_all_failed(tmp_path: Path) -> None:
+    """Nothing came of them, so that nothing but the others says that they were streams."""
+    run = write_run(tmp_path, [stream_cell(each) for each in ("rest", "socket")], {"rest": 10.0, "socket": 1.0})
+    nothing = {"streams": None, "service": None, "response": None, "errors": {"unavailable": 10}}
+    records = tuple(
+        each.model_copy(update=nothing) if each.factors["transport"] == "rest" else each for each in run.records
+    )
+    assert '<h2 id="streams">' in render(dataclasses.replace(run, records=records))

@@ -12,8 +12,10 @@ import pytest
 
 from tests.support.command_line import wirebench
 from tests.support.jobs import CELL, JOB, cell
+from wirebench.drivers import Job
 from wirebench.drivers.metrics_push import MetricsPush
 from wirebench.errors import WirebenchError
+from wirebench.run import execution as execution_module
 from wirebench.run.execution import _Execution
 from wirebench.run.load_pod import main, pods
 from wirebench.run.load_pod.task import MeasureTask
@@ -147,3 +149,19 @@ def test_a_prometheus_that_can_t_be_used_is_wrong_usage(tmp_path: Path, options:
     status, _, errors = wirebench("run", "quick", "--driver", "wireload", "--out", tmp_path / "results", *options)
     assert (2, True, True) == (status, said in errors, "\nnext: " in errors), errors
     assert not (tmp_path / "results").exists()
+
+
+def test_a_push_that_failed_is_that_window_s_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The windows of a search share a job."""
+    execution, _ = an_execution(URL)
+    problems = iter(["it was full", "", ""])
+
+    def observe(job: Job, *_: object, **__: object) -> SimpleNamespace:
+        assert job.metrics_push is not None
+        job.metrics_push.problem = next(problems) or job.metrics_push.problem
+        return SimpleNamespace(metrics_push_problem=job.metrics_push.problem)
+
+    monkeypatch.setattr(execution_module, "observe", observe)
+    for _ in range(3):
+        execution._observe(replace(JOB, metrics_push=MetricsPush(URL, {})), Endpoint(CELL.service, "127.0.0.1:1"))
+    assert 1 == execution.failed_pushes

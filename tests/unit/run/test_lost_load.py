@@ -8,8 +8,9 @@ from typing import Any, cast
 import pytest
 
 from tests.support.jobs import CELL
+from wirebench.errors import WirebenchError
 from wirebench.plan.plan import PlannedCell
-from wirebench.run.execution import _Execution
+from wirebench.run.execution import TimeSpent, _Execution, _run_blocks
 from wirebench.targets.target import Endpoint, LoadLostError
 
 BLOCK = (PlannedCell(1, 0, CELL),)
@@ -70,3 +71,20 @@ def test_a_run_ends_where_its_load_pod_is_lost_again(
         stage.execution.run_block(BLOCK)
     assert starts == len(stage.started)
     assert [] == stage.measured
+
+
+def test_a_target_that_fails_to_stop_is_cleaned_up_all_the_same() -> None:
+    """Or it would keep the cores that it has claimed."""
+    done: list[str] = []
+
+    def fail() -> None:
+        raise WirebenchError("the database has gone")
+
+    target = SimpleNamespace(stop=fail, clean_up=lambda: done.append("cleaned up"))
+    info = SimpleNamespace(calibrate=False)
+    writer = SimpleNamespace(info=info, update=lambda **changes: done.append(changes["status"]))
+    parts: dict[str, Any] = dict.fromkeys(("ids", "description", "progress", "verifier"))
+    parts |= {"target": target, "writer": writer, "plan": SimpleNamespace(blocks=()), "before": TimeSpent()}
+    with pytest.raises(WirebenchError, match="the database has gone"):
+        _run_blocks(_Execution(**parts, done=0))
+    assert ["cleaned up", "complete"] == done

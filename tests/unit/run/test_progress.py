@@ -117,8 +117,8 @@ def test_each_window_of_a_search_is_told(tmp_path: Path, plan: Plan, file: Progr
     """A search sends many windows in one cell, each with its seconds from 1 on."""
     snapshot = tmp_path / "snapshot.json"
     file.begin_cell(first_of(plan), snapshot)
-    for points, second in enumerate((4, 5, 1, 2), start=1):
-        tell(snapshot, second)
+    for points, (second, successful) in enumerate(((1, 100), (1, 130), (2, 250), (1, 90)), start=1):
+        tell(snapshot, second, successful=successful)
         until(tmp_path, lambda read, points=points: len(read.history) == points)
 
 

@@ -17,6 +17,7 @@ from tests.support.scenario_text import GOOD, read
 from wirebench.analysis.compare_cells import compare_cells
 from wirebench.analysis.summary import summarise
 from wirebench.errors import UsageError, WirebenchError
+from wirebench.measure.proxy import build_netem
 from wirebench.model.cell import Cell, Link
 from wirebench.model.record import Proxy
 from wirebench.plan.plan import make_plan
@@ -45,6 +46,13 @@ def test_what_is_compared_takes_the_same_way(tmp_path: Path) -> None:
     """Where only a bandwidth is asked for, the load without one goes through the proxy all the same."""
     cells = planned(tmp_path, "{bandwidth_kib_s: [none, 1024]}", "compare: bandwidth_kib_s\n")
     assert {Link(0), Link(0, bandwidth_kib_s=1024)} == {each.link for each in cells}
+
+
+def test_what_is_delayed_is_not_dropped() -> None:
+    """By itself the kernel keeps 1,000 packets that wait."""
+    for way in build_netem(Link(100, loss_percent=1)):
+        assert "limit" == way[0]
+        assert int(way[1]) > 100_000
 
 
 def test_without_a_network_there_is_no_proxy(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -12,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 from wirebench.results.index import IndexUnusableError
 from wirebench.web import Hosts, listen
 from wirebench.web.guard import Guard
+from wirebench.web.problems import HttpError
 
 
 def ask(error: Exception, path: str) -> list[Any]:
@@ -98,3 +101,10 @@ def test_all_addresses_have_other_names() -> None:
         hosts = Hosts.of("0", listener.getsockname()[0])
     assert hosts.allow("10.0.0.7:8400")
     assert not hosts.allow("evil.example")
+
+
+def test_a_folder_is_taken_out_of_paths_and_not_of_addresses() -> None:
+    """`wirebench serve --out runs` has both in its hints."""
+    error = HttpError(HTTPStatus.NOT_FOUND, "runs/a/run.json: it is damaged", "/api/v1/runs/a lists its cells")
+    shown = error.within(Path("runs"))
+    assert ("a/run.json: it is damaged", "/api/v1/runs/a lists its cells") == (shown.message, shown.hint)

@@ -31,8 +31,8 @@ _FRACTION_MIN = 1e-17
 #: A run's cells are counted in 32 bits.
 _CELLS_MAX = 2**31 - 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-#: A run is named just before it begins; so far may its clock have been set in between.
-_CLOCK_SET_MAX = timedelta(days=1)
+#: So far back may the clock have been set between a run's name and its begin, and so long may it have waited for cores.
+_CLOCK_SET_MAX, _WAITED_MAX = timedelta(days=1), timedelta(days=30)
 
 
 def load_checked_run(folder: Path) -> Run:
@@ -93,7 +93,7 @@ def _parse_start(info: RunInfo) -> datetime:
         named = datetime.strptime(info.id.partition("-")[0], "%Y%m%dT%H%M%S%z")
     except ValueError:
         raise _make_error("run.json", f"id: {info.id[:40]!r} doesn't begin with a time") from None
-    if abs(started - named) > _CLOCK_SET_MAX:
+    if not -_CLOCK_SET_MAX <= started - named <= _WAITED_MAX:
         raise _make_error("run.json", "started_at isn't when the run began by its name")
     return started
 

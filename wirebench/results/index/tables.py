@@ -223,12 +223,9 @@ def _combine(metric: Metric, figure: sa.ColumnElement[Any]) -> sa.ColumnElement[
         return sa.cast(sa.func.sum(figure), sa.BigInteger)
     # Of the figures that are positive.
     mean = sa.func.exp(sa.func.avg(sa.case((figure > 0, sa.func.ln(figure)))), type_=sa.Double)
-    return sa.case((_is_complete(figure), mean)) if metric.name in CAPACITIES else mean
-
-
-def _is_complete(figure: sa.ColumnElement[Any]) -> sa.ColumnElement[bool]:
-    """Return whether all blocks have a figure: there is no capacity if a block's search found none."""
-    return sa.func.count(figure) == sa.func.count()
+    # There is no capacity if a block's search found none.
+    found = sa.func.count(blocks.c[METRICS["capacity"].field]) == sa.func.count()
+    return sa.case((found, mean)) if metric.name in CAPACITIES else mean
 
 
 results = CreateView(_select_results(), "results", metadata=metadata).table

@@ -15,7 +15,7 @@ from wirebench.analysis.history_search import (
     find_run_folders,
     match_cells,
 )
-from wirebench.errors import UsageError
+from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.labels import pluralise
 from wirebench.model.metric import COMPARED
 from wirebench.present.history_data import HistoryData, make_history_data
@@ -57,6 +57,8 @@ def history(asked: ApiRequest[HistoryQuery]) -> HistoryAnswer:
     if not paths:
         raise explain_missing_runs(query.scenario)
     found, damaged = read_kept_history(paths, COMPARED.get(query.metric or ""))
+    if found is None and len(damaged) == len(paths):
+        raise WirebenchError(f"{damaged[0].folder.name}: {damaged[0].reason}", "no run of the cell can be read")
     if found is None:
         raise UsageError("no run of the cell has the figure", "choose another metric")
     return HistoryAnswer(

@@ -129,7 +129,7 @@ def _draw(found: History) -> dict[str, Any]:
         "metric": found.metric,
         "chart": chart.draw(found, _PLOT_WIDTH, changes),
         "styles": chart.legend(found).values(),
-        "changes": {each.line.name: describe_line_changes(each, found.metric) for each in changes},
+        "changes": [(each.line.name, describe_line_changes(each, found.metric)) for each in changes],
         "change_caveats": list(list_change_caveats(changes)),
         "notes": list(list_history_notes([found])),
         "lines": found.lines,

@@ -149,7 +149,12 @@ def _take(prometheus: Prometheus, wanted: str | None, range_s: int) -> LiveFigur
             problem=f"Prometheus has recorded nothing of {namespace} in this time",
             hint="send a load; if that is done, load the recording rules grafana/rules/wirebench.yaml into Prometheus",
         )
-    events = {event.name: query_range(event.expr) for event in EVENTS}
+    # Some have a value for ten seconds only, which longer steps miss; on whole steps, each keeps its time.
+    since_s = start_s // _STEP_S_MIN * _STEP_S_MIN
+    events = {
+        each.name: prometheus.query_range(_resolve(each.expr, namespace, range_s), since_s, end_s, _STEP_S_MIN)
+        for each in EVENTS
+    }
     return _show(LiveFigures(namespaces, namespace), figures, latencies, events, end_s, range_s)
 
 
@@ -175,10 +180,10 @@ def _show(  # noqa: PLR0913, PLR0917 - what a page is of
         name: replace(look, name=_name(name))
         for name, look in assign_styles_to_names((each, each) for each in names).items()
     }
-    begun = sorted(_list_events(events))[-_EVENTS_MAX:]
+    begun = sorted(_list_events(events, end_s - range_s))[-_EVENTS_MAX:]
     # Of loads, their lines say when they begin.
     changes = {name: series for name, series in events.items() if name != "Load"}
-    turns = {at_s - end_s: words for at_s, words in sorted(_list_events(changes))[-_EVENTS_MAX:]}
+    turns = {at_s - end_s: words for at_s, words in sorted(_list_events(changes, end_s - range_s))[-_EVENTS_MAX:]}
     return replace(
         snapshot,
         rows=tuple((_name(name), tuple(_write_figures(name, figures))) for name in names),
@@ -219,14 +224,14 @@ def _write_figures(transport: str, figures: Sequence[Sequence[TimeSeries]]) -> I
         yield f"{format_number(times * values[0])}{unit}" if known else ABSENT
 
 
-def _list_events(events: Mapping[str, Sequence[TimeSeries]]) -> Iterator[tuple[float, str]]:
-    """Yield when each began: a series has a value for a few steps from then on."""
+def _list_events(events: Mapping[str, Sequence[TimeSeries]], start_s: float) -> Iterator[tuple[float, str]]:
+    """Yield when each began since the start: a series has a value for a few steps from then on."""
     titles = {event.name: event.title for event in EVENTS}
     for name, series in events.items():
         for each in series:
             labels = {**each.labels, "transport": _name(each.labels.get("transport", ""))}
             title = re.sub(r"{{(\w+)}}", partial(_get_label, labels), titles[name]).strip()
-            last_s = -math.inf
+            last_s = start_s  # what goes on at the start began before
             for at_s, _ in each.points:
                 if at_s > last_s + _EVENT_APART_S:
                     yield at_s, title[:_LABEL_CHARACTERS_MAX]

@@ -90,10 +90,10 @@ def show_report(request: Request) -> Response:
     folder = catalogue.run_folder(request.path_params["run_id"])
     if load_info(folder).status == "running":  # its page shows how it goes
         return RedirectResponse(f"/runs/{quote(folder.name)}", HTTPStatus.SEE_OTHER)
-    written = folder / FILE_NAME
-    if written.is_file():
+    written, changed_ns = folder / FILE_NAME, read_changed_ns(folder)
+    if written.is_file() and written.stat().st_mtime_ns >= changed_ns:  # and not from before the run was resumed
         return FileResponse(written, headers=_REPORT_HEADERS, media_type="text/html")
-    return HTMLResponse(render_report(_gather(folder, read_changed_ns(folder))), headers=_REPORT_HEADERS)
+    return HTMLResponse(render_report(_gather(folder, changed_ns)), headers=_REPORT_HEADERS)
 
 
 def _show_progress(info: RunInfo, progress: RunProgress | None) -> Response:

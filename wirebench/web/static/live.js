@@ -26,6 +26,10 @@ async function look() {
     document.getElementById("lost").hidden = false;
     return INTERVAL_LOST_MS;
   }
+  if (reply.status >= 500) {
+    document.getElementById("lost").hidden = false; // A server that has a problem may get over it.
+    return INTERVAL_LOST_MS;
+  }
   const page = new DOMParser().parseFromString(text, "text/html");
   if (!page.getElementById("live")) {
     window.location.reload(); // The run is over: its own page has come.
