@@ -79,7 +79,7 @@ function encodeMetadata(metadata) {
   if (Object.keys(metadata).length === 0) {
     return undefined; // It costs nothing then.
   }
-  const encode = (key, value) => (key.endsWith('-bin') ? new Uint8Array(encoding.b64decode(value)) : value);
+  const encode = (key, value) => (key.endsWith('-bin') ? new Uint8Array(encoding.b64decode(value.replace(/=+$/, ''), 'rawstd')) : value);
   return Object.fromEntries(Object.entries(metadata).map(([key, value]) => [key.toLowerCase(), encode(key.toLowerCase(), value)]));
 }
 

@@ -124,7 +124,7 @@ func TestAGRPCServiceOfSomebodysOwnIsLoaded(t *testing.T) {
 	}))
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)
-	const with = `"metadata": {"Authorization": "${TOKEN}", "trace-bin": "AP8=", "id": "{id}"}`
+	const with = `"metadata": {"Authorization": "${TOKEN}", "trace-bin": "AP8", "id": "{id}"}`
 	for script, operation := range map[string]string{
 		"../grpc.js": `{"inputs": {"id": {"range": [7, 7]}}, "grpc": {"call": "wirebench.v1.UserService/GetUser", "message": {"id": "{id}"}, ` +
 			with + `, "expect": {"data.id": "{id}"}}}`,

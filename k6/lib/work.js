@@ -33,9 +33,8 @@ export function makeWork(settings, makeRequest) {
       return step;
     },
     settle(step, ok) {
-      if (ok) {
-        step.settle(step.inputs);
-      } else {
+      step.settle(step.inputs, ok);
+      if (!ok) {
         order.restart();
       }
     },
@@ -126,9 +125,9 @@ function makeIds(settings, client, random) {
     },
     possible(name) {
       const deleted = mayDelete && deletes[name];
-      return deleted && own(deleted.kind) === undefined ? creatorOf(operations, deleted.kind) : name;
+      return deleted && own(deleted.kind) === undefined ? creatorOf(operationsOf(client), operations, deleted.kind) : name;
     },
-    // settling returns what is to be done after an operation has succeeded.
+    // settling returns what is to be done after an operation: also of a delete that failed, the record may be gone.
     settling(operation) {
       const [deleted, fresh] = [find(operation, 'created'), find(operation, 'fresh')];
       if (deleted) {
@@ -137,7 +136,10 @@ function makeIds(settings, client, random) {
       if (!fresh || !keeps) {
         return () => {};
       }
-      return (inputs) => {
+      return (inputs, ok) => {
+        if (!ok) {
+          return;
+        }
         const kept = (created[fresh.kind] = created[fresh.kind] || []);
         kept.push(inputs[fresh.name]);
         if (kept.length > most) {
@@ -148,8 +150,8 @@ function makeIds(settings, client, random) {
   };
 }
 
-function creatorOf(operations, kind) {
-  return Object.keys(operations).find((name) => (find(operations[name], 'fresh') || {}).kind === kind);
+function creatorOf(names, operations, kind) {
+  return names.find((name) => (find(operations[name], 'fresh') || {}).kind === kind);
 }
 
 // idsOf returns how many ids a request of an operation takes.

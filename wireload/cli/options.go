@@ -186,10 +186,10 @@ func runByHand(ctx context.Context, transportName string, arguments []string, ou
 		load.OnSecond = newProgress(log, o.duration).show
 	}
 	measured, err := measure(ctx, load, o.output)
-	if err != nil {
-		return err
+	if measured.Schema != "" { // Also if its file can't be written.
+		err = errors.Join(printSummary(out, measured), err)
 	}
-	if err := printSummary(out, measured); err != nil {
+	if err != nil {
 		return err
 	}
 	received := measured.RequestsTotal[histogram.OK]

@@ -17,6 +17,9 @@ func readTLS(authority, certificate, key string) (*tls.Config, error) {
 		if authorities, err = os.ReadFile(authority); err != nil {
 			return nil, err
 		}
+		if len(authorities) == 0 { // The system's would be trusted instead.
+			return nil, fmt.Errorf("%s: there is no certificate in PEM form to trust", authority)
+		}
 	}
 	if err := secure.Prepare(config, authorities); err != nil {
 		return nil, fmt.Errorf("%s: %w", authority, err)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"time"
 
 	"wirebench.dev/wireload/schedule"
 )
@@ -64,17 +65,18 @@ func (r *run) dispatch(alarm *schedule.Alarm, due chan int64) {
 		select {
 		case due <- moment:
 		case <-final.Done():
-			r.recorder.drop(r.left(n))
+			// Of an interrupted load, what was not due yet isn't missing.
+			r.recorder.drop(r.left(n, min(r.load.Duration, time.Duration(r.clock.now()-start))))
 			return
 		}
 	}
 }
 
-// left counts the arrivals from one on that are due before the load's end.
-func (r *run) left(n int64) int64 {
+// left counts the arrivals from one on that are due before a moment of the load.
+func (r *run) left(n int64, until time.Duration) int64 {
 	count := int64(0)
 	for ; ; n += int64(r.load.Generators) {
-		if offset, ok := r.load.Due(n); !ok || offset >= r.load.Duration {
+		if offset, ok := r.load.Due(n); !ok || offset >= until {
 			return count
 		}
 		count++

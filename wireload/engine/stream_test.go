@@ -9,6 +9,7 @@ import (
 
 	"wirebench.dev/wireload/frame"
 	"wirebench.dev/wireload/histogram"
+	"wirebench.dev/wireload/schedule"
 )
 
 // streaming answers each request of the socket protocol with items that are so far apart; with `ends`, to their end mark.
@@ -66,6 +67,15 @@ func TestAStreamUnderWayAtTheEndIsCancelled(t *testing.T) {
 	measured := measure(t, streamLoad(serve(t, streaming(1000, 5*time.Millisecond, true)), 100*time.Millisecond))
 	if len(measured.RequestsTotal) != 0 || measured.Streams == nil || measured.Streams.Cancelled != 1 || measured.Streams.Items == 0 {
 		t.Errorf("want a cancelled stream and no request, got %v, %v: %v", measured.RequestsTotal, measured.Streams, measured.Errors)
+	}
+}
+
+func TestStreamsThatAreDueAndNeverBeginAreDropped(t *testing.T) {
+	load := streamLoad(serve(t, streaming(1000, 5*time.Millisecond, true)), 200*time.Millisecond)
+	load.Due = schedule.AtRate(100) // One user reads the first of twenty until the end.
+	measured := measure(t, load)
+	if measured.Streams == nil || measured.Streams.Cancelled != 1 || measured.DroppedIterations != 19 {
+		t.Errorf("want 1 cancelled and 19 dropped, got %v, %d", measured.Streams, measured.DroppedIterations)
 	}
 }
 

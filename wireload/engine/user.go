@@ -55,6 +55,10 @@ func newUser(r *run, number int) *user {
 // perform sends a request, which was due at this moment, or never if it is 0, and records how it ended.
 func (u *user) perform(due int64) {
 	u.source.Next(&u.request)
+	if u.request.Stream && due != 0 && u.run.clock.now() >= u.run.endUnixNS() {
+		u.run.recorder.drop(1) // It would be cancelled before it is sent.
+		return
+	}
 	u.replaceClosed()
 	if err := u.client.Prepare(&u.request); err != nil {
 		u.run.fail(err)

@@ -194,6 +194,9 @@ func (in *input) validate(seeded map[string]Seeded) error {
 		if in.Of == nil {
 			return errors.New("repeat needs `of`: what is repeated")
 		}
+		if in.Of.generator == "fresh" || in.Of.generator == "created" {
+			return fmt.Errorf("of: %s can't be repeated: make it an input, and name that in counting", in.Of.generator)
+		}
 		if err := in.Of.validate(seeded); err != nil {
 			return fmt.Errorf("of: %w", err)
 		}

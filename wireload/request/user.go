@@ -114,14 +114,14 @@ func (u *user) nextPhase() int {
 // Settle records whether the last request succeeded.
 func (u *user) Settle(ok bool) {
 	op := u.current
+	if ids := u.created[op.deletes]; op.deletes != "" && len(ids) > 0 {
+		u.created[op.deletes] = ids[:len(ids)-1] // Also of a delete that failed: its record may be gone.
+	}
 	switch {
 	case !ok:
 		if len(u.kind.Sequence) > 0 {
 			u.place = 0
 		}
-	case op.deletes != "":
-		ids := u.created[op.deletes]
-		u.created[op.deletes] = ids[:len(ids)-1]
 	case op.creates != "" && u.kind.keepsCreated:
 		ids := u.created[op.creates]
 		if len(u.kind.Sequence) > 0 {

@@ -39,6 +39,12 @@ func expectSent(t *testing.T, got []string, want ...string) {
 	}
 }
 
+func TestADeleteThatFailedIsNotTriedAgain(t *testing.T) {
+	mix := map[string]int{"users.create": 1, "users.delete": 1000}
+	work := compile(t, builtin(t), Options{Transport: "rest", Clients: []Client{{Mix: mix}}})
+	expectSent(t, send(work.NewSource(0), 3, 1), "users.create /api/users", "users.delete /api/users/10000000", "users.create /api/users")
+}
+
 func TestSequenceIsAboutTheRecordThatItCreated(t *testing.T) {
 	work := compile(t, builtin(t), Options{
 		Transport: "rest", Users: 3, Clients: sequence("users.create", "users.update", "users.get", "users.delete"),

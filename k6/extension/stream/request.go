@@ -38,7 +38,7 @@ func (r request) metadata() (metadata.MD, error) {
 		if !strings.HasSuffix(key, "-bin") {
 			continue
 		}
-		decoded, err := base64.StdEncoding.DecodeString(values[0])
+		decoded, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(values[0], "="))
 		if err != nil {
 			return nil, fmt.Errorf("%s: its value isn't base64", key)
 		}

@@ -107,7 +107,7 @@ def make_uvicorn_flags(settings: RestSettings) -> dict[str, object]:
     flags: dict[str, object] = {
         "no-access-log": None,
         "http": "httptools",
-        "timeout-keep-alive": round(settings.idle_timeout_s),
+        "timeout-keep-alive": max(1, round(settings.idle_timeout_s)),
         "timeout-graceful-shutdown": round(settings.drain_timeout_s),
     }
     if settings.tls_cert:

@@ -43,6 +43,7 @@ def draw(folder: Path, inputs: str, **known: object) -> dict[str, object]:
     [
         ("{seeded: things}", "{seeded: others}", "3: operations: things.get: nothing is seeded as 'others'"),
         ("{seeded: things}", "{repeat: 2, of: {seeded: others}}", "things.get: nothing is seeded as 'others'"),
+        ("{seeded: things}", "{repeat: 2, of: {fresh: things}}", "inputs.id: of: fresh can't be repeated"),
         ("{seeded: things}", "{range: }", "6: operations.things.get.inputs.id: range: needs a value"),
         ("{seeded: things}", "{payload: {}}", "6: operations.things.get.inputs.id: payload: needs a value"),
         ("{seeded: things}", '{payload: {"a/b": 1}}', "6: operations.things.get.inputs.id.payload.a/b"),

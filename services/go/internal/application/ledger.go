@@ -69,6 +69,11 @@ func (l *Ledger) StreamTransactions(
 	return nil
 }
 
+// undated hides a context's deadline: the limiter would end a stream as soon as it sees that the deadline comes first.
+type undated struct{ context.Context }
+
+func (undated) Deadline() (time.Time, bool) { return time.Time{}, false }
+
 // Transactions returns the batches of a stream: each holds the transactions that are due, and the sequence pauses in
 // between. It ends with an error if the client cancels (the context), the service stops or the store fails.
 func (l *Ledger) Transactions(
@@ -110,7 +115,7 @@ func (l *Ledger) Transactions(
 				return
 			}
 			for due := range slices.Chunk(page, perTick) {
-				if err := pace.WaitN(ctx, len(due)); err != nil {
+				if err := pace.WaitN(undated{ctx}, len(due)); err != nil {
 					fail(err)
 					return
 				}

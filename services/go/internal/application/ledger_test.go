@@ -59,6 +59,16 @@ func TestBalancesAreNotZero(t *testing.T) {
 }
 
 // read returns the ids of a stream, and how it ended.
+func TestADeadlineEndsAStreamWhenItComes(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	begun := time.Now()
+	ids, end := read(t, ctx, t.Context(), &pb.StreamTransactionsRequest{RateLimit: proto.Int32(1)})
+	if len(ids) != 1 || end != ErrCancelled || time.Since(begun) < 45*time.Millisecond {
+		t.Errorf("%d items, %v after %s", len(ids), end, time.Since(begun))
+	}
+}
+
 func read(t *testing.T, ctx, stopping context.Context, r *pb.StreamTransactionsRequest) (ids []int32, end error) {
 	t.Helper()
 	batches, err := New(stopping, NewMemory(0)).Ledger.Transactions(ctx, r)
