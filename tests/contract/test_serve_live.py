@@ -199,7 +199,8 @@ def test_an_event_is_listed_once_whatever_the_range(tmp_path: Path) -> None:
             handler.answer(200, succeed(["wirebench"]))
             return
         if path.endswith("/query"):
-            handler.answer(200, succeed({"resultType": "vector", "result": [{"metric": labels, "value": [1, "0.002"]}]}))
+            found = {"resultType": "vector", "result": [{"metric": labels, "value": [1, "0.002"]}]}
+            handler.answer(200, succeed(found))
             return
         start_s, end_s, step_s = (float(given[name]) for name in ("start", "end", "step"))
         since_s, asked_for = end_s - 1000, given["query"]

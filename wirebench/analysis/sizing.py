@@ -211,7 +211,8 @@ def find_kept_rate(cells: Sequence[CellSummary], p99_ms: float, looks: int = 1) 
         return max(kept, key=lambda each: each.rate.estimate)
     rejected = [each for each in ended if not isinstance(each, KeptRate)]
     failed = dict.fromkeys(name for names in rejected for name in names) if all(rejected) else ()
-    least = min((each for cell in cells if (each := cell.figure(_P99)) is not None and each > p99_ms), default=None)
+    usable = (cell for cell in cells if not any(cell.failed_gates(metric) for metric in (_RATE, _P99)))
+    least = min((each for cell in usable if (each := cell.figure(_P99)) is not None), default=None)
     return Shortfall(cells[0], tuple(failed), least)
 
 

@@ -51,9 +51,7 @@ class LoadOptions:
     operation: Annotated[str, typer.Option(help="What is requested; none that writes.")] = "users.get"
     payload: Annotated[
         str | None,
-        typer.Option(
-            help="Of users.list: list, or a number of users. Of echoes: 512k, or a number of bytes."
-        ),
+        typer.Option(help="Of users.list: list, or a number of users. Of echoes: 512k, or a number of bytes."),
     ] = None
     placement: Annotated[
         Placement | None,

@@ -62,7 +62,9 @@ def generate_(  # noqa: PLR0913 - one parameter an option
     if made is None:
         raise UsageError("that came to less than two requests", "raise --rate or --duration-s, or take another --seed")
     if made.count > ENTRIES_MAX:
-        raise UsageError(f"that came to {made.count:,} requests", "lower --rate or --duration-s, or take another --seed")
+        raise UsageError(
+            f"that came to {made.count:,} requests", "lower --rate or --duration-s, or take another --seed"
+        )
     about = (
         f"wirebench timing generate --rate {rate:g} --duration-s {duration_s:g} --burst-factor {burst_factor:g}"
         f" --burst-s {burst_s:g} --quiet-s {quiet_s:g} --seed {seed}"

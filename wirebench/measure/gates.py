@@ -134,7 +134,8 @@ def _compute_opening_s(of: GateInput) -> float | None:
     cell, load = of.job.cell, of.job.load
     if not _is_closed(of):
         rate_per_s = load.from_rate_per_s if cell.shape == "ramp" else of.record.rate_asked_per_s
-        return cell.concurrency / rate_per_s if rate_per_s and cell.connection == "keep" else None
+        is_looked_at = cell.connection == "keep" and cell.shape != "capacity"
+        return cell.concurrency / rate_per_s if rate_per_s and is_looked_at else None
     latency = of.record.streams.first_item if of.record.streams else of.record.service
     return latency.p99_ms / 1e3 if latency and not load.calls else None
 
@@ -256,7 +257,7 @@ GATES = (
         limit=lambda of: of.job.load.warmup_s - of.job.load.compute_spawn_s(of.job.cell.concurrency),
         unit="s",
         metrics=_ALL,
-        advice="the warm-up was over before all connections were opened and used, which the window then has: lengthen "
+        advice="connections were still being opened, or used for the first time, in the window: lengthen "
         "load.warmup_s, or use fewer connections",
         value=_compute_opening_s,
     ),

@@ -94,7 +94,8 @@ class ExternalTarget(Target):
         variant = self._variants.get(name)
         metrics_url = variant.metrics if variant else None
         replicas = (Replica(name, None, metrics_url=metrics_url),) if metrics_url else ()
-        problem = f"{metrics_url} didn't answer with process_cpu_seconds_total throughout" if metrics_url else _USAGE_PROBLEM
+        unread = f"{metrics_url} didn't answer with process_cpu_seconds_total throughout"
+        problem = unread if metrics_url else _USAGE_PROBLEM
         limit = variant.limit if variant and variant.find_foreign(self.name) else None
         return Endpoint(service, str(address), replicas, tls=self._tls[name], usage_problem=problem, limit=limit)
 

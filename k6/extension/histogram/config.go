@@ -21,7 +21,7 @@ type config struct {
 }
 
 // parseConfig reads `path=FILE,warmup=500ms,window=1500ms`, and further `by=due`, `slices=50`,
-// `calls=500`, `warmup_calls=100` and `snapshot=FILE`. In a FILE, %2C is a comma and %25 a %.
+// `calls=500`, `warmup_calls=100` and `snapshot=FILE`. A FILE is percent-encoded: %2C is a comma.
 func parseConfig(argument string) (config, error) {
 	var parsed config
 	for _, part := range strings.Split(argument, ",") {

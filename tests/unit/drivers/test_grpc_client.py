@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from wirebench_proto import users_pb2
 
 from tests.support import jobs
 from tests.support.waiting import run_program
@@ -21,7 +22,6 @@ from wirebench.model.contract import Driver
 from wirebench.model.histogram_file import DriverVersion, merge
 from wirebench.system.paths import CONTRACT, GRPC_CLIENT
 from wirebench.system.processes import list_flags
-from wirebench_proto import users_pb2
 
 MS = 1_000_000
 START_NS = 10**18
@@ -76,11 +76,13 @@ def test_a_load_that_cannot_begin_fails_and_says_why(
         ({"data.name": ""}, True),
         ({"data.tags.1": "b"}, True),
         ({"data.tags.2": "b"}, False),
+        ({"data.tags": ["a", "b"]}, True),
+        ({"data.tags": ["a"]}, False),
         ({"data.none": 1}, False),
         ({"data.id.none": 1}, False),
     ],
 )
-def test_a_reply_is_checked_as_json(expected: dict[str, object], is_right: bool, grpc_client: ModuleType) -> None:
+def test_a_reply_is_checked_as_json(expected: dict[str, object], grpc_client: ModuleType, *, is_right: bool) -> None:
     """What is empty is there, a number may be a text, and what is missing is wrong."""
     reply = users_pb2.GetUserResponse(data={"id": 7, "tags": ["a", "b"]})
     assert is_right == grpc_client.answers(reply, expected)

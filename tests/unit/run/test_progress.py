@@ -119,7 +119,7 @@ def test_each_window_of_a_search_is_told(tmp_path: Path, plan: Plan, file: Progr
     file.begin_cell(first_of(plan), snapshot)
     for points, (second, successful) in enumerate(((1, 100), (1, 130), (2, 250), (1, 90)), start=1):
         tell(snapshot, second, successful=successful)
-        until(tmp_path, lambda read, points=points: len(read.history) == points)
+        until(tmp_path, lambda read, points=points: len(read.history) == points)  # type: ignore[misc]
 
 
 def test_everyone_hears_the_same(plan: Plan, record: Record) -> None:
