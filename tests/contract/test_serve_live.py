@@ -191,7 +191,7 @@ def test_a_run_and_its_dashboards_lead_to_each_other(tmp_path: Path) -> None:
 
 
 def test_an_event_is_listed_once_whatever_the_range(tmp_path: Path) -> None:
-    """A change of scale has a value for ten seconds, and an alert for as long as it goes on."""
+    """A change of scale has a value for ten seconds, and an alert for as long as it fires."""
 
     def reply(handler: QuietHandler, path: str, given: dict[str, str]) -> None:
         labels = {"transport": "rest", "alertname": "Slow", "replicas": "2", "workers": "1"}

@@ -78,10 +78,7 @@ def init(  # noqa: PLR0913 - one parameter an option
         hint = "give --proto FILE, --openapi FILE, or --reflection HOST:PORT of a running service"
         raise UsageError("nothing describes the service", hint)
     tls = tls_files.load()
-    if reflection:
-        origin = _reflect(reflection, tls, openapi)
-    else:
-        origin = _read(proto or [], imports or [], openapi, out)
+    origin = _reflect(reflection, tls, openapi) if reflection else _read(proto or [], imports or [], openapi, out)
     drafts = draft_operations(origin, operation or [])
     kinds = list_kinds(drafts.values())
     places = _read_places(start or [], address or [], tls, kinds)

@@ -68,7 +68,7 @@ def read_commit() -> str | None:
     """
     if IS_WHEEL:
         return _read(ROOT / "commit")
-    git = ["git", "-C", ROOT]
+    git = ["git", "-C", str(ROOT)]
     commit = processes.capture([*git, "describe", "--always", "--abbrev=12"])
     differs = processes.capture([*git, "diff", "--name-only", "HEAD", "--", ".", ":!docs"])
     return f"{commit}-dirty" if commit and differs else commit

@@ -194,7 +194,7 @@ def has_levels(factors: Mapping[str, str | int | float | None], levels: Mapping[
     return all(not _spell(factors.get(name)).isdisjoint(wanted) for name, wanted in levels.items())
 
 
-def _spell(level: str | int | float | None) -> set[str]:
+def _spell(level: str | float | None) -> set[str]:
     """Return how a level may be written: 1.0 is 1, too."""
     if level is None:
         return {"none"}

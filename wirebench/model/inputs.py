@@ -100,7 +100,8 @@ class Input(StrictModel):
         if self.repeat is not None and self.of is None:
             raise ValueError("repeat needs `of`: what is repeated")
         if self.of and self.of.generator in ("fresh", "created"):
-            raise ValueError(f"of: {self.of.generator} can't be repeated: make it an input, and name that in `counting`")
+            hint = "make it an input, and name that in `counting`"
+            raise ValueError(f"of: {self.of.generator} can't be repeated: {hint}")
         return self
 
     @property

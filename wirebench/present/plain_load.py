@@ -21,8 +21,8 @@ _ADVICE = {
     "generator_cpu": "the generator was the bottleneck: lower --concurrency or --rate",
     "rate_error": "the load was not what was asked for: lower --rate, or raise --replicas or --workers",
     "connections": "some were not open yet, or got no reply: lower --concurrency, or raise --replicas or --workers",
-    "warmup": "the second of warm-up was over before all connections were opened and used: lower --concurrency, or raise "
-    "--rate, --replicas or --workers",
+    "warmup": "the second of warm-up was over before all connections were opened and used: lower --concurrency, or "
+    "raise --rate, --replicas or --workers",
     "samples": "too few for a p99: raise --duration",
     "drift": "the rate changed: send it again, now that the service is warm; see what else runs there, and whether the "
     "service is throttled",

@@ -25,7 +25,7 @@ from wirebench.plan.overrides import Override
 from wirebench.plan.plain_load import plan_load
 from wirebench.run.plain_load import PlainLoad, ReplicaPhase, ReplicaWatch
 from wirebench.system.paths import ROOT
-from wirebench.targets.kubernetes import deployed
+from wirebench.targets.kubernetes import deployed, namespace
 from wirebench.targets.kubernetes import load as load_module
 from wirebench.targets.kubernetes.deployed import DeployedServices, read_service
 from wirebench.targets.kubernetes.helm import Helm
@@ -278,7 +278,7 @@ def test_a_service_that_is_not_there_is_told_from_one_without_replicas(monkeypat
     found.append({**deployment, "spec": {**deployment["spec"], "replicas": 0}})
     with pytest.raises(WirebenchError, match="grpc is scaled to no replica"):
         cluster.find_endpoint("grpc")
-    for module, name in ((deployed, "require_tools"), (Kubectl, "check"), (deployed.namespace, "check_no_other_run")):
+    for module, name in ((deployed, "require_tools"), (Kubectl, "check"), (namespace, "check_no_other_run")):
         monkeypatch.setattr(module, name, lambda *_: None)
     cluster.check("grpc", scales=True)
     with pytest.raises(WirebenchError, match="grpc is scaled to no replica"):

@@ -61,7 +61,7 @@ def test_the_connections_of_an_open_load_take_turns(tmp_path: Path) -> None:
 
 
 def test_a_counter_that_begins_again_tells_nothing() -> None:
-    """A service that was restarted counts its CPU time anew; readings alike to a rounding error are no such thing."""
+    """A service that was restarted counts its CPU time from 0; readings alike to a rounding error are no such thing."""
     assert Usage(2, 2.0).since(Usage(1, 98.0)).cpu_s is None
     assert 1.5 == Usage(2, 3.5).since(Usage(1, 2.0)).cpu_s
     assert 0.0 == Usage(2, 0.3).since(Usage(1, 0.1 + 0.2)).cpu_s

@@ -13,6 +13,7 @@ from wirebench.analysis.summary import summarise
 from wirebench.measure.cell import summarise_operations
 from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import HistogramFile
+from wirebench.model.labels import name_gate
 from wirebench.present.charts.style import assign_styles
 from wirebench.present.latencies import read_latencies
 from wirebench.present.numbers import format_number
@@ -73,7 +74,7 @@ def test_what_failed_is_no_success_and_marked(tmp_path: Path) -> None:
     table = operations.make_operation_table({"crud": summaries}, latencies)
     rows = {group.title: group.rows[0] for group in table.groups}
     assert format_number(600 / run.records[0].window_s) == rows["users.get in crud"].figures[1]
-    assert (GENERATOR_GATE.name,) == rows["users.get in crud"].failed_gates
+    assert (name_gate(GENERATOR_GATE.name),) == rows["users.get in crud"].failed_gates
     (chart, _) = operations.draw({"crud": summaries}, assign_styles(summaries), latencies)
     assert Drawn(chart.svg).all("mark unfit")
 

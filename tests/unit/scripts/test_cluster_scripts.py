@@ -22,11 +22,11 @@ CAPABILITY = "CAP_SYS_RESOURCE"
 
 
 def test_a_base_image_that_can_not_be_made_ends_the_build(tmp_path: Path) -> None:
-    """Docker would go on, and look for an image of that name elsewhere."""
+    """Docker would look for an image of that name elsewhere."""
     for tool in ("docker", "debootstrap"):
         (tmp_path / tool).write_text("#!/bin/sh\nexit 1\n")
         (tmp_path / tool).chmod(0o755)
-    script = "set -euo pipefail; source scripts/cluster/common.sh; base=$(debian base python3); echo went on"
+    script = "set -euo pipefail; source scripts/cluster/common.sh; base=$(debian base python3); echo continued"
     env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
     done = run_program(["bash", "-c", script], cwd=ROOT, env=env)
     assert (True, "") == (done.returncode != 0, done.stdout)

@@ -231,7 +231,7 @@ def _list_events(events: Mapping[str, Sequence[TimeSeries]], start_s: float) -> 
         for each in series:
             labels = {**each.labels, "transport": _name(each.labels.get("transport", ""))}
             title = re.sub(r"{{(\w+)}}", partial(_get_label, labels), titles[name]).strip()
-            last_s = start_s  # what goes on at the start began before
+            last_s = start_s  # what has a value at the start began before
             for at_s, _ in each.points:
                 if at_s > last_s + _EVENT_APART_S:
                     yield at_s, title[:_LABEL_CHARACTERS_MAX]

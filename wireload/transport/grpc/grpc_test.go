@@ -140,8 +140,8 @@ func TestAnAnswerThatIsNotGRPCIsAFailure(t *testing.T) {
 func TestAStreamIsReadItemByItem(t *testing.T) {
 	large := strings.Repeat("y", 50_000)
 	client := connect(t, &http2.Server{}, func(w http.ResponseWriter, r *http.Request) {
-		if told := r.Header.Get("Grpc-Timeout"); told != "" {
-			t.Errorf("the server would end the stream after %s", told)
+		if timeout := r.Header.Get("Grpc-Timeout"); timeout != "" {
+			t.Errorf("the server would end the stream after %s", timeout)
 		}
 		answer(w, "0", "", "one", large, "")
 	})
