@@ -99,8 +99,7 @@ def create_info(plan: Plan, target: Target, run_id: str, command: str, *, calibr
             *_describe_omissions(plan),
             *_describe_unlike_drivers(plan),
             *description.notes,
-            # What runs on this machine beside it doesn't matter to nodes elsewhere.
-            *(() if "cpu" in description.machine else environment.find_warnings(target.cores)),
+            *(() if description.is_elsewhere else environment.find_warnings(target.cores)),
         ),
         commit=environment.read_commit(),
     )

@@ -97,6 +97,11 @@ class Description:
     #: The cores of the one machine that services and generators share under limits; None if they don't.
     shared_cores: int | None = None
 
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether all of it is on other machines, whose CPU it describes in place of this one's."""
+        return "cpu" in self.machine
+
 
 class LoadLostError(WirebenchError):
     """A load pod has gone, with what it measured."""

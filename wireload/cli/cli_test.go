@@ -330,6 +330,38 @@ func TestFilesThatAreMissingFailTheLoad(t *testing.T) {
 	}
 }
 
+func TestAnEmptyFileIsNoAuthority(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "empty.pem")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	exit, _, log := run(t, "rest", "https://127.0.0.1:1", "--cacert", empty)
+	if exit != exitFailed || !strings.Contains(log, "there is no certificate in PEM form to trust") {
+		t.Errorf("got exit %d, %q", exit, log)
+	}
+}
+
+func TestFiguresAreShownIfTheirFileCannotBeWritten(t *testing.T) {
+	output := filepath.Join(t.TempDir(), "out.json")
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { _ = os.Mkdir(output, 0o700) }))
+	t.Cleanup(server.Close)
+	exit, out, log := run(t, "rest", server.URL, "-c", "1", "-d", "100ms", "--warmup", "0s", "--output", output)
+	if exit != exitFailed || !strings.Contains(out, "successful requests in") || !strings.Contains(log, "out.json") {
+		t.Errorf("got exit %d, %q, %q", exit, out, log)
+	}
+}
+
+func TestAnInterruptInTheWarmUpLeavesNoFigures(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { interrupt() }))
+	t.Cleanup(server.Close)
+	var out, log bytes.Buffer
+	Main(ctx, []string{"rest", server.URL, "-c", "1", "-d", "1m", "--warmup", "1m"}, &out, &log)
+	if strings.Contains(out.String(), "NaN") || !strings.Contains(out.String(), "no request was measured") {
+		t.Errorf("got %q, %q", out.String(), log.String())
+	}
+}
+
 func TestHelpNamesEveryOption(t *testing.T) {
 	exit, out, _ := run(t, "--help")
 	if exit != 0 || !strings.Contains(out, "--max-connections int      with --rate or --arrivals") || !strings.Contains(out, "-d time ") || !strings.Contains(out, "-c int") {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from wirebench_services import store_command
+from wirebench_services.service_command import make_uvicorn_flags
 from wirebench_services.settings import RestSettings, SocketSettings, read_settings
 
 
@@ -32,3 +33,8 @@ def test_the_socket_has_no_pool_of_threads(capsys: pytest.CaptureFixture[str]) -
     with pytest.raises(SystemExit, match="2"):
         read_settings(SocketSettings, ["--threads", "4"])
     assert "unrecognized arguments: --threads 4" in capsys.readouterr().err
+
+
+def test_a_short_idle_timeout_keeps_connections() -> None:
+    """With 0, uvicorn closes each connection after its reply; it counts whole seconds."""
+    assert 1 == make_uvicorn_flags(RestSettings(idle_timeout_s=0.1))["timeout-keep-alive"]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+from concurrent import futures
 from pathlib import Path
 
+import grpc
 import pytest
 
 from tests.support.shop import SCENARIO, read
@@ -14,6 +16,7 @@ from wirebench.measure import variants
 from wirebench.model.cell import ServiceSpec
 from wirebench.plan.plan import make_plan
 from wirebench.system.processes import ProcessError
+from wirebench.system.readiness import is_serving
 from wirebench.targets import Endpoint, LocalTarget, divide_cores
 from wirebench.targets.launch import find_command, launch_variant
 
@@ -90,3 +93,20 @@ def test_a_foreign_service_is_verified_within_its_limit(tmp_path: Path, monkeypa
     measured = variants.Variants(plan.scenario, tmp_path, tmp_path, sleep=pauses_s.append)
     found = measured.verify(plan.cells, endpoints, 1, itertools.count())
     assert ([4], [1.0], 4, ()) == (asked, pauses_s, found.requests, found.mismatches)
+
+
+def test_health_is_asked_past_the_proxies_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As drivers send their load."""
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    for name in ("no_proxy", "NO_PROXY", "no_grpc_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    handle = grpc.unary_unary_rpc_method_handler
+    check: grpc.RpcMethodHandler[bytes, bytes] = handle(lambda _request, _context: b"\x08\x01")
+    server = grpc.server(futures.ThreadPoolExecutor(1))
+    server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler("grpc.health.v1.Health", {"Check": check})])
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    try:
+        assert is_serving(f"127.0.0.1:{port}")
+    finally:
+        server.stop(None)

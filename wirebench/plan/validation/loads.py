@@ -83,8 +83,8 @@ def _validate_drivers(scenario: Scenario) -> ValidationMessages:
             for field, driver in scenario.drivers.items():
                 if driver not in able:
                     yield field, f"{driver} {message}", hint
-    has_streams = bool({*scenario.application.streams} & {*collect_levels(scenario.factors.operation)})
-    if scenario.load.timeout_s is not None and has_streams:
+    streams = collect_levels(scenario.factors.operation).intersection(scenario.application.streams)
+    if scenario.load.timeout_s is not None and streams:
         for field, driver in scenario.drivers.items():
             if driver == "grpcio":
                 yield field, "grpcio has no timeout of streams", "remove load.timeout_s, or use wireload or k6"

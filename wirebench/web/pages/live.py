@@ -180,10 +180,11 @@ def _show(  # noqa: PLR0913, PLR0917 - what a page is of
         name: replace(look, name=_name(name))
         for name, look in assign_styles_to_names((each, each) for each in names).items()
     }
-    begun = sorted(_list_events(events, end_s - range_s))[-_EVENTS_MAX:]
+    start_s = end_s - range_s
+    begun = sorted(_list_events(events, start_s))[-_EVENTS_MAX:]
     # Of loads, their lines say when they begin.
     changes = {name: series for name, series in events.items() if name != "Load"}
-    turns = {at_s - end_s: words for at_s, words in sorted(_list_events(changes, end_s - range_s))[-_EVENTS_MAX:]}
+    turns = {at_s - end_s: words for at_s, words in sorted(_list_events(changes, start_s))[-_EVENTS_MAX:]}
     return replace(
         snapshot,
         rows=tuple((_name(name), tuple(_write_figures(name, figures))) for name in names),

@@ -21,15 +21,16 @@ const prefixBytes = 5
 type Client struct {
 	connection *h2.Connection
 	names      transport.Names
-	timeout    string
+	timeout    hpack.HeaderField
 	message    []byte
 	reply      reply
 }
 
 var _ transport.Client = (*Client)(nil)
 
-// New returns a client of a service at this authority (host:port). Servers are told the timeout of a call, as gRPC's
-// clients do; 0 disables it. That of a stream is of each item, and no deadline that a server could keep.
+// New returns a client of a service at this authority (host:port). Each call sends its timeout to the server, as gRPC's
+// own clients do; 0 sends none. The timeout of a stream is the longest time without an item, and no deadline: streams
+// send none.
 func New(authority string, overTLS bool, timeout time.Duration) *Client {
 	scheme := "http"
 	if overTLS {
@@ -37,7 +38,7 @@ func New(authority string, overTLS bool, timeout time.Duration) *Client {
 	}
 	c := &Client{names: transport.Names{}}
 	if timeout > 0 {
-		c.timeout = formatTimeout(timeout)
+		c.timeout = hpack.HeaderField{Name: "grpc-timeout", Value: formatTimeout(timeout)}
 	}
 	c.connection = h2.New(scheme, authority, &c.reply, hpack.HeaderField{Name: "te", Value: "trailers"})
 	return c
@@ -71,7 +72,7 @@ func (c *Client) Prepare(r *request.Request) error {
 	c.message = append(c.message, r.Body...)
 	fields := h2.Fields{Method: "POST", Path: c.names.Of(r.Path), ContentType: "application/grpc"}
 	if !r.Stream {
-		fields.Timeout = c.timeout
+		fields.Own = c.timeout
 	}
 	head := h2.Head{Fields: fields, BodyBytes: -1, Headers: r.Headers, Varying: r.Varying}
 	return c.connection.Prepare(head, c.message)

@@ -28,7 +28,11 @@ type Head struct {
 }
 
 // Fields are those of a Head that the server remembers; what is empty is left out.
-type Fields struct{ Method, Path, ContentType, Accept, Timeout string }
+type Fields struct {
+	Method, Path, ContentType, Accept string
+	// Own is a field of the protocol above.
+	Own hpack.HeaderField
+}
 
 // headers encodes the header blocks of a connection's requests. A block of fields that are all in the dynamic table stays
 // the same until something is added to the table: it is encoded once, since looking up eight fields takes as long as all
@@ -127,7 +131,7 @@ func (h *headers) encode(key remembered, given []request.Header) (encoded, error
 		return encoded{}, err
 	}
 	pseudoBytes := h.buffer.Len()
-	if err := h.write("content-type", fields.ContentType, "accept", fields.Accept, "grpc-timeout", fields.Timeout); err != nil {
+	if err := h.write("content-type", fields.ContentType, "accept", fields.Accept, fields.Own.Name, fields.Own.Value); err != nil {
 		return encoded{}, err
 	}
 	for _, field := range h.constant {
@@ -180,8 +184,8 @@ func (h *headers) keep(key remembered, headersBytes int, made encoded) encoded {
 	default: // Some of it was added to the table, which moved all else.
 		clear(h.stable)
 		h.seen[key] = true
-		const names = len(":method") + len(":path") + len("content-type") + len("accept") + len("grpc-timeout")
-		values := len(key.Method) + len(key.Path) + len(key.ContentType) + len(key.Accept) + len(key.Timeout)
+		const names = len(":method") + len(":path") + len("content-type") + len("accept")
+		values := len(key.Method) + len(key.Path) + len(key.ContentType) + len(key.Accept) + len(key.Own.Name) + len(key.Own.Value)
 		h.seenBytes += names + values + 5*entryBytes + headersBytes
 	}
 	return made

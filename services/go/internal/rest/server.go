@@ -112,7 +112,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	s.requests.Observe("ledger.stream_transactions", err, begun)
 }
 
-// streamBufferBytes are those of the socket service: a batch is sent in as many pieces.
+// streamBufferBytes is what the socket service has, too, so that neither writes larger pieces.
 const streamBufferBytes = 8 * 1024
 
 // sendEvents sends an event for each transaction, and a last one that says how the stream ended.
