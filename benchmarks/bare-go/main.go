@@ -1,7 +1,6 @@
 // Bare runs the frameworks that the services in Go are measured against: each answers a constant, and does nothing else.
 //
 //	bare RUNTIME PORT
-//	bare loop    prints how many nanoseconds an iteration of the busy loop takes
 //	bare pace PORT RATE SECONDS    prints how many microseconds of CPU time a request takes at a rate, at least
 //
 // net-http runs a busy loop of LOOP_ITERATIONS in each request.
@@ -17,7 +16,6 @@ import (
 	"net/http"
 	"os"
 	"strconv"
-	"time"
 
 	"google.golang.org/grpc"
 
@@ -33,10 +31,6 @@ const (
 )
 
 func main() {
-	if len(os.Args) == 2 && os.Args[1] == "loop" {
-		fmt.Println(measureLoop())
-		return
-	}
 	if len(os.Args) == 5 && os.Args[1] == "pace" {
 		var numbers [3]int
 		for i, text := range os.Args[2:] {
@@ -60,7 +54,7 @@ func main() {
 	}
 	runtimes := map[string]func(net.Listener) error{"net-http": serveHTTP, "grpc-go": serveGRPC, "goroutines": serveSocket}
 	if len(os.Args) != 3 || runtimes[os.Args[1]] == nil {
-		log.Fatal("usage: bare net-http|grpc-go|goroutines PORT, bare loop, or bare pace PORT RATE SECONDS")
+		log.Fatal("usage: bare net-http|grpc-go|goroutines PORT, or bare pace PORT RATE SECONDS")
 	}
 	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", os.Args[2]))
 	if err != nil {
@@ -90,18 +84,6 @@ func loop(iterations int) uint64 {
 		state = state*6364136223846793005 + 1442695040888963407
 	}
 	return state
-}
-
-// measureLoop returns how many nanoseconds an iteration takes where nothing disturbs it: the least of many times.
-func measureLoop() float64 {
-	const iterations, times = 1_000_000, 200
-	least := time.Hour
-	for range times {
-		started := time.Now()
-		loop(iterations)
-		least = min(least, time.Since(started))
-	}
-	return float64(least.Nanoseconds()) / iterations
 }
 
 type users struct {

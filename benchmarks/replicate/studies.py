@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import math
 import multiprocessing
 import os
 import random
-import subprocess
+import statistics
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,7 +22,7 @@ from wirebench.plan.overrides import Override, parse_assignment
 from wirebench.results.runs import Run
 from wirebench.run import execute
 from wirebench.run.target_options import TargetOptions, plan_for_target
-from wirebench.system.paths import ROOT, TOOLS
+from wirebench.system.paths import ROOT
 
 Study = Literal["copies", "slower", "quick"]
 Condition = Literal["quiet", "busy", "cluster"]
@@ -35,6 +36,8 @@ _SCENARIOS = Path(__file__).parent
 #: allows the smaller ones.
 BUSY_SHARES = (0.02, 0.05, 0.1, 0.3)
 _BURST_S = 0.02
+#: Iterations of the busy loop that take about a tenth of a request's CPU time.
+_TRIAL_ITERATIONS = 3000
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,15 +113,23 @@ def _burn(share: float, core: int) -> None:
 
 @functools.cache
 def compute_iterations() -> dict[int, int]:
-    """Return how many iterations of the busy loop add so many percent to the CPU time of a request."""
-    iteration_ns = float(subprocess.check_output([TOOLS / "bare-go", "loop"], text=True))
-    os.environ |= {f"LOOP_{percent}": "0" for percent in SLOWER_PERCENT}
-    overrides: Sequence[Override] = [parse_assignment("factors.variant=as-it-is"), parse_assignment("blocks=10")]
+    """Return how many iterations of the busy loop add so many percent to the CPU time of a request.
+
+    What an iteration takes is measured in the service: more than where nothing else runs.
+    """
+    os.environ |= {f"LOOP_{percent}": str(_TRIAL_ITERATIONS) for percent in SLOWER_PERCENT}
+    overrides: Sequence[Override] = [
+        parse_assignment("factors.variant=as-it-is,slower-by-10"),
+        parse_assignment("blocks=10"),
+    ]
     scenario = read_scenario(_SCENARIOS / "slower.yaml", overrides=overrides)
     run = execute(plan_for_target(scenario, TargetOptions()), out=RUNS_FOLDER, calibrate=False)
-    cpu_us = sorted(cost for record in run.records if (cost := METRICS["cpu"].of(record)))
-    if not cpu_us:
-        raise WirebenchError(f"{run.info.id}: server CPU is missing", "see the run's notes")
-    # The median: other programs make some windows slower, and none faster.
-    request_ns = 1e3 * cpu_us[len(cpu_us) // 2]
-    return {percent: round(percent / 100 * request_ns / iteration_ns) for percent in SLOWER_PERCENT}
+    request_us, longer_us = (
+        [cost for record in run.records if record.factors["variant"] == variant and (cost := METRICS["cpu"].of(record))]
+        for variant in ("as-it-is", "slower-by-10")
+    )
+    # Medians: other programs make some windows slower, and none faster.
+    ratio = statistics.median(longer_us or [0]) / statistics.median(request_us or [math.inf])
+    if ratio <= 1:
+        raise WirebenchError(f"{run.info.id}: the loop's CPU time was not measured", "see the run's notes")
+    return {percent: round(percent / 100 * _TRIAL_ITERATIONS / (ratio - 1)) for percent in SLOWER_PERCENT}

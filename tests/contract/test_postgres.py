@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from urllib.parse import urlsplit
 
 import psutil
 import psycopg
@@ -200,6 +202,19 @@ def test_a_server_is_started_once(postgres: PostgresServer) -> None:
     postgres.up()
     assert before == postgres.url()
     assert 0o600 == postgres.url_file.stat().st_mode & 0o777
+
+
+def test_a_port_that_another_program_has_taken(postgres: PostgresServer) -> None:
+    """Kept data have a port of their own: another one takes new data."""
+    port = urlsplit(postgres.url()).port
+    postgres.stop()
+    try:
+        with socket.create_server(("127.0.0.1", port or 0)), pytest.raises(AssertionError) as refused:
+            postgres.up()
+    finally:
+        postgres.up()
+    assert f"listens on port {port}" in str(refused.value)
+    assert "make postgres-down postgres-up STORE_PORT=" in str(refused.value)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root's server runs as another user")

@@ -218,7 +218,7 @@ def test_options_override_the_scenario(
     (run.folder / "run.json").write_text(json.dumps({**info, "status": "incomplete", "reason": "stopped"}))
     (run.folder / "records" / f"{run.records[1].id}.json").unlink()
     monkeypatch.delenv("WIREBENCH_CALIBRATE", raising=False)
-    done = wirebench("resume", run.folder)
+    done = wirebench("resume", ".", cwd=run.folder)
     assert (0, False) == (done.returncode, "calibrating" in done.stderr), done.stderr
     resumed = only_run(tmp_path)
     assert (False, {None}) == (resumed.info.calibrate, {record.instrument for record in resumed.records})

@@ -150,7 +150,7 @@ def _take(prometheus: Prometheus, wanted: str | None, range_s: int) -> LiveFigur
             hint="send a load; if that is done, load the recording rules grafana/rules/wirebench.yaml into Prometheus",
         )
     # Some have a value for ten seconds only, which longer steps miss; on whole steps, each keeps its time.
-    since_s = start_s // _STEP_S_MIN * _STEP_S_MIN
+    since_s = (start_s - _EVENT_APART_S) // _STEP_S_MIN * _STEP_S_MIN
     events = {
         each.name: prometheus.query_range(_resolve(each.expr, namespace, range_s), since_s, end_s, _STEP_S_MIN)
         for each in EVENTS
@@ -232,8 +232,8 @@ def _list_events(events: Mapping[str, Sequence[TimeSeries]], start_s: float) -> 
         for each in series:
             labels = {**each.labels, "transport": _name(each.labels.get("transport", ""))}
             title = re.sub(r"{{(\w+)}}", partial(_get_label, labels), titles[name]).strip()
-            last_s = start_s  # what has a value at the start began before
+            last_s = -math.inf
             for at_s, _ in each.points:
-                if at_s > last_s + _EVENT_APART_S:
+                if at_s >= start_s and at_s > last_s + _EVENT_APART_S:
                     yield at_s, title[:_LABEL_CHARACTERS_MAX]
                 last_s = at_s
