@@ -51,9 +51,9 @@ SERVE = "make serve"
 #: The first that matches counts.
 RULES = (
     Rule(r"make (test|test-slow|test-browser)|\.ci/run", Place.CI),
-    Rule(r"make (lint|format|test-unit|test-go test-wireload test-k6|test-k6|test-wireload|setup-dev)", Place.CI),
-    Rule(r"make (docker-up|cluster-up|test-cluster|cluster-(podinfo|postgres|load)|test-compose)", Place.CI),
-    Rule(r"make (docker-down|cluster-down|deploy|lint-charts test-charts)", Place.CI),
+    Rule(r"make (lint|test-unit|test-go test-wireload test-k6|test-k6|test-wireload|setup-dev)", Place.CI),
+    Rule(r"make (cluster-up|test-cluster|cluster-(podinfo|postgres|load)|test-compose)", Place.CI),
+    Rule(r"make (docker-down|cluster-down|lint-charts test-charts)", Place.CI),
     Rule(r"make (compose-.*|wheel)", Place.ELSEWHERE, "tests/compose/test_compose.py tests/contract/test_wheel.py"),
     Rule(r"make postgres-up|\S+wirebench-(store|grpc) .*postgres/url", Place.ELSEWHERE,
          "tests/contract/test_postgres.py"),
@@ -65,6 +65,8 @@ RULES = (
     Rule(r".*test_dashboards_live.py", Place.CI),
     Rule(r"make dashboards", Place.ELSEWHERE, "tests/unit/charts/test_dashboards.py"),
     Rule(r"go -C k6/extension test .*|make fuzz.*|make test-contract .*", Place.PARSED, "parts of make test"),
+    Rule(r"make format", Place.PARSED, "rewrites the code"),
+    Rule(r"make (docker-up|deploy)", Place.PARSED, "scripts/test-with-engine calls the scripts of their recipes"),
     Rule(r"make cluster-clean", Place.PARSED, "others need the images"),
     Rule(r"make (docker-up cluster-up .*|bench TARGET=kubernetes .*|replicate .*)|"
          + WIREBENCH + r"(calibrate|run autoscaling) --target kubernetes", Place.PARSED, "minutes or hours"),

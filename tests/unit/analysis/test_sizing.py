@@ -292,7 +292,7 @@ def test_loads_that_are_of_no_use_say_why(tmp_path: Path) -> None:
     assert 70 == pytest.approx(slow.p99_ms)
 
 
-def test_cross_checks_and_streams_have_no_sizes(tmp_path: Path) -> None:
+def test_cross_checks_and_ramps_have_no_sizes(tmp_path: Path) -> None:
     """Of two drivers the first counts; ramps have no steady rate."""
     cells = [cell("grpc"), cell("grpc", driver="ghz"), cell("rest", shape="ramp", rate_per_s=100)]
     found = size(tmp_path, cells, lambda _: 1000.0, HALF)

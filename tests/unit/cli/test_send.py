@@ -153,7 +153,7 @@ def test_a_cluster_without_a_server_gets_nothing(
 
 
 def test_nothing_is_sent_where_there_is_nothing(tmp_path: Path, stand_in: StandIn, run: Run) -> None:
-    """No server is looked for if the run never began, was on no cluster, has no record, or can't be resumed there."""
+    """No server is looked for if the run never began, was on no cluster or can't be resumed; no record, no bundle."""
     with send_when_over(tmp_path / "never", STAGING), send_when_over(run.folder, None):
         pass
     assert [] == stand_in.calls()
@@ -169,12 +169,15 @@ def test_nothing_is_sent_where_there_is_nothing(tmp_path: Path, stand_in: StandI
 
 
 def test_a_run_that_is_damaged_is_not_sent(stand_in: StandIn, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    """What is wrong with it is said; sending it again wouldn't help before that is cured."""
+    """What is wrong with it is said."""
     (run.folder / "run.json").write_text("{")
     stand_in.answer(FOUND)
     with send_when_over(run.folder, STAGING):
         pass
-    assert "warning: the run isn't in the cluster's results: " in capsys.readouterr().err
+    warning = capsys.readouterr().err
+    assert "warning: the run isn't in the cluster's results: " in warning
+    assert "run.json: " in warning
+    assert not [call for call in stand_in.calls() if "exec" in call]
 
 
 def test_who_interrupts_the_sending_is_told_how_to_go_on(

@@ -255,6 +255,7 @@ def test_a_stdout_that_is_not_utf_8_shows_the_rest(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "wirebench.cli", "timing", "show", str(path)]
     done = run_program(command, env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert (0, "") == (done.returncode, done.stderr)
+    assert "\\u2502" in done.stdout  # the axis of the plot
 
 
 def test_the_menu_shows_an_ipv6_address(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,8 +42,10 @@ def test_recorded_runs_are_read_back_as_log_ratios(tmp_path: Path, monkeypatch: 
     assert (coverage.RUNS // 3 * 3, 4) == drawn.shape
 
 
-def test_the_tables_of_the_documentation_are_those_of_the_simulation() -> None:
-    """Recorded runs that are committed have rows there."""
+def test_the_table_of_the_documentation_has_every_noise() -> None:
+    """Those of the recorded runs that are committed, too."""
     page = (ROOT / "docs/method.md").read_text(encoding="utf-8")
-    for name in (*coverage.KNOWN, *coverage.read_recorded()):
-        assert name in page, "run: make coverage"
+    table = page.partition("<!-- coverage:")[2].partition("<!-- end -->")[0]
+    recorded = [f"recorded: {name}, {how}" for name in coverage.read_recorded() for how in ("at random", "consecutive")]
+    for name in (*coverage.KNOWN, *recorded):
+        assert f"\n| {name} | " in table, "run: make coverage"

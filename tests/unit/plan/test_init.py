@@ -242,6 +242,7 @@ def test_a_schema_and_a_document_together(tmp_path: Path, proto: Path, document:
     assert "POST /api/items" == check.rest.request
     assert check.grpc
     assert check.grpc.message["price"] == check.rest.body["price"] == "{price}"
+    assert application.operations["catalog.watch_items"].rest is None, "a stream takes no request of a unary call"
     assert "log_in" in application.operations
 
 

@@ -113,8 +113,7 @@ def test_what_passes_is_tried_again(api: Api) -> None:
     waits: list[float] = []
     assert 250 == len(fetch(api, waits=waits))
     assert 7.0 == waits[0]
-    assert [0.5, 1, 2] == pytest.approx([waits[1], waits[2], waits[3]], rel=1.0)
-    assert waits[1] < waits[2] * 2
+    assert all(least_s <= wait_s <= 2 * least_s for least_s, wait_s in zip((0.5, 1, 2), waits[1:], strict=True)), waits
 
 
 def test_what_does_not_pass_is_given_up(api: Api) -> None:

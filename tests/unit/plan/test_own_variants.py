@@ -49,9 +49,10 @@ def test_all_variants_are_measured_where_none_is_chosen(tmp_path: Path) -> None:
 
 def test_transports_can_be_compared(tmp_path: Path) -> None:
     """A variant comes with its transport, and a transport with its variant."""
-    made = plan(tmp_path, "[rest-v1, rest-v2]", "[rest-v1, grpc]\ncompare: transport\nx:".partition("\n")[0])
     text = SCENARIO.replace("[rest-v1, rest-v2]", "[rest-v1, grpc]") + "compare: transport\n"
-    assert len(made.cells) == len(make_plan(read(tmp_path, text), 1).cells) == 2
+    made = make_plan(read(tmp_path, text), 1)
+    assert "transport" == made.scenario.compare
+    assert [("rest-v1", "rest"), ("grpc", "grpc")] == [(cell.variant, cell.transport) for cell in made.cells]
 
 
 def test_streams_without_a_number_of_items_send_what_they_like(tmp_path: Path) -> None:

@@ -181,7 +181,7 @@ compare: driver
 
 
 def test_a_cluster_has_the_drivers_of_its_image_alone(tmp_path: Path) -> None:
-    """Load pods hold k6 and ghz: others are rejected before anything is deployed."""
+    """Load pods hold wireload, k6 and ghz: others are rejected before anything is deployed."""
     make_plan(read(tmp_path, DRIVEN), 1, "external")
     with pytest.raises(UsageError, match=r"factors\.driver\.rest: oha is not in the image of the load pods") as error:
         make_plan(read(tmp_path, DRIVEN), 1, "kubernetes")

@@ -121,14 +121,13 @@ def test_an_autoscaler_is_compared_with_none(tmp_path: Path) -> None:
     assert "gRPC autoscaled up to 4 replicas" in text
 
 
-def test_uneven_workers_are_reported_and_withhold_nothing(tmp_path: Path) -> None:
+def test_uneven_workers_are_reported(tmp_path: Path) -> None:
     """The sentence says where, and how uneven; a service with one worker isn't counted."""
     run = RunBuilder(cells=SHARED, server={"fairness": 0.61}).write(tmp_path)
     sentence = describe_uneven_workers(summarise(run.records))
     assert sentence.startswith("Workers had uneven shares of the requests in 2 of 2 cells with several workers.")
     assert "2 workers" in sentence.partition("The least even is ")[2].partition("index 0.61")[0]
     assert is_shown(sentence, run)
-    assert all(gate.passed for record in run.records for gate in record.gates)
 
 
 @pytest.mark.parametrize("fairness", [0.95, None])

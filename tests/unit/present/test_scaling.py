@@ -64,7 +64,7 @@ def test_terminal_report_and_programs_have_the_law(tmp_path: Path) -> None:
 
 
 def test_what_lies_beyond_the_levels_is_extrapolated(tmp_path: Path) -> None:
-    """A most that no level reached is marked; null is without limit for programs."""
+    """A most that no level reached is marked."""
     run = write_workers(tmp_path, (1, 2, 4, 8))
     assert ["workers, extrapolated beyond the 8 that were measured." in each for each in describe(run)] == [True]
 

@@ -152,7 +152,7 @@ def test_a_file_that_cannot_be_read_is_wrong_usage(tmp_path: Path, name: str) ->
     status, _, text = wirebench("import", tmp_path / name, "--out", tmp_path / "results")
     assert 2 == status
     assert f"error: {tmp_path / name}" in text
-    assert not (tmp_path / "results" / RUN).exists()
+    assert not (tmp_path / "results").exists()
 
 
 def test_another_run_of_the_same_name_is_rejected(shared: tuple[Run, bytes], tmp_path: Path) -> None:
