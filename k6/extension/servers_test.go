@@ -29,7 +29,6 @@ type service struct {
 	// How it is to behave: set before the load.
 	wrong bool          // It answers with another user.
 	delay time.Duration // It answers late.
-	reply string        // What it says instead, REST only.
 	tls   *tls.Config   // It speaks TLS.
 }
 
@@ -105,10 +104,6 @@ func startREST(t testing.TB, service *service) {
 	handler := func(writer http.ResponseWriter, request *http.Request) {
 		asked, _ := strconv.Atoi(path.Base(request.URL.Path))
 		id, name := service.answer(asked)
-		if service.reply != "" {
-			_, _ = io.WriteString(writer, service.reply)
-			return
-		}
 		_, _ = fmt.Fprintf(writer, `{"success":true,"message":"","data":{"id":%d,"name":%q}}`, id, name)
 	}
 	listener := service.listen(t)

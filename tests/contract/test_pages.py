@@ -15,6 +15,7 @@ import pytest
 from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed
 from tests.support.scaling_runs import write_run as write_scaling_run
 from tests.support.web import served
+from wirebench.web import histories
 
 RUN = "20260101T000000Z-quick"
 
@@ -273,7 +274,9 @@ def test_a_history_is_read_again_once_a_run_has_changed(tmp_path: Path) -> None:
     """It is kept as long as none has; a run that isn't whole is marked."""
     write_run(tmp_path)
     with served(tmp_path, runs=1) as site:
+        before = histories._read_again.cache_info().misses
         assert site.ask("/history").text == site.ask("/history").text
+        assert 1 == histories._read_again.cache_info().misses - before
         assert '<span class="badge incomplete">' not in site.ask("/history").text
         shutil.rmtree(tmp_path / RUN)
         write_run(tmp_path, status="incomplete", reason="interrupted")

