@@ -90,8 +90,8 @@ def test_the_report_lies_in_the_run_s_folder_unless_told_otherwise(quick: Run, t
 def test_the_same_run_gives_the_same_bytes(quick: Run, html: str, tmp_path: Path) -> None:
     """Nothing in a report depends on when or in which process it was written."""
     again = tmp_path / "again.html"
-    command = [sys.executable, "-m", "wirebench.cli", "report", quick.folder, "--output", again]
-    run_program(command, check=True, env={**os.environ, "PYTHONHASHSEED": "1"})
+    command = ("-m", "wirebench.cli", "report", quick.folder, "--output", again)
+    run_program([sys.executable, *command], check=True, env={**os.environ, "PYTHONHASHSEED": "1"})
     assert html == again.read_text(encoding="utf-8")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TextIO
 
@@ -16,10 +17,10 @@ from wirebench.system.paths import ROOT
 STEP = ROOT / "scripts/step"
 
 
-def run(command: str, stdout: int | TextIO = subprocess.PIPE, **environment: str) -> tuple[int, str]:
+def run(command: str, environment: Mapping[str, str], stdout: int | TextIO = subprocess.PIPE) -> tuple[int, str]:
     """Return the exit status and what was printed, unless it went elsewhere, with every duration as N."""
     own = {name: value for name, value in os.environ.items() if name != "PARALLEL"}
-    done = run_program([STEP, "it", "bash", "-c", command], env=own | environment, stdout=stdout)
+    done = run_program([STEP, "it", "bash", "-c", command], env={**own, **environment}, stdout=stdout)
     return done.returncode, hide_durations(done.stdout or "")
 
 
@@ -38,8 +39,8 @@ def hide_durations(text: str) -> str:
 )
 def test_a_step_prints_whole_lines_where_others_print(environment: dict[str, str], good: str, failed: str) -> None:
     """Alone it is one line. What the command printed is shown if it fails, and its status is kept."""
-    assert (0, good) == run("echo quiet", **environment)
-    assert (3, failed) == run("echo why; exit 3", **environment)
+    assert (0, good) == run("echo quiet", environment)
+    assert (3, failed) == run("echo why; exit 3", environment)
 
 
 @pytest.mark.parametrize(
@@ -57,5 +58,5 @@ def test_a_long_step_says_every_minute_that_it_still_runs(
     shown = tmp_path / "shown"
     command = f"until grep -q '2 min' '{shown}'; do sleep 0.02; done"
     with shown.open("w") as output:
-        assert (0, "") == run(command, output, STEP_MINUTE_S="1", **environment)
+        assert (0, "") == run(command, {"STEP_MINUTE_S": "1", **environment}, output)
     assert printed == hide_durations(shown.read_text())
