@@ -36,7 +36,7 @@ _SCENARIOS = Path(__file__).parent
 #: allows the smaller ones.
 BUSY_SHARES = (0.02, 0.05, 0.1, 0.3)
 _BURST_S = 0.02
-#: Iterations of the busy loop that take about a tenth of a request's CPU time.
+#: Iterations of the busy loop that are timed: about a third of a request's CPU time.
 _TRIAL_ITERATIONS = 3000
 
 
