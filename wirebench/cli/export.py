@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, BinaryIO, Literal, get_args
+from typing import Annotated, Literal, get_args
 
 import typer
 
@@ -66,7 +65,7 @@ def export(  # noqa: PLR0913 - one parameter an option
             warn_of_damaged(damaged)
         if not index.runs(selected, limit=1).rows:
             raise UsageError(f"no run in {out}/ matches", "`wirebench list` shows the runs")
-        with _open_output(output) as file:
+        with contextlib.nullcontext(sys.stdout.buffer) if output == STDOUT else open_atomic(output) as file:
             write_table(chosen, file, make_table(index, rows, selected))
     if output != STDOUT:
         sys.stdout.write(f"{output}\n")
@@ -82,13 +81,3 @@ def _find_format(output: Path) -> _FormatName:
             return name
     endings = ", ".join(f".{name}" for name in formats)
     raise UsageError(f"--output {output}: unknown format", f"end the name in one of {endings}, or add --format")
-
-
-@contextlib.contextmanager
-def _open_output(output: Path) -> Iterator[BinaryIO]:
-    """Open the file. Raises WirebenchError if it can't be written."""
-    if output != STDOUT:
-        with open_atomic(output) as file:
-            yield file
-        return
-    yield sys.stdout.buffer

@@ -78,11 +78,13 @@ def history(  # noqa: PLR0913 - one parameter an option
     found = [each for each in histories if each]
     if not found:
         raise UsageError(f"no run has {figure.label if figure else 'figures'} there", "choose another figure, or cell")
-    of_levels = [find_changes(each) for each in found] if changes else None
+    of_levels = [find_changes(each) if changes else None for each in found]
     if plot:
-        _draw(found, of_levels or (), plot)
-    missing: list[tuple[LineChanges, ...] | None] = [None] * len(found)
-    both = list(zip(found, of_levels or missing, strict=True))
+        from wirebench.present.charts import file
+        from wirebench.present.charts import history as chart
+
+        file.write(chart.arrange(found, [each for each in of_levels if each is not None]), plot)
+    both = list(zip(found, of_levels, strict=True))
     if json:
         print_json({"scenario": scenario, "cells": [make_history_data(*each) for each in both]})
         return
@@ -129,12 +131,6 @@ def _choose(
 def _list_cells(cells: Sequence[FoundCell]) -> str:
     lines = [f"{cell.name}  ({cell.ids[-1]}; {pluralise(cell.runs, 'run')})" for cell in cells]
     return "\n".join(list_some(lines, _LISTED_MAX))
-
-
-def _draw(found: Sequence[History], changes: Sequence[Sequence[LineChanges]], path: Path) -> None:
-    from wirebench.present.charts import file, history
-
-    file.write(history.arrange(found, changes), path)
 
 
 def _print(found: History, console: Console) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
-from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated, BinaryIO
 
@@ -60,17 +59,13 @@ def _put_into_index(results: Path, folder: Path) -> None:
         sys.stderr.write(f"warning: {escape_controls(error.message)}; the run is in {folder}, and not in the index\n")
 
 
-@contextlib.contextmanager
-def open_input(file: str) -> Iterator[BinaryIO]:
-    """Yield a file, or stdin for `-`, to be read. Raises UsageError if it can't be."""
+def open_input(file: str) -> AbstractContextManager[BinaryIO]:
+    """Return a file, or stdin for `-`, to be read in a `with` block. Raises UsageError if it can't be."""
     if file == STDIN:
         if sys.stdin.isatty():
             raise UsageError("-: stdin is this terminal", "name a file, or pipe one in")
-        yield sys.stdin.buffer
-        return
+        return nullcontext(sys.stdin.buffer)
     try:
-        stream = Path(file).open("rb")  # noqa: SIM115 - closed below; the block's own errors aren't ours
+        return Path(file).open("rb")
     except OSError as error:
         raise UsageError(f"{file}: {error.strerror}", "name a file that `wirebench bundle` has made") from None
-    with stream:
-        yield stream

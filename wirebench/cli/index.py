@@ -11,9 +11,10 @@ import typer
 
 from wirebench.cli.options import Json, Out, check_folder
 from wirebench.cli.output import print_json, warn_of_damaged
-from wirebench.cli.progress import ProgressBar, format_left
+from wirebench.cli.progress import ProgressBar
 from wirebench.errors import UsageError
 from wirebench.model.labels import pluralise
+from wirebench.present.numbers import format_minutes
 from wirebench.results.runs import DEFAULT_FOLDER
 from wirebench.system.signals import Interrupted
 
@@ -95,7 +96,7 @@ def _show_progress(bar: ProgressBar) -> indexes.Progress:
 
     def update(done: int, total: int, records: int) -> None:
         left_s = (time.monotonic() - started) / done * (total - done)
-        note = f"{pluralise(records, 'record')}; {format_left(left_s)} left"
+        note = f"{pluralise(records, 'record')}; {format_minutes(left_s)} left"
         bar.update(f"{done:,} of {pluralise(total, 'run')}, {note}", completed=done, total=total, note=note)
 
     return update

@@ -123,10 +123,6 @@ def _parse_rate(rate: str) -> Iterable[Override]:
 class LoadCountdown(Countdown):
     """Counts down, and shows the requests/s of the replicas."""
 
-    def __enter__(self) -> LoadCountdown:  # noqa: PYI034 - no class is derived from it
-        super().__enter__()
-        return self
-
     def __call__(self, rates: Mapping[str, float], before: int | None) -> None:
         self.figures = text.describe_rates(rates)
         if before is not None:

@@ -13,15 +13,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from wirebench.cli.verbosity import is_quiet
 from wirebench.model.record import Record
 from wirebench.plan.plan import Plan, PlannedCell
+from wirebench.present.numbers import format_minutes
 from wirebench.run.progress import TimeLeft
 
 _PLAIN_INTERVAL_S = 5.0
 _BAR_INTERVAL_S = 0.5
-
-
-def format_left(seconds: float) -> str:
-    """Write a time that is left: `1:05`."""
-    return f"{round(seconds) // 60}:{round(seconds) % 60:02d}"
 
 
 class ProgressBar:
@@ -72,7 +68,7 @@ class TerminalProgress(ProgressBar):
         self.update(text, always=True, description=text)
 
     def begin_cell(self, planned: PlannedCell, snapshot: Path | None) -> None:  # noqa: ARG002 - figures come at the end
-        self.update(note=f"{format_left(self._time_left.compute_s())} left")
+        self.update(note=f"{format_minutes(self._time_left.compute_s())} left")
 
     def end_cell(self, record: Record, done: int, total: int) -> None:
         self._time_left.count_done(done)
@@ -80,7 +76,7 @@ class TerminalProgress(ProgressBar):
         text = f"{factors['variant'] or factors['transport']} {factors['operation']} c={factors['concurrency']}"
         streams = record.streams
         rate = f"{streams.item_rate_per_s:,.0f} items/s" if streams else f"{record.rate_achieved_per_s:,.0f}/s"
-        left = f"{format_left(self._time_left.compute_s())} left"
+        left = f"{format_minutes(self._time_left.compute_s())} left"
         line = f"{done}/{total}  {text} by {factors['driver']}: {rate}; {left}"
         self.update(line, always=done == total, completed=done, description=f"{text}: {rate}", note=left)
 
@@ -111,7 +107,7 @@ class Countdown(ProgressBar):
         while True:
             elapsed_s = time.monotonic() - started
             left_s = round(self._expected_s - elapsed_s)
-            left = f"{format_left(left_s)} left" if left_s > 0 else "finishing"
+            left = f"{format_minutes(left_s)} left" if left_s > 0 else "finishing"
             left += f"; {self.figures}" if self.figures else ""
             self.update(f"{self._text}: {left}", always=True, completed=elapsed_s, note=left)
             if self._ended.wait(_BAR_INTERVAL_S if self.is_terminal else _PLAIN_INTERVAL_S):

@@ -12,7 +12,7 @@ from wirebench.model.metric import METRICS
 from wirebench.model.record import Gate
 from wirebench.model.run_info import RunInfo
 from wirebench.model.scenario import Load
-from wirebench.present.numbers import format_count, format_duration, format_moment
+from wirebench.present.numbers import format_duration, format_moment
 from wirebench.present.remarks import describe_handshakes, describe_load, describe_looks
 from wirebench.results.runs import Run
 
@@ -60,7 +60,7 @@ def _list_run_facts(run: Run) -> Iterator[tuple[str, str]]:
         when = "before the first window" + (", and again when it was resumed" if info.resumed_at else "")
         if info.application:
             when = "before the windows of each start"
-        yield "conformance", f"{format_count(info.conformance_requests)} random requests {when}: {answer}"
+        yield "conformance", f"{info.conformance_requests:,} random requests {when}: {answer}"
     if sentences := describe_handshakes(summarise(run.records)):
         yield "TLS", " ".join(sentences)
     yield "commit", info.commit or "not known"

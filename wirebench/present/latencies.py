@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -38,8 +38,8 @@ class CellLatency:
     block_curves: tuple[Curve, ...]
     #: Of a load of several operations: the same of each.
     by_operation: Mapping[str, Histogram]
-    #: The driver's error at quantiles, in milliseconds, where it is known.
-    errors_ms: Mapping[float, Interval] = field(default_factory=dict)
+    #: The driver's error at percentiles, in milliseconds, where it is known.
+    errors_ms: Mapping[str, Interval]
 
     def quantile_ms(self, quantile: float) -> float | None:
         """Return a quantile in milliseconds, or None where too few samples lie beyond it."""
@@ -83,14 +83,9 @@ def read_latencies(
                 make_curve(merged, least_ns),
                 tuple(curve for block in blocks.values() if (curve := make_curve(block, least_ns))),
                 {name: merge_blocks(of) for name, of in by_operation.items() if name and None in by_operation},
-                _list_errors_ms(cell),
+                {name: error for name in ("p50", "p99") if (error := cell.instrument_error_ms(METRICS[name]))},
             )
     return latencies, tuple(problems)
-
-
-def _list_errors_ms(cell: CellSummary) -> dict[float, Interval]:
-    known = {quantile: cell.instrument_error_ms(METRICS[name]) for quantile, name in ((0.5, "p50"), (0.99, "p99"))}
-    return {quantile: error_ms for quantile, error_ms in known.items() if error_ms}
 
 
 def make_curve(histogram: Histogram, least_ns: int = 1) -> Curve:

@@ -42,19 +42,16 @@ def format_ci(low: float | None, high: float | None, write: Callable[[float], st
     return "" if low is None or high is None else f" (95 % CI {format_ends(low, high, write)})"
 
 
-def format_count(value: int | None) -> str:
-    """Write a count, with thousands apart; a dash for one that is absent."""
-    return ABSENT if value is None else f"{value:,}"
-
-
 def format_metric(metric: Metric, value: float | None) -> str:
     """Write a metric's value: a count in full, any other with three digits that count."""
-    return format_count(None if value is None else int(value)) if metric.over_blocks == "sum" else format_number(value)
+    if value is None or metric.over_blocks != "sum":
+        return format_number(value)
+    return f"{int(value):,}"
 
 
 def describe_errors(counts: Mapping[str, int]) -> str:
     """Write the number of failed requests by class: `3 unavailable, 1 timeout`; a dash without any."""
-    return ", ".join(f"{format_count(failed)} {name}" for name, failed in counts.items()) or ABSENT
+    return ", ".join(f"{failed:,} {name}" for name, failed in counts.items()) or ABSENT
 
 
 def format_moment(text: str) -> str:
@@ -65,8 +62,11 @@ def format_moment(text: str) -> str:
         return text
 
 
-def format_duration(seconds: float | None) -> str:
-    if seconds is None:
-        return ABSENT
+def format_duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes else f"{format_number(seconds)} s"
+
+
+def format_minutes(seconds: float) -> str:
+    """Write a time in minutes and seconds: `1:05`."""
+    return f"{round(seconds) // 60}:{round(seconds) % 60:02d}"

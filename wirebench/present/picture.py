@@ -123,7 +123,7 @@ def _make_curve(style: Style, cell: CellSummary, of: CellLatency) -> PlotSeries:
         {name for name in percentiles if cell.failed_gates(_find_metric(of.clock, name))},
         curve=of.curve,
         blocks=of.block_curves,
-        errors_ms={f"p{100 * quantile:g}": error for quantile, error in of.errors_ms.items()},
+        errors_ms=of.errors_ms,
     )
 
 

@@ -8,7 +8,7 @@ from wirebench.model.labels import name_gate, pluralise
 from wirebench.model.metric import METRICS
 from wirebench.model.record import FAIRNESS_MIN, Record
 from wirebench.present.escape import escape_controls
-from wirebench.present.numbers import format_number
+from wirebench.present.numbers import format_minutes, format_number
 from wirebench.run.plain_load import ReplicaPhase
 
 _ERROR_TEXTS_SHOWN = 5
@@ -105,7 +105,7 @@ def _list_phases(phases: Sequence[ReplicaPhase]) -> Iterator[str]:
     """Yield the rates in each phase that was long enough for them; the others are parts of a rollout."""
     for phase in phases:
         if phase.end_s - phase.start_s >= _PHASE_S_MIN:
-            start, end = (f"{round(each) // 60}:{round(each) % 60:02d}" for each in (phase.start_s, phase.end_s))
+            start, end = map(format_minutes, (phase.start_s, phase.end_s))
             yield f"{start} to {end}: {describe_rates(phase.rates)}"
 
 

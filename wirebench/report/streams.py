@@ -12,7 +12,7 @@ from wirebench.model.record import StreamFigures
 from wirebench.present import table
 from wirebench.present.charts.style import Style
 from wirebench.present.latencies import TOGETHER_NS, CellLatency, read_latencies
-from wirebench.present.numbers import format_count, format_number
+from wirebench.present.numbers import format_number
 from wirebench.present.picture import Groups, draw_latencies, draw_metric
 from wirebench.present.table import TableColumn
 from wirebench.results.runs import Run
@@ -58,9 +58,7 @@ def _make_columns(first_items: Mapping[str, CellLatency], gaps: Mapping[str, Cel
         *table.OF_THE_LOAD,
         TableColumn("items", "a stream", table.read_records(lambda record: _read(record.streams, "items_per_stream"))),
         table.make_column("items", "in windows"),
-        TableColumn(
-            "streams", "ended in windows", lambda cell: format_count(sum(record.requests for record in cell.records))
-        ),
+        TableColumn("streams", "ended in windows", lambda cell: f"{sum(record.requests for record in cell.records):,}"),
         *table.ERRORS,
     )
 

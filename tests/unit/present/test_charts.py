@@ -54,7 +54,7 @@ def test_equal_ratios_are_equal_distances() -> None:
 @pytest.mark.parametrize("high", [1e-8, 0.003, 1.0, 7.3, 10.0, 999.0, 24_035.0, 1e300])
 def test_a_linear_scale_begins_at_nothing_and_has_round_numbers(high: float) -> None:
     """However great the figures are."""
-    scale = Scale.linear([high, None, 0.0])
+    scale = Scale.linear([high, 0.0])
     assert 3 <= len(scale.ticks()) <= 7
     assert 0 == next(iter(scale.ticks()))
     assert all(0 <= scale.at(tick) <= 1 for tick in scale.ticks())

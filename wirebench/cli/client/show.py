@@ -17,6 +17,7 @@ from wirebench.drivers.clients import Client, Reply
 from wirebench.drivers.clients.client import Fields
 from wirebench.errors import WirebenchError
 from wirebench.present.escape import escape_controls
+from wirebench.present.numbers import format_number
 
 #: A user, a balance or a transaction.
 Record = Mapping[str, Any]
@@ -42,8 +43,7 @@ def time_call(client: Client, operation: str, fields: Fields) -> TimedReply:
 
 def format_ms(milliseconds: float) -> str:
     """Write a duration with three significant digits."""
-    text = f"{milliseconds:#.3g}".rstrip(".")
-    return f"{milliseconds:,.0f} ms" if "e+" in text else f"{text} ms"
+    return f"{format_number(milliseconds)} ms"
 
 
 def require(reply: Reply, response_time_ms: float | None = None) -> Any:  # noqa: ANN401 - the data of any operation

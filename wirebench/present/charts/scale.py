@@ -28,7 +28,7 @@ class Scale:
     is_log: bool = False
 
     @classmethod
-    def of(cls, values: Iterable[float | None]) -> Scale:
+    def of(cls, values: Iterable[float]) -> Scale:
         """Return the scale from 0 on that holds these, or a logarithmic one if they lie too far apart for that."""
         positive = _positive(values)
         if positive and max(positive) / min(positive) > LINEAR_SPREAD_MAX:
@@ -36,12 +36,12 @@ class Scale:
         return cls.linear(positive)
 
     @classmethod
-    def linear(cls, values: Iterable[float | None]) -> Scale:
+    def linear(cls, values: Iterable[float]) -> Scale:
         """Return the scale from 0 on that holds these."""
         return cls(0.0, 1.06 * max(_positive(values), default=1 / 1.06))
 
     @classmethod
-    def logarithmic(cls, values: Iterable[float | None]) -> Scale:
+    def logarithmic(cls, values: Iterable[float]) -> Scale:
         """Return the logarithmic scale that holds those that are positive."""
         positive = _positive(values) or [1.0]
         low, high = min(positive) / 1.25, max(positive) * 1.25
@@ -86,5 +86,5 @@ class Scale:
         return [index * step for index in range(math.ceil(self.low / step), math.floor(self.high / step) + 1)]
 
 
-def _positive(values: Iterable[float | None]) -> list[float]:
-    return [value for value in values if value is not None and value > _LEAST]
+def _positive(values: Iterable[float]) -> list[float]:
+    return [value for value in values if value > _LEAST]

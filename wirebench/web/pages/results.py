@@ -16,7 +16,7 @@ from wirebench.analysis.summary import sort_key, summarise
 from wirebench.errors import WirebenchError
 from wirebench.model.labels import describe_situation, name_cell, pluralise
 from wirebench.model.metric import METRICS, SPREAD, Metric, name_spread
-from wirebench.present.numbers import ABSENT, describe_errors, format_count, format_metric, format_number
+from wirebench.present.numbers import ABSENT, describe_errors, format_metric, format_number
 from wirebench.present.run_charts import RunCharts, draw_run
 from wirebench.present.table import FigureTable, TableColumn, make_table
 from wirebench.results.index import PAGE_ROWS_MAX, Filters, Index, Result, RunRow
@@ -137,7 +137,7 @@ def _draw(catalogue: Catalogue, index: Index, filters: Filters, pairs: Pairs) ->
 def _summarise(folder: Path) -> tuple[str, ...]:
     """Say what the whole run comes to; nothing if it can't be read any more, which its own page says."""
     try:
-        return summarise_run(folder)
+        return summarise_run(folder, read_changed_ns(folder))
     except WirebenchError:
         return ()
 
@@ -208,5 +208,5 @@ _COLUMNS = (
         for column in (_make_column(metric), *([_make_block_column(metric)] if metric in SPREAD else []))
     ),
     TableColumn("errors by class", "", lambda cell: describe_errors(cell.errors)),
-    TableColumn("blocks", "", lambda cell: format_count(cell.blocks)),
+    TableColumn("blocks", "", lambda cell: f"{cell.blocks:,}"),
 )

@@ -17,7 +17,7 @@ from wirebench.model.labels import pluralise
 from wirebench.model.metric import METRICS
 from wirebench.model.run_info import RunInfo
 from wirebench.present.charts.lines import assign_live_styles, draw_live
-from wirebench.present.numbers import ABSENT, format_number
+from wirebench.present.numbers import ABSENT, format_minutes, format_number
 from wirebench.present.remarks import write_answer
 from wirebench.present.sentences import describe_few_blocks
 from wirebench.report import FILE_NAME
@@ -69,16 +69,12 @@ def _gather(folder: Path, changed_ns: int) -> dict[str, Any]:  # noqa: ARG001 - 
     return gather(load_run(folder))
 
 
-def summarise_run(folder: Path) -> tuple[str, ...]:
+@functools.lru_cache(_SUMMARIES_MAX)
+def summarise_run(folder: Path, changed_ns: int) -> tuple[str, ...]:  # noqa: ARG001 - a changed run is described again
     """Say in a few sentences what the run in a folder comes to, and how little one block says; or nothing.
 
     Raises WirebenchError if it can't be read.
     """
-    return _summarise(folder, read_changed_ns(folder))
-
-
-@functools.lru_cache(_SUMMARIES_MAX)
-def _summarise(folder: Path, changed_ns: int) -> tuple[str, ...]:  # noqa: ARG001 - a changed run is described again
     run = load_run(folder)
     comparisons = find_comparisons(run)
     return (*write_answer(run, comparisons), *filter(None, [describe_few_blocks(comparisons)]))
@@ -121,8 +117,7 @@ def _show_progress(info: RunInfo, progress: RunProgress | None) -> Response:
 
 
 def describe_time_left(progress: RunProgress) -> str:
-    seconds = round(progress.left_s)
-    return f"about {seconds // 60}:{seconds % 60:02d} left"
+    return f"about {format_minutes(progress.left_s)} left"
 
 
 def describe_measured(progress: RunProgress) -> str:
