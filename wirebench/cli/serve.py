@@ -38,12 +38,12 @@ def serve(  # noqa: PLR0913 - options
 
     It serves this machine only, unless --host says otherwise.
     """
-    from wirebench.drivers.metrics_push import parse_base_url, parse_prometheus_url
+    from wirebench.drivers.metrics_push import parse_base_url
     from wirebench.results.index import Index, find_database_url
     from wirebench.web import Hosts, PageServer, format_url, listen, make_app
 
     grafana_url = parse_base_url(grafana, "Grafana") if grafana else ""
-    live_url = parse_prometheus_url(prometheus) if live else ""
+    live_url = parse_base_url(prometheus, "Prometheus") if live else ""
     url = find_database_url(check_folder(out))
     Index(url).close()  # fail now, not at the first request
     with listen(host, port) as listener:

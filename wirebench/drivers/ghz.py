@@ -65,7 +65,11 @@ class Ghz(PerRequestDriver):
         return [self.path, *tls, "--count-errors", *list_flags(flags), address]
 
     def read(self, job: Job, part: Part) -> CallArrays:  # noqa: ARG002 - all is in the part
-        return parse_calls(_read_details(part.output))
+        try:
+            details: list[dict[str, Any]] = orjson.loads(part.output.read_bytes())["details"] or []
+        except (OSError, orjson.JSONDecodeError, KeyError, TypeError) as error:
+            raise WirebenchError(f"can't read ghz's result: {error}", "see its log") from error
+        return parse_calls(details)
 
 
 def parse_calls(details: list[dict[str, Any]]) -> CallArrays:
@@ -81,14 +85,6 @@ def parse_calls(details: list[dict[str, Any]]) -> CallArrays:
         latencies_ns=np.array([detail["latency"] for detail in details], dtype=np.int64),
         outcomes=((name_grpc_code(detail["status"]), detail["error"]) for detail in details),
     )
-
-
-def _read_details(path: Path) -> list[dict[str, Any]]:
-    try:
-        details: list[dict[str, Any]] = orjson.loads(path.read_bytes())["details"] or []
-    except (OSError, orjson.JSONDecodeError, KeyError, TypeError) as error:
-        raise WirebenchError(f"can't read ghz's result: {error}", "see its log") from error
-    return details
 
 
 def build_call_data(job: Job, part: int) -> str:

@@ -72,11 +72,6 @@ class MetricsPush:
         self.problem = _post(self.url + _OTLP, body, _JSON) or self.problem
 
 
-def parse_prometheus_url(text: str) -> str:
-    """Return the base URL of a Prometheus. Raises UsageError."""
-    return parse_base_url(text, "Prometheus")
-
-
 def parse_base_url(text: str, name: str) -> str:
     """Return the base URL of a server of that name. Raises UsageError."""
     if "@" in text:

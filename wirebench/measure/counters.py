@@ -82,7 +82,7 @@ def count_since(replicas: Sequence[Replica], before: Mapping[str, Counts], sent:
     deadline = time.monotonic() + _COUNTED_TIMEOUT_S
     while True:
         added = {name: subtract(counts, before.get(name, {})) for name, counts in read_replicas(replicas).items()}
-        if sum(map(_sum_counts, added.values())) >= sent or time.monotonic() > deadline or not added:
+        if sum(sum(each.values()) for each in added.values()) >= sent or time.monotonic() > deadline or not added:
             return added
         time.sleep(_COUNTED_POLL_S)
 
@@ -91,7 +91,7 @@ def wait_until_settled(admin_urls: Sequence[str]) -> None:
     """Wait until the requests that services have had are counted: until their counts stand still for a moment."""
     deadline = time.monotonic() + _SETTLE_TIMEOUT_S
     before: list[int] = []
-    while (now := [_sum_counts(read_counts(url)) for url in admin_urls]) != before and time.monotonic() < deadline:
+    while (now := [sum(read_counts(url).values()) for url in admin_urls]) != before and time.monotonic() < deadline:
         before = now
         time.sleep(_STILL_S)
 
@@ -100,10 +100,6 @@ def subtract(counts: Counts, before: Counts) -> Counts:
     """Return the requests that each worker has had since, without workers that had none."""
     added = {worker: count - before.get(worker, 0) for worker, count in counts.items()}
     return {worker: count for worker, count in added.items() if count}
-
-
-def _sum_counts(counts: Counts) -> int:
-    return sum(counts.values())
 
 
 def compute_fairness(counts: Sequence[int], sharers: int) -> float | None:

@@ -197,8 +197,8 @@ def _summarise_proxy(route: ProxyRoute, in_windows: Sequence[Usage]) -> ProxyUse
         return None
     return ProxyUse(
         cpu_s=sum_if_all_known(use.cpu_s for use in in_windows),
-        added_ms=route.cost.added_ms if route.cost else None,
-        pairs=route.cost.pairs if route.cost else 0,
+        added_ms=route.added_ms,
+        pairs=route.pairs,
     )
 
 

@@ -28,20 +28,14 @@ _QUEUED_PACKETS_MAX = "1000000"
 
 
 @dataclass(frozen=True, slots=True)
-class ProxyCost:
-    """By how much a call took longer through the proxy, the median of pairs."""
-
-    added_ms: float
-    pairs: int
-
-
-@dataclass(frozen=True, slots=True)
 class ProxyRoute:
     """A job with the addresses to send to; the proxy on the route, if any, and its cost, if measured here."""
 
     job: Job
     proxy_pids: tuple[int, ...] = ()
-    cost: ProxyCost | None = None
+    #: By how much a call took longer through the proxy, the median of `pairs`.
+    added_ms: float | None = None
+    pairs: int = 0
 
 
 @contextmanager
@@ -57,21 +51,22 @@ def route_job(job: Job, replicas: Sequence[Replica]) -> Iterator[ProxyRoute]:
     with start_toxiproxy(job.log.with_suffix(".toxiproxy.log"), job.cores, job.seed) as proxy:
         # Of generators that share a load the first one measures, before the others send anything.
         # Our clients, which measure it, speak the built-in application alone.
-        cost = _measure_cost(job, proxy, replicas) if job.generator[0] == 0 and not job.cell.variant else None
+        is_measured = job.generator[0] == 0 and not job.cell.variant
+        cost: tuple[float | None, int] = _measure_cost(job, proxy, replicas) if is_measured else (None, 0)
         if link.loss_percent is not None:
             with open_namespace() as namespace:
                 namespace.shape(*build_netem(link))
                 address = proxy.open_route(job.address, host=namespace.host_address)
                 # Prometheus is on this machine's network.
                 beyond = dataclasses.replace(job, address=address, namespace=namespace, metrics_push=None)
-                yield ProxyRoute(beyond, (proxy.child.pid,), cost)
+                yield ProxyRoute(beyond, (proxy.child.pid,), *cost)
             return
         shaped = dataclasses.replace(
             job,
             address=proxy.open_route(job.address, link),
             replicas=tuple(proxy.open_route(each, link) for each in job.replicas),
         )
-        yield ProxyRoute(shaped, (proxy.child.pid,), cost)
+        yield ProxyRoute(shaped, (proxy.child.pid,), *cost)
 
 
 def build_netem(link: Link) -> tuple[list[str], list[str]]:
@@ -88,7 +83,7 @@ def build_netem(link: Link) -> tuple[list[str], list[str]]:
     return towards, back
 
 
-def _measure_cost(job: Job, proxy: Toxiproxy, replicas: Sequence[Replica]) -> ProxyCost:
+def _measure_cost(job: Job, proxy: Toxiproxy, replicas: Sequence[Replica]) -> tuple[float, int]:
     """Get a user again and again from a job's service, at its address and through an unshaped proxy, on its cores.
 
     The two take turns, and turns at being first: what disturbs the machine disturbs both. Raises ClientError.
@@ -107,7 +102,7 @@ def _measure_cost(job: Job, proxy: Toxiproxy, replicas: Sequence[Replica]) -> Pr
         while len(added_ms) < PAIRS_MAX and time.monotonic() < deadline:
             added_ms.append(_measure_difference_ms(clients, len(added_ms) % 2))
     count_since(replicas, before, 2 * (_WARMUP_PAIRS + len(added_ms)))
-    return ProxyCost(statistics.median(added_ms), len(added_ms))
+    return statistics.median(added_ms), len(added_ms)
 
 
 def _measure_difference_ms(clients: list[Client], first: int) -> float:

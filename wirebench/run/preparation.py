@@ -96,8 +96,7 @@ def create_info(plan: Plan, target: Target, run_id: str, command: str, *, calibr
         versions={**environment.read_versions(), **description.versions},
         machine={**environment.read_machine(), **description.machine},
         notes=(
-            *_describe_omissions(plan),
-            *_describe_unlike_drivers(plan),
+            *_describe_plan(plan),
             *description.notes,
             *(() if description.is_elsewhere else environment.find_warnings(target.cores)),
         ),
@@ -105,13 +104,10 @@ def create_info(plan: Plan, target: Target, run_id: str, command: str, *, calibr
     )
 
 
-def _describe_omissions(plan: Plan) -> Iterator[str]:
+def _describe_plan(plan: Plan) -> Iterator[str]:
+    """Describe what is left out, and how some drivers' requests differ from those of the others."""
     if plan.left_out:
         yield f"left out, as the target {plan.target} doesn't have them: {', '.join(plan.left_out)}"
-
-
-def _describe_unlike_drivers(plan: Plan) -> Iterator[str]:
-    """Describe how some drivers' requests differ from those of the others."""
     varied = {name for name, operation in plan.scenario.application.operations.items() if operation.varies}
     choosing = {cell.driver for cell in plan.cells if cell.operation in varied}
     yield from (DRIVER_FACTS[name].not_random for name in sorted(choosing) if DRIVER_FACTS[name].not_random)

@@ -18,6 +18,7 @@ from wirebench.drivers.snapshot import Snapshot, read_snapshot
 from wirebench.errors import WirebenchError
 from wirebench.model.cell import Cell
 from wirebench.model.labels import Factors, name_cell, name_cell_fully
+from wirebench.model.metric import choose_clock, choose_latency
 from wirebench.model.record import Record
 from wirebench.plan.plan import Plan, PlannedCell
 from wirebench.results.progress import HISTORY_MAX, Figures, ProgressPoint, RunProgress, remove_progress, write_progress
@@ -219,16 +220,13 @@ def _convert_snapshot(snapshot: Snapshot, cell: str) -> Figures:
 
 
 def _convert_record(record: Record) -> Figures:
-    if record.streams:
-        clock, latency = "gap", record.streams.gap
-    else:
-        clock, latency = ("response", record.response) if record.response else ("service", record.service)
+    latency = record.streams.gap if record.streams else choose_latency(record)
     return Figures(
         cell=name_cell_fully(record.factors),
         rate_per_s=record.rate_achieved_per_s,
         failed_per_s=sum(record.errors.values()) / record.window_s,
         items_per_s=record.streams.item_rate_per_s if record.streams else None,
-        clock=clock if latency else None,
+        clock=(choose_clock(record) or "gap") if latency else None,
         p50_ms=latency.p50_ms if latency else None,
         p99_ms=latency.p99_ms if latency else None,
     )

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from wirebench.analysis.differences import has_same_operations
 from wirebench.errors import UsageError
-from wirebench.model.run_info import RunInfo
 from wirebench.model.scenario import BLOCKS_MAX, Scenario
 from wirebench.model.source import parse_yaml
 from wirebench.plan.load import check_scenario
@@ -51,7 +50,8 @@ def _read_scenario(run: Run, name: str, application: Path | None, overrides: Seq
     except UsageError as error:
         hint = "name its application file: --application FILE" if known else "use the version that created the run"
         raise UsageError(error.message, hint, error.details) from None
-    if not _has_same_question(scenario, run.info):
+    asked = (scenario.question, scenario.compare, scenario.equivalence_margin)
+    if asked != (run.info.question, run.info.compare, run.info.equivalence_margin):
         raise UsageError(f"{name}: scenario differs from the one its verdicts were computed for", "nothing was started")
     if scenario.variants and (problem := _find_distrust(run, scenario, is_given=application is not None)):
         message = f"{scenario.application.path} {problem}"
@@ -71,14 +71,6 @@ def _find_distrust(run: Run, scenario: Scenario, *, is_given: bool) -> str:
     if not has_same_operations(run, scenario.application):
         return "has other operations than the application that was measured"
     return ""
-
-
-def _has_same_question(scenario: Scenario, info: RunInfo) -> bool:
-    return (scenario.question, scenario.compare, scenario.equivalence_margin) == (
-        info.question,
-        info.compare,
-        info.equivalence_margin,
-    )
 
 
 def _check_range(least: int, value: int, most: int, name: str, field: str) -> int:

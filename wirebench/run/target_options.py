@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from wirebench.drivers.metrics_push import parse_prometheus_url
+from wirebench.drivers.metrics_push import parse_base_url
 from wirebench.errors import UsageError
 from wirebench.measure.variants import find_variables
 from wirebench.model.contract import TargetName
@@ -39,7 +39,7 @@ class TargetOptions:
         """Return the target of a run, whose folder is in `out`. Raises UsageError."""
         target = self._make_target(scenario, run_id, out)
         if self.prometheus:
-            target.prometheus = parse_prometheus_url(self.prometheus)
+            target.prometheus = parse_base_url(self.prometheus, "Prometheus")
         return target
 
     def _make_target(self, scenario: Scenario, run_id: str, out: Path) -> Target:

@@ -291,11 +291,11 @@ def read_version(program: Path, flag: str = "--version") -> str | None:
     return found and found[0]
 
 
-def read_last_lines(log: Path, count: int = LAST_LINES) -> str:
+def read_last_lines(log: Path) -> str:
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - _LAST_BYTES))
-            return "\n".join(file.read(_LAST_BYTES).decode(errors="replace").splitlines()[-count:])
+            return "\n".join(file.read(_LAST_BYTES).decode(errors="replace").splitlines()[-LAST_LINES:])
     except OSError:
         return ""
 

@@ -11,7 +11,7 @@ import grpc
 
 from wirebench.system import processes
 from wirebench.system.processes import Child, ProcessError
-from wirebench.system.tls import ClientTls, make_context, make_grpc_credentials
+from wirebench.system.tls import ClientTls, make_context, open_grpc_channel
 
 _TIMEOUT_S = 60.0
 _ATTEMPT_TIMEOUT_S = 5.0
@@ -60,11 +60,7 @@ def accepts_connections(host: str, port: int) -> bool:
 def is_serving(address: str, tls: ClientTls | None = None) -> bool:
     """Return whether gRPC's health service says that the server serves."""
     options = [("grpc.enable_http_proxy", 0)]  # as drivers connect
-    with (
-        grpc.secure_channel(address, make_grpc_credentials(tls), options)
-        if tls
-        else grpc.insecure_channel(address, options)
-    ) as channel:
+    with open_grpc_channel(address, tls, options) as channel:
         try:
             # Without serializers a method takes and gives bytes; an empty request asks about the whole server.
             check: Callable[..., bytes] = channel.unary_unary("/grpc.health.v1.Health/Check")

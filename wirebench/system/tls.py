@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -51,7 +52,11 @@ def choose_tls(scheme: str, given: ClientTls | None) -> ClientTls | None:
 def make_context(tls: ClientTls, *protocols: str) -> ssl.SSLContext:
     """Return the context of connections that offer these protocols by ALPN. Raises UsageError for unusable files."""
     for path in filter(None, (tls.authority, tls.certificate, tls.key)):
-        _check_readable(path)
+        try:
+            path.open("rb").close()
+        except OSError as error:
+            hint = "name a PEM file that this user may read"
+            raise UsageError(f"can't read {path}: {error.strerror}", hint) from None
     try:
         context = ssl.create_default_context(cafile=tls.authority)
     except ssl.SSLError:
@@ -70,13 +75,6 @@ def make_context(tls: ClientTls, *protocols: str) -> ssl.SSLContext:
     return context
 
 
-def _check_readable(path: Path) -> None:
-    try:
-        path.open("rb").close()
-    except OSError as error:
-        raise UsageError(f"can't read {path}: {error.strerror}", "name a PEM file that this user may read") from None
-
-
 class _EncryptedError(Exception):
     """A key that needs a passphrase."""
 
@@ -85,10 +83,12 @@ def _reject_password_prompt() -> str:
     raise _EncryptedError
 
 
-def make_grpc_credentials(tls: ClientTls) -> grpc.ChannelCredentials:
+def open_grpc_channel(address: str, tls: ClientTls | None, options: Sequence[tuple[str, int]]) -> grpc.Channel:
     import grpc
 
+    if tls is None:
+        return grpc.insecure_channel(address, options)
     # Without an authority grpc would take one of the lists that come with it, and not the system's.
     authority = tls.authority or ssl.get_default_verify_paths().cafile
     files = (Path(each).read_bytes() if each else None for each in (authority, tls.key, tls.certificate))
-    return grpc.ssl_channel_credentials(*files)
+    return grpc.secure_channel(address, grpc.ssl_channel_credentials(*files), options)

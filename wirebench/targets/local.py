@@ -36,11 +36,11 @@ class LocalTarget(Target):
     """Starts services with the commands that people start them with by hand."""
 
     name = "local"
+    cores: Cores
 
     def __init__(self, cores: Cores, log_path: Callable[[str], Path], application: Application | None = None) -> None:
         """Take the cores to use, where a service of a name logs to, and the application whose variants are started."""
         self.cores = cores
-        self._server_cores = cores.server
         self._log_path = log_path
         self._application = application
         self._children: list[Child] = []
@@ -55,7 +55,7 @@ class LocalTarget(Target):
                 find_command(self._application, service.variant)
             elif not (path := Path(_find_command(service)[0])).exists():
                 raise UsageError(f"the command {path.name} is not at {path}", "run `make setup`")
-        self._claim = CoreClaim(self.cores.all if self.cores else ())
+        self._claim = CoreClaim(self.cores.all)
         if any(service.store == "postgres" for service in services):
             self._prepare_databases()
 
@@ -119,7 +119,7 @@ class LocalTarget(Target):
 
         self._databases = Databases(POSTGRES_URL)
         self._databases.prepare()
-        where = "the server's cores" if self._databases.run_on(self._server_cores) else "any core"
+        where = "the server's cores" if self._databases.run_on(self.cores.server) else "any core"
         self._description = dataclasses.replace(
             self._description,
             versions={"postgres": self._databases.version},
@@ -147,16 +147,17 @@ class LocalTarget(Target):
         return Launch(
             arguments=[*_find_command(service), *list_flags(arguments)],
             is_ready=partial(answers_http, f"{LOOPBACK}:{admin_port}", "/readyz"),
-            environment=self._build_environment(service),
+            # A database of its own: all begin with the same data.
+            environment={"WIREBENCH_STORE_URL": self._databases.create()}
+            if self._databases and service.store == "postgres"
+            else {},
             admin_url=f"http://{LOOPBACK}:{admin_port}",
             tls=tls,
         )
 
     def _start(self, service: ServiceSpec, launch: Launch) -> Child:
         name, log = f"the service {service}", self._log_path(str(service))
-        return processes.start(
-            name, launch.arguments, log, self._server_cores, launch.environment, folder=launch.folder
-        )
+        return processes.start(name, launch.arguments, log, self.cores.server, launch.environment, folder=launch.folder)
 
     def _wait_ready(self, child: Child, launch: Launch) -> None:
         try:
@@ -171,12 +172,6 @@ class LocalTarget(Target):
             return lines
         named = self._application.find_variables(self._application.variants, self._application.operations)
         return redact(lines, {name for name, _ in named})
-
-    def _build_environment(self, service: ServiceSpec) -> Mapping[str, str]:
-        if service.store != "postgres" or self._databases is None:
-            return {}
-        # A database of its own: all begin with the same data.
-        return {"WIREBENCH_STORE_URL": self._databases.create()}
 
 
 def _make_certificates() -> CertificateFolder:

@@ -21,6 +21,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -57,8 +58,8 @@ class Toxiproxy:
         for toxic in wanted:
             self._call("POST", f"/proxies/{name}/toxics", toxic)
         # Those of a direction in the order in which they work.
-        found = sorted(self._call("GET", f"/proxies/{name}/toxics"), key=_name_direction)
-        if found != sorted(wanted, key=_name_direction):
+        found = sorted(self._call("GET", f"/proxies/{name}/toxics"), key=itemgetter("stream"))
+        if found != sorted(wanted, key=itemgetter("stream")):
             raise self._make_error(f"was asked for {wanted} and has {found}")
         return str(opened["listen"])
 
@@ -122,7 +123,3 @@ def build_toxics(link: Link) -> list[dict[str, Any]]:
 
 def _build_toxic(kind: str, stream: str, **attributes: int) -> dict[str, Any]:
     return {"name": f"{kind}-{stream}", "type": kind, "stream": stream, "toxicity": 1, "attributes": attributes}
-
-
-def _name_direction(toxic: dict[str, Any]) -> str:
-    return str(toxic["stream"])

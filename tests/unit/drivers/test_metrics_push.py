@@ -19,7 +19,7 @@ from tests.support.http_servers import QuietHandler, serving
 from tests.support.jobs import CELL, JOB
 from tests.support.waiting import TIMEOUT_S
 from wirebench.drivers import K6, Ghz, metrics_push
-from wirebench.drivers.metrics_push import MetricsPush, TimedRequests, check_receivers, parse_prometheus_url, to_otlp
+from wirebench.drivers.metrics_push import MetricsPush, TimedRequests, check_receivers, parse_base_url, to_otlp
 from wirebench.drivers.per_request import Part
 from wirebench.errors import UsageError
 from wirebench.model.histogram_file import Window
@@ -154,8 +154,8 @@ def test_a_prometheus_is_checked_as_drivers_push(drivers: set[str], paths: list[
 
 def test_the_url_of_a_prometheus_is_its_base() -> None:
     """A path in front of the API may be part of it; a slash at its end is not."""
-    assert "http://127.0.0.1:9090" == parse_prometheus_url("http://127.0.0.1:9090/")
-    assert "https://metrics.example/prometheus" == parse_prometheus_url("https://metrics.example/prometheus")
+    assert "http://127.0.0.1:9090" == parse_base_url("http://127.0.0.1:9090/", "Prometheus")
+    assert "https://metrics.example/prometheus" == parse_base_url("https://metrics.example/prometheus", "Prometheus")
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_the_url_of_a_prometheus_is_its_base() -> None:
 def test_what_is_no_url_of_a_prometheus_is_rejected(text: str) -> None:
     """Passwords too: a run's files and messages would repeat them, and so must not the error."""
     with pytest.raises(UsageError) as error:
-        parse_prometheus_url(text)
+        parse_base_url(text, "Prometheus")
     assert "u:p" not in error.value.message
 
 

@@ -14,7 +14,7 @@ from wirebench.drivers.clients.client import Client, ClientError, Fields, ItemSt
 from wirebench.drivers.clients.messages import OperationMessages, find_operation
 from wirebench.drivers.clients.peer import Peer
 from wirebench.model.address import Address
-from wirebench.system.tls import ClientTls, make_grpc_credentials
+from wirebench.system.tls import ClientTls, open_grpc_channel
 
 _OPTIONS = [
     ("grpc.enable_http_proxy", 0),
@@ -40,11 +40,7 @@ class GrpcClient(Client):
     def __init__(self, address: Address, timeout_s: float = 5.0, tls: ClientTls | None = None) -> None:
         self._peer = Peer(address, timeout_s, tls, "h2")
         _probe(self._peer)
-        self.channel = (
-            grpc.secure_channel(str(address), make_grpc_credentials(tls), options=_OPTIONS)
-            if tls
-            else grpc.insecure_channel(str(address), options=_OPTIONS)
-        )
+        self.channel = open_grpc_channel(str(address), tls, _OPTIONS)
 
     def call(self, operation: str, fields: Fields) -> Reply:
         found = find_operation(operation)

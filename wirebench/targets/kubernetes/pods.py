@@ -140,8 +140,7 @@ def check_none_died(kubectl: Kubectl, selector: str) -> None:
         raise WirebenchError("the pods of a service have gone", "check who deleted them: kubectl get events")
     for data in found:
         pod = Pod.read(data)
-        if pod.trouble:
-            fail_if_hopeless(kubectl, [pod])
+        fail_if_hopeless(kubectl, [pod])
         for container in data["status"].get("containerStatuses", ()):
             if container["restartCount"]:
                 why, hint = _describe_end(container)
