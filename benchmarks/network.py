@@ -87,15 +87,14 @@ def _exchange_s(connection: socket.socket, sent: int, returned: int) -> float:
     return time.perf_counter() - before_s
 
 
-def _read(connection: socket.socket, size: int) -> bytes:
-    """Return the last piece of so many bytes. Raises EOFError if they don't come."""
-    left, piece = size, b""
+def _read(connection: socket.socket, size: int) -> None:
+    """Read so many bytes. Raises EOFError if they don't come."""
+    left = size
     while left:
         piece = connection.recv(min(left, _CHUNK_BYTES))
         if not piece:
             raise EOFError
         left -= len(piece)
-    return piece
 
 
 def _accept(listener: socket.socket) -> None:

@@ -22,9 +22,9 @@ from wirebench.present.remarks import write_answer
 from wirebench.present.run_charts import draw_run
 from wirebench.present.sentences import describe_comparison, describe_verdict
 from wirebench.results.bundle.importing import unpack
+from wirebench.results.bundle.write import SUFFIX
 from wirebench.results.runs import Run
 
-SUFFIX = ".wirebench.tar.gz"
 #: A sentence for each verdict would be a report, which the bundle has.
 _FIGURES_MAX = 3
 _CAVEATS_MAX = 3
@@ -78,11 +78,8 @@ class Finding:
         return [describe_comparison(each) for each in decided[:_FIGURES_MAX]]
 
     @property
-    def silence(self) -> Sequence[str]:
+    def silence(self) -> Iterator[str]:
         """What it doesn't say: verdicts that were withheld or undecided, and caveats."""
-        return list(self._list_silence())
-
-    def _list_silence(self) -> Iterator[str]:
         open_verdicts = sum(each.verdict not in _DECIDED for each in self.comparisons)
         if open_verdicts:
             yield f"{open_verdicts} of {len(self.comparisons)} comparisons have no verdict, or an undecided one."

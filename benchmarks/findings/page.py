@@ -6,7 +6,6 @@ import re
 import tempfile
 import textwrap
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -46,17 +45,9 @@ _COLUMNS = 120
 _LINES_STEP = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Scenario:
-    """A shipped scenario: its name, and its question."""
-
-    name: str
-    question: str
-
-
-def list_scenarios() -> list[Scenario]:
-    """Return the scenarios that come with wirebench."""
-    return [Scenario(path.stem, read_scenario(path).question) for path in sorted(SCENARIOS.rglob("*.yaml"))]
+def list_scenarios() -> dict[str, str]:
+    """Return the questions of the scenarios that come with wirebench, by name."""
+    return {path.stem: read_scenario(path).question for path in sorted(SCENARIOS.rglob("*.yaml"))}
 
 
 def write_page(bundles: Path, docs: Path) -> Path:
@@ -74,7 +65,7 @@ def write_page(bundles: Path, docs: Path) -> Path:
     scenarios = list_scenarios()
     with tempfile.TemporaryDirectory(prefix="wirebench-") as unpacked:
         findings = read_findings(bundles, Path(unpacked))
-        if unknown := findings.keys() - {each.name for each in scenarios}:
+        if unknown := findings.keys() - scenarios.keys():
             raise UsageError(f"there is no scenario {', '.join(sorted(unknown))}", f"remove its bundle from {bundles}")
         drawn = {name: f"{pictures.name}/{finding.draw(pictures)}" for name, finding in findings.items()}
         page = render(scenarios, findings, drawn)
@@ -83,7 +74,7 @@ def write_page(bundles: Path, docs: Path) -> Path:
     return path
 
 
-def render(scenarios: Iterable[Scenario], findings: Mapping[str, Finding], pictures: Mapping[str, str]) -> str:
+def render(scenarios: Mapping[str, str], findings: Mapping[str, Finding], pictures: Mapping[str, str]) -> str:
     """Return the page as Markdown, before its lines are wrapped."""
 
     def link(scenario: str) -> str:
@@ -97,10 +88,8 @@ def render(scenarios: Iterable[Scenario], findings: Mapping[str, Finding], pictu
     def figure(scenario: str, metric: str, **factors: Any) -> str:  # noqa: ANN401 - of any factor
         return findings[scenario].figure(metric, **factors) if scenario in findings else "not measured yet"
 
-    known = {each.name for each in scenarios}
-
     def require(scenario: str) -> str:
-        if scenario not in known:
+        if scenario not in scenarios:
             raise UsageError(f"there is no scenario {scenario!r}", "correct the page's template")
         return link(scenario)
 

@@ -22,30 +22,20 @@ def case(transport: Transport, driver: Driver) -> ParameterSet:
     return pytest.param(transport, driver, marks=marks, id=f"{transport}-{driver}")
 
 
-CASES = [case(transport, driver) for transport, facts in TRANSPORTS.items() for driver in facts.drivers]
+_PAIRS = [(transport, driver) for transport, facts in TRANSPORTS.items() for driver in facts.drivers]
+CASES = [case(transport, driver) for transport, driver in _PAIRS]
 #: Those of `make setup`: enough for what is the same with any histogram file.
 SETUP_CASES = [each for each in CASES if DRIVERS[str(each.values[1])].setup == SETUP]
 #: Those that know when a request was due.
-OPEN_CASES = [
-    case(transport, driver)
-    for transport, facts in TRANSPORTS.items()
-    for driver in facts.drivers
-    if not DRIVER_FACTS[driver].no_open_load
-]
+OPEN_CASES = [case(transport, driver) for transport, driver in _PAIRS if not DRIVER_FACTS[driver].no_open_load]
 #: Those that read streams.
 STREAM_CASES = [
     case(transport, driver)
-    for transport, facts in TRANSPORTS.items()
-    for driver in facts.drivers
+    for transport, driver in _PAIRS
     if not explain_unsupported(driver, transport, [load_builtin().operations["ledger.stream_transactions"]])
 ]
 #: Those that reopen connections.
-REOPENING_CASES = [
-    case(transport, driver)
-    for transport, facts in TRANSPORTS.items()
-    for driver in facts.drivers
-    if transport in DRIVER_FACTS[driver].reopens
-]
+REOPENING_CASES = [case(transport, driver) for transport, driver in _PAIRS if transport in DRIVER_FACTS[driver].reopens]
 
 
 def quantiles_ms(file: HistogramFile, *quantiles: float, clock: str = "service") -> list[float]:

@@ -8,7 +8,7 @@ import os
 import struct
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,7 +63,7 @@ async def _stream_rest(pacing: Pacing) -> tuple[int, Any]:
             writer.write(f"{len(text):x}\r\n{text}\r\n".encode())
 
         with closing(writer):
-            while request := await _read_until(reader, b"\r\n\r\n"):
+            while request := await _read(reader.readuntil(b"\r\n\r\n")):
                 writer.write(head)
                 async for number in _paced(pacing, _limit_in(request)):
                     send(f"id: {number}\ndata: {json.dumps(_transaction(number))}\n\n")
@@ -82,8 +82,8 @@ async def _stream_socket(pacing: Pacing) -> tuple[int, Any]:
             writer.write(struct.pack(">IIBBH", 8 + len(body), request_id, 0, flags, 0) + body)
 
         with closing(writer):
-            await _read_exactly(reader, 4)
-            while head := await _read_exactly(reader, 8):
+            await _read(reader.readexactly(4))
+            while head := await _read(reader.readexactly(8)):
                 length, request_id = struct.unpack(">II", head)
                 request = await reader.readexactly(length - 4)
                 items = json.loads(request[1 + request[0] :])["limit"]
@@ -118,23 +118,17 @@ def _limit_in(request: bytes) -> int:
     return int(parse_qs(query)["limit"][0])
 
 
-_STREAM: dict[str, Callable[[Pacing], Awaitable[tuple[int, Any]]]] = {
+_STREAM: dict[str, Callable[[Pacing], Coroutine[Any, Any, tuple[int, Any]]]] = {
     "rest": _stream_rest,
     "grpc": _stream_grpc,
     "socket": _stream_socket,
 }
 
 
-async def _read_until(reader: asyncio.StreamReader, end: bytes) -> bytes:
+async def _read(reading: Awaitable[bytes]) -> bytes:
+    """Return what comes; nothing once the client has gone."""
     try:
-        return await reader.readuntil(end)
-    except (asyncio.IncompleteReadError, ConnectionError):
-        return b""
-
-
-async def _read_exactly(reader: asyncio.StreamReader, count: int) -> bytes:
-    try:
-        return await reader.readexactly(count)
+        return await reading
     except (asyncio.IncompleteReadError, ConnectionError):
         return b""
 
@@ -153,9 +147,6 @@ def stream_server(transport: str, pacing: Pacing) -> Iterator[str]:
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
 
-    async def start() -> tuple[int, Any]:
-        return await _STREAM[transport](pacing)
-
     async def stop(running: Any) -> None:  # noqa: ANN401 - asyncio's or grpcio's server
         if isinstance(running, asyncio.Server):
             running.close()
@@ -167,7 +158,7 @@ def stream_server(transport: str, pacing: Pacing) -> Iterator[str]:
         # Not before each of them has closed its connection.
         await asyncio.gather(*others, return_exceptions=True)
 
-    port, running = asyncio.run_coroutine_threadsafe(start(), loop).result(TIMEOUT_S)
+    port, running = asyncio.run_coroutine_threadsafe(_STREAM[transport](pacing), loop).result(TIMEOUT_S)
     try:
         yield f"{HOST}:{port}"
     finally:

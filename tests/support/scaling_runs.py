@@ -35,15 +35,10 @@ def write_run(  # noqa: PLR0913 - what a test varies
     p99_ms: Figure = lambda _: 10.0,
     *,
     blocks: int = 4,
-    gates: Callable[[Cell, int], tuple[Gate, ...]] | None = None,
+    gates: Callable[[Cell, int], tuple[Gate, ...]] = RunBuilder.gates,
 ) -> Run:
     """Write a run of these cells with these rates and p99s; each request takes 500 µs of CPU time."""
-    builder = (
-        RunBuilder(cells, blocks=blocks, samples=1200)
-        if gates is None
-        else RunBuilder(cells, blocks=blocks, samples=1200, gates=gates)
-    )
-    run = builder.write(folder)
+    run = RunBuilder(cells, blocks=blocks, samples=1200, gates=gates).write(folder)
     for record in run.records:
         clock: Clock = "response" if record.response else "service"
         p99 = {"p99_ms": p99_ms(record)}

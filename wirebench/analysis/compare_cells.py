@@ -64,12 +64,12 @@ def compare_cells(cells: Sequence[CellSummary], factor: str, margin: float, look
     by_services: dict[tuple[_Service, _Service], list[Comparison]] = {}
     instruments: dict[str, Comparison] = {}
     for baseline, subject in _pair_cells(cells, (factor, *FACTORS[factor].comes_with, "driver")):
-        if _are_alike(baseline, subject, ("driver",)):
+        services = (_identify_service(baseline), _identify_service(subject))
+        if services[0] == services[1]:
             if baseline.cell not in instruments:
                 pair = _compare(baseline, subject, "driver", margin, looks)
                 instruments[subject.cell] = replace(pair, instruments=True)
         elif _are_comparable(baseline, subject, factor, measured):
-            services = (_identify_service(baseline), _identify_service(subject))
             by_services.setdefault(services, []).append(_compare(baseline, subject, factor, margin, looks))
     first = judge([each[0] for each in by_services.values()], margin, looks)
     checks = iter(judge([check for _, *rest in by_services.values() for check in rest], margin, looks))
@@ -107,21 +107,14 @@ def _identify_service(cell: CellSummary) -> _Service:
 def _are_comparable(
     baseline: CellSummary, subject: CellSummary, factor: str, measured: Collection[tuple[_Service, object]]
 ) -> bool:
-    """Return whether two cells differ in a factor only: by one driver, or by two that measured one of them each."""
+    """Return whether two of a pair differ in the factor: by one driver, or by two that measured one of them each."""
     if baseline.factors[factor] == subject.factors[factor]:
-        return False
-    free = (factor, *FACTORS[factor].comes_with)
-    if not _are_alike(baseline, subject, (*free, "driver")):
         return False
     of_baseline, of_subject = baseline.factors["driver"], subject.factors["driver"]
     if of_baseline == of_subject:
         return True
     swapped = ((_identify_service(baseline), of_subject), (_identify_service(subject), of_baseline))
     return not any(each in measured for each in swapped)
-
-
-def _are_alike(a: CellSummary, b: CellSummary, free: Collection[str]) -> bool:
-    return all(a.factors[name] == b.factors[name] for name in a.factors if name not in free)
 
 
 def _compare(baseline: CellSummary, subject: CellSummary, factor: str, margin: float, looks: int) -> Comparison:

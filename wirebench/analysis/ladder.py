@@ -14,7 +14,7 @@ from functools import partial
 from wirebench.analysis.pair import compute_paired_ratio, compute_ratios, find_failed_gates
 from wirebench.analysis.ratio import Ratio
 from wirebench.analysis.summary import CellSummary
-from wirebench.model.metric import COMPARED, Metric
+from wirebench.model.metric import COMPARED
 
 #: The rungs from the top, by transport, version of HTTP and codec.
 RUNGS = (
@@ -43,16 +43,8 @@ class Rung:
     failed_gates: dict[str, tuple[str, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class Ladder:
-    """Cells with the same operation and load, from the top."""
-
-    rungs: tuple[Rung, ...]
-
-    def values(self, metric: Metric) -> tuple[float, ...]:
-        """Return the rungs' figures, of shape (rungs,); empty if one of them wasn't measured."""
-        figures = [rung.cell.figure(metric) for rung in self.rungs]
-        return tuple(figure for figure in figures if figure is not None) if None not in figures else ()
+#: Cells with the same operation and load, from the top.
+Ladder = tuple[Rung, ...]
 
 
 def find_ladders(cells: Iterable[CellSummary], margin: float, looks: int = 1) -> tuple[Ladder, ...]:
@@ -74,7 +66,7 @@ def find_ladders(cells: Iterable[CellSummary], margin: float, looks: int = 1) ->
 
 def _make_ladder(cells: list[CellSummary], margin: float, looks: int) -> Ladder:
     first = Rung(cells[0], "", {}, {})
-    return Ladder((first, *(_make_rung(before, cell, margin, looks) for before, cell in itertools.pairwise(cells))))
+    return (first, *(_make_rung(before, cell, margin, looks) for before, cell in itertools.pairwise(cells)))
 
 
 def _make_rung(before: CellSummary, cell: CellSummary, margin: float, looks: int) -> Rung:

@@ -15,7 +15,7 @@ from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.labels import pluralise
 from wirebench.model.recording import ENTRIES_MAX, Recording, read_recording, to_json
 from wirebench.plan.mirror_node import NETWORKS, MirrorNode, Network, Order
-from wirebench.plan.recordings import compute_shape, draw_plot, generate_bursts
+from wirebench.plan.recordings import compute_burstiness, compute_peak_rate_per_s, draw_plot, generate_bursts
 from wirebench.present.escape import escape_controls
 from wirebench.system.files import write_atomic
 
@@ -121,10 +121,10 @@ def _write(out: Path | None, text: str, recording: Recording) -> None:
 
 
 def _describe(recording: Recording) -> str:
-    shape = compute_shape(recording)
     return (
-        f"{shape.count:,} requests in {shape.duration_s:,.3f} s: {shape.mean_rate_per_s:,.2f} a second on average, "
-        f"{shape.peak_rate_per_s:,} in the fullest second\n"
-        f"burstiness {shape.burstiness:.2f} (the gaps' coefficient of variation: a clock has 0, a Poisson process 1)\n"
+        f"{recording.count:,} requests in {recording.duration_s:,.3f} s: {recording.mean_rate_per_s:,.2f} a second "
+        f"on average, {compute_peak_rate_per_s(recording):,} in the fullest second\n"
+        f"burstiness {compute_burstiness(recording):.2f} (the gaps' coefficient of variation: a clock has 0, "
+        "a Poisson process 1)\n"
         f"{draw_plot(recording)}\n"
     )

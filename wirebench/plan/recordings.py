@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,32 +43,19 @@ def generate_bursts(  # noqa: PLR0913 - parameters of a process
     return Recording(tuple(time - times[0] for time in times))
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """The figures of a recording; `peak_rate_per_s` is that of its fullest second, from the first request on.
+def compute_peak_rate_per_s(recording: Recording) -> int:
+    """Return how many requests the fullest second has, counted from the first request on."""
+    _, per_second = np.unique(np.array(recording.offsets_ns) // _SECOND_NS, return_counts=True)
+    return int(per_second.max())
 
-    `burstiness` is the coefficient of variation of the gaps, their standard deviation over their mean: 0 for a clock, 1
-    for a Poisson process, and more for bursts.
+
+def compute_burstiness(recording: Recording) -> float:
+    """Return the coefficient of variation of the gaps, their standard deviation over their mean.
+
+    0 for a clock, 1 for a Poisson process, and more for bursts.
     """
-
-    count: int
-    duration_s: float
-    mean_rate_per_s: float
-    peak_rate_per_s: int
-    burstiness: float
-
-
-def compute_shape(recording: Recording) -> Shape:
     gaps = np.diff(np.array(recording.offsets_ns))
-    seconds = np.array(recording.offsets_ns) // _SECOND_NS
-    _, per_second = np.unique(seconds, return_counts=True)
-    return Shape(
-        count=recording.count,
-        duration_s=recording.duration_s,
-        mean_rate_per_s=recording.mean_rate_per_s,
-        peak_rate_per_s=int(per_second.max()),
-        burstiness=float(gaps.std() / gaps.mean()),
-    )
+    return float(gaps.std() / gaps.mean())
 
 
 def draw_plot(recording: Recording, columns: int = 72, rows: int = 6) -> str:

@@ -26,13 +26,13 @@ def make_ladders(cells: Sequence[CellSummary], looks: Mapping[str, Style], info:
 
 
 def _make_section(ladder: Ladder, looks: Mapping[str, Style]) -> ChartSection:
-    title = describe_situation(ladder.rungs[0].cell.factors)
+    title = describe_situation(ladder[0].cell.factors)
     charts = tuple(_draw_charts(title, ladder, looks))
     return ChartSection(title, charts, sentences=tuple(_write_sentences(ladder)))
 
 
 def _write_sentences(ladder: Ladder) -> Iterator[str]:
-    for rung in ladder.rungs[1:]:
+    for rung in ladder[1:]:
         parts = []
         for name in filter(rung.ratios.__contains__, _JUDGED):
             failed = ", ".join(map(name_gate, rung.failed_gates[name]))
@@ -43,9 +43,10 @@ def _write_sentences(ladder: Ladder) -> Iterator[str]:
 
 def _draw_charts(title: str, ladder: Ladder, looks: Mapping[str, Style]) -> Iterator[Chart]:
     for metric in map(METRICS.__getitem__, _DRAWN):
-        values = ladder.values(metric)
         rows = [
-            StepBar(looks[rung.cell.name], value, rung.step) for rung, value in zip(ladder.rungs, values, strict=False)
+            StepBar(looks[rung.cell.name], value, rung.step)
+            for rung in ladder
+            if (value := rung.cell.figure(metric)) is not None
         ]
-        if rows:
+        if len(rows) == len(ladder):
             yield Chart(f"{metric.heading}: {title}", "", draw_steps(f"{metric.heading}, {title}", rows))

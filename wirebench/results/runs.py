@@ -175,15 +175,12 @@ class RunWriter:
         """Put a text into the run's folder, under this name. Raises WirebenchError."""
         write_atomic(self.folder / name, text)
 
-    def has_records(self) -> bool:
-        return any(record_paths(self.folder))
-
     def is_worth_keeping(self, *, logs_count: bool) -> bool:
         """Whether something was measured or found out, or, if that counts, a process has said something.
 
         A resumed run was there before, and stays.
         """
-        if self.info.resumed_at or self.has_records() or self.info.conformance_mismatches:
+        if self.info.resumed_at or any(record_paths(self.folder)) or self.info.conformance_mismatches:
             return True
         return logs_count and any(log.stat().st_size for log in (self.folder / "logs").iterdir())
 

@@ -30,12 +30,12 @@ def test_a_ladder_changes_one_thing_at_a_time(tmp_path: Path) -> None:
         ("grpc", "protobuf"),
         ("socket", "protobuf"),
         ("socket", "json"),
-    ] == [(rung.cell.factors["transport"], rung.cell.factors["codec"]) for rung in found.rungs]
+    ] == [(rung.cell.factors["transport"], rung.cell.factors["codec"]) for rung in found]
     assert ["", "codec", "framing and framework", "framing and framework", "codec"] == [
-        rung.step.partition(":")[0] for rung in found.rungs
+        rung.step.partition(":")[0] for rung in found
     ]
     # gRPC's CPU against REST's in these records: 0.16 ms against 0.28 ms.
-    assert 0.5 < found.rungs[2].ratios["cpu"].estimate < 0.64
+    assert 0.5 < found[2].ratios["cpu"].estimate < 0.64
 
 
 def test_a_report_of_many_cells_has_its_ladders(tmp_path: Path) -> None:
@@ -53,8 +53,8 @@ def test_http_2_is_a_rung_of_its_own(tmp_path: Path) -> None:
         "codec: protobuf for JSON, over HTTP/1.1",
         "framing: HTTP/2 for HTTP/1.1, with protobuf",
         "framing and framework: gRPC for HTTP/2, with protobuf",
-    ] == [rung.step for rung in found.rungs[:4]]
-    assert 6 == len(found.rungs)
+    ] == [rung.step for rung in found[:4]]
+    assert 6 == len(found)
 
 
 def test_without_both_codecs_of_rest_there_is_no_ladder(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_a_missing_rung_changes_the_words(tmp_path: Path) -> None:
     """Without gRPC, bare frames stand against HTTP/1.1; without its protobuf, codec and framing change at once."""
     without_grpc = [each for each in RUNGS if each.transport != "grpc"]
     (found,) = find_ladders(summarise(RunBuilder(without_grpc).write(tmp_path / "a").records), 0.05)
-    assert "framing and framework: bare frames for HTTP/1.1, with protobuf" == found.rungs[2].step
+    assert "framing and framework: bare frames for HTTP/1.1, with protobuf" == found[2].step
     json_alone = [each for each in without_grpc if (each.transport, each.codec) != ("socket", "protobuf")]
     (found,) = find_ladders(summarise(RunBuilder(json_alone).write(tmp_path / "b").records), 0.05)
-    assert "codec, framing and framework at once: bare frames for HTTP/1.1, JSON for protobuf" == found.rungs[2].step
+    assert "codec, framing and framework at once: bare frames for HTTP/1.1, JSON for protobuf" == found[2].step

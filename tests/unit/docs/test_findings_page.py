@@ -71,7 +71,7 @@ def test_a_bundle_becomes_a_finding(bundles: Path, tmp_path: Path) -> None:
     assert "digest `" in found
     assert "wirebench run" in found
     assert "`quick`" not in missing
-    assert all(f"`{each.name}`" in missing for each in list_scenarios() if each.name != "quick")
+    assert all(f"`{name}`" in missing for name in list_scenarios() if name != "quick")
     assert "<svg" in (tmp_path / "docs/findings/quick.svg").read_text()
 
 
@@ -112,7 +112,7 @@ def test_a_bundle_of_no_shipped_scenario_is_rejected(
     bundles: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It answers a question that isn't in the repository."""
-    others = [each for each in list_scenarios() if each.name != "quick"]
+    others = {name: question for name, question in list_scenarios().items() if name != "quick"}
     monkeypatch.setattr(page, "list_scenarios", lambda: others)
     with pytest.raises(UsageError, match="no scenario quick"):
         write_page(bundles, tmp_path / "docs")
@@ -173,7 +173,7 @@ class PlannedFinding:
 def test_what_the_page_quotes_is_measured_by_its_scenario() -> None:
     """Each comparison and figure of the template is of cells that the scenario has: it fails here, not after a run."""
     scenarios = list_scenarios()
-    planned: Any = {each.name: PlannedFinding(each.name) for each in scenarios}
+    planned: Any = {name: PlannedFinding(name) for name in scenarios}
     page.render(scenarios, planned, defaultdict(str))
 
 
