@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from wirebench.analysis.differences import Difference, find_differences
@@ -14,8 +14,13 @@ from wirebench.analysis.significance import FALSE_ALARMS, find_significant
 from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.errors import UsageError
 from wirebench.model.metric import Metric
+from wirebench.model.record import Gate
 from wirebench.model.run_info import RunInfo
 from wirebench.results.runs import Run
+
+#: By how much the shares of the pinned cores that other programs take may differ. Where services were compared with
+#: themselves, each percent made figures up to four percent worse (docs/replication.md).
+_INTERFERENCE_DIFFERENCE_MAX = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,15 +123,33 @@ def _compare_cell(
 ) -> CellChange:
     measured = compute_ratios(base, head, compute_unpaired_ratio)
     reasons = tuple(dict.fromkeys(each.reason for each in found if each.reason and each.concerns(head.factors)))
+    failed = find_failed_gates(base, head, metric, measured.get(metric.name), margin)
     return CellChange(
         subject=head,
         baseline=base,
         metric=metric,
         ratios=measured,
-        failed_gates=find_failed_gates(base, head, metric, measured.get(metric.name), margin),
+        failed_gates=(*failed, *_check_interference(base, head, metric)),
         margin=margin,
         reasons=reasons,
     )
+
+
+def _check_interference(base: CellSummary, head: CellSummary, metric: Metric) -> Iterator[Gate]:
+    """Yield the gate, if it fails: where other programs disturbed one of the runs more than the other."""
+    if base.interference is None or head.interference is None:
+        return
+    difference = abs(head.interference - base.interference)
+    if difference > _INTERFERENCE_DIFFERENCE_MAX:
+        yield Gate(
+            name="unequal_interference",
+            passed=False,
+            value=difference,
+            limit=_INTERFERENCE_DIFFERENCE_MAX,
+            unit="of the pinned cores",
+            metrics=(metric.name,),
+            advice="other programs took more CPU time beside one of the runs: close them, and run both again",
+        )
 
 
 def _find_regressions(changes: Sequence[CellChange], margin: float) -> tuple[CellChange, ...]:

@@ -44,6 +44,12 @@ class CellSummary:
         return name_cell(self.factors, {*factors, *self.shared}, self.compared)
 
     @property
+    def interference(self) -> float | None:
+        """The share of the pinned cores that other programs took, on average over the blocks; None if unknown."""
+        shares = [gate.value for record in self.records for gate in record.gates if gate.name == "interference"]
+        return statistics.fmean(shares) if shares else None
+
+    @property
     def has_streams(self) -> bool:
         """Whether its requests are streams: other metrics are for those."""
         return any(record.streams for record in self.records)

@@ -98,6 +98,21 @@ def test_a_head_that_gave_way_is_a_regression(
     assert ("gave way under the load" in describe_change(change)) == change.regressed
 
 
+@pytest.mark.parametrize(("of_base", "of_head", "verdict"), [(0.002, 0.011, "slower"), (0.03, 0.018, "withheld")])
+def test_other_programs_take_about_as_much_beside_both(
+    make: Maker, of_base: float, of_head: float, verdict: str
+) -> None:
+    """On average over the blocks; where they don't, nothing is a regression either."""
+
+    def disturb(share: float) -> Callable[[Cell, int], tuple[Gate, ...]]:
+        return lambda _cell, block: (passed("interference", value=share * (0.5 if block % 2 else 1.5)),)
+
+    base = make("base", gates=disturb(of_base))
+    (change,) = compare_runs(base, make("head", rate_per_s=800, gates=disturb(of_head))).changes
+    assert (verdict, verdict == "slower") == (change.verdict, change.regressed)
+    assert ("failed gates: unequal interference" in describe_change(change)) == (verdict == "withheld")
+
+
 def test_slower_by_less_than_the_margin_is_no_regression(make: Maker) -> None:
     """A margin is what makes no difference to the asker: to leave it out takes more than to leave out 1."""
     margin = {"equivalence_margin": 0.2}
