@@ -32,10 +32,12 @@ _CONDITIONS = (
     "quiet, the loop timed by itself, an earlier design",
     "quiet, 40 windows of 0.5 s, an earlier design",
     "busy",
+    "busy, cores seen by ticks, an earlier design",
     "quiet / quiet",
     "quiet / quiet with an earlier rule",
     "busy / quiet",
-    "busy / quiet with an earlier rule",
+    "busy / quiet, cores seen by ticks, an earlier design",
+    "busy / quiet, cores seen by ticks, with an earlier rule",
     "cluster",
 )
 #: What is compared with itself: studies, and their names in the table.

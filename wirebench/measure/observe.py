@@ -208,7 +208,7 @@ def _compute_interference(
     """Return which share of the cores' time others took; None if not all of our own processes are known."""
     busy_s = sum_if_all_known(use.cpu_s for use in _list_usage_in_windows(parts, machine))
     ours_s = sum_if_all_known(use.cpu_s for watch in ours for use in _list_usage_in_windows(parts, watch))
-    # The kernel counts a core's time in ticks of 10 ms, and may count a few less than a process has used.
+    # What a process has used is counted in ticks of 10 ms.
     return None if busy_s is None or ours_s is None else max(0.0, busy_s - ours_s) / available_s
 
 

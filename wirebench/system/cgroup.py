@@ -45,6 +45,22 @@ def read_cpu_s(folder: Path) -> float | None:
     return None if usage_us is None else usage_us / 1e6
 
 
+def read_cpu_s_by_core(root: Path = ROOT) -> dict[int, float]:
+    """Return for how long all processes of the machine ran on each core, in seconds; nothing if it can't be read.
+
+    Version 1 alone has it. In a container its own group is mounted at the root: only the group of all processes has a
+    `release_agent`.
+    """
+    folder = root / "cpuacct"
+    if not (folder / "release_agent").exists():
+        return {}
+    try:
+        used_ns = (folder / "cpuacct.usage_percpu").read_text(encoding="ascii").split()
+        return {core: int(each) / 1e9 for core, each in enumerate(used_ns)}
+    except (OSError, ValueError):
+        return {}
+
+
 def read_throttled_periods(folder: Path) -> int | None:
     """Return in how many periods a group met its CPU limit, so far; None if it can't be read."""
     return read_fields(folder / "cpu.stat").get("nr_throttled")

@@ -39,7 +39,7 @@ from wirebench.measure.usage import (
     read_throttled_periods,
 )
 from wirebench.model.histogram_file import PerSecond, merge
-from wirebench.system import processes
+from wirebench.system import cgroup, processes
 from wirebench.system.processes import read_cpu_s
 from wirebench.targets import Replica, divide_cores
 from wirebench.targets.cores import CoreClaim
@@ -380,6 +380,22 @@ def test_a_claim_ends_with_its_process() -> None:
     CoreClaim({CORE + 2}, pytest.fail).release()
 
 
+def test_the_time_of_processes_is_read_core_by_core(tmp_path: Path) -> None:
+    """As the scheduler counts it, or the group of all processes; in a container that group isn't seen."""
+    schedstat = tmp_path / "schedstat"
+    schedstat.write_text(
+        "version 17\ncpu0 0 0 0 0 0 0 1500000000 7 9\ndomain0 MC 3 0 0\ncpu2 0 0 0 0 0 0 250000000 7 9\n"
+    )
+    assert {0: 1.5, 2: 0.25} == usage.read_scheduled_s(schedstat)
+    assert {} == usage.read_scheduled_s(tmp_path / "absent")
+    group = tmp_path / "cpuacct"
+    group.mkdir()
+    (group / "cpuacct.usage_percpu").write_text("1500000000 250000000 \n")
+    assert {} == cgroup.read_cpu_s_by_core(tmp_path)
+    (group / "release_agent").touch()
+    assert {0: 1.5, 1: 0.25} == cgroup.read_cpu_s_by_core(tmp_path)
+
+
 def test_cores_are_busy_whatever_uses_them() -> None:
     """A process that only computes keeps one core busy for as long as it runs, and others are told from it."""
     (core,) = sorted(os.sched_getaffinity(0))[:1]
@@ -394,6 +410,6 @@ def test_cores_are_busy_whatever_uses_them() -> None:
         burner.wait()
     busy_s = read_cores(frozenset({core})).since(before).cpu_s
     assert busy_s is not None
-    # In ticks of 10 ms. On a machine with other work it may be much more.
+    # On a machine with other work it may be much more.
     assert busy_s >= used_s - 0.1
     assert 0.0 == read_cores(frozenset()).cpu_s
