@@ -72,10 +72,11 @@ class Finding:
 
     @property
     def figures(self) -> Sequence[str]:
-        """The decided comparisons that differ most, with their intervals."""
+        """The decided comparisons that differ most, with their intervals, unless the answer has them."""
         decided = [each for each in self.comparisons if each.verdict in _DECIDED]
         decided.sort(key=lambda each: -abs(math.log(each.ratios[each.metric.name].estimate)))
-        return [describe_comparison(each) for each in decided[:_FIGURES_MAX]]
+        described = map(describe_comparison, decided[:_FIGURES_MAX])
+        return [each for each in described if each not in self.answer]
 
     @property
     def silence(self) -> Iterator[str]:

@@ -98,7 +98,7 @@ FACTORS: Mapping[str, Factor] = {
     "rate_per_s": Factor(levels=_allow_numbers(1, RATE_MAX), is_comparable=False, label="requests/s asked for"),
     "workers": Factor(levels=_allow_numbers(1, 64), default=1, unit="worker"),
     "threads": Factor(levels=_allow_numbers(1, 1024), unit="thread"),
-    "store": Factor(levels=contract.Store, default="memory", noun="{}"),
+    "store": Factor(levels=contract.Store, default="memory", noun="{}", words={"memory": ("in memory", "memory")}),
     "store_connections": Factor(levels=_allow_numbers(1, 1000), unit="store connection"),
     "http": Factor(
         levels=Annotated[Literal[2] | None, BeforeValidator(_read_http_version)],

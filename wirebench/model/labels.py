@@ -40,24 +40,25 @@ def name_cell_fully(factors: Factors, without: Collection[str] = (), compared: s
     return ": ".join(filter(None, (describe_situation(factors, without), name_cell(factors, without, compared))))
 
 
-def describe_settings(factors: Factors, without: Collection[str] = ()) -> tuple[str, ...]:
-    """Describe what isn't the default in a cell, except `without`, its transport and its load."""
+def describe_settings(factors: Factors, without: Collection[str] = (), varied: Collection[str] = ()) -> tuple[str, ...]:
+    """Describe what isn't the default in a cell, and what is `varied`, except `without`, its transport and its load."""
+    always = {name for name in varied if name not in {*OF_TRANSPORT, "driver"} and factors[name] is not None}
     return tuple(
         describe_level(name, factors)
         for name in WITH_TRANSPORT
-        if name not in without and not is_default(name, factors)
+        if name not in without and (name in always or not is_default(name, factors))
     )
 
 
-def describe_common_factors(factors: Factors, factor: str = "") -> str:
-    """Name what cells share that differ in a factor: the operation, the load, and what else isn't the default.
+def describe_common_factors(factors: Factors, factor: str = "", varied: Collection[str] = ()) -> str:
+    """Name what cells share that differ in a factor: the operation, the load, what isn't the default, what is `varied`.
 
     Without a factor, it is a cell by itself that is named: `gRPC users.get, 16 connections, 2 workers`.
     """
     comes_with = {"transport": OF_TRANSPORT, "variant": FACTORS["variant"].comes_with}
     own = {factor, *comes_with.get(factor, ())}
     owner = "" if factor in comes_with else f"{name_transport(factors)} "
-    return owner + ", ".join((describe_situation(factors, {factor}), *describe_settings(factors, own)))
+    return owner + ", ".join((describe_situation(factors, {factor}), *describe_settings(factors, own, varied)))
 
 
 def pluralise(count: int, noun: str, plural: str = "") -> str:

@@ -69,8 +69,9 @@ def describe_comparison(comparison: Comparison) -> str:
 
 
 def describe_situation(comparison: Comparison) -> str:
-    """Name what both cells share: the operation, the load, and what else isn't the default."""
-    return describe_common_factors(comparison.subject.factors, comparison.factor)
+    """Name what both cells share: the operation, the load, and what else isn't the default or the same in all cells."""
+    cell = comparison.subject
+    return describe_common_factors(cell.factors, comparison.factor, cell.factors.keys() - cell.shared)
 
 
 def describe_verdict(comparison: Comparison) -> str:
