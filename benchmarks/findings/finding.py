@@ -93,7 +93,7 @@ class Finding:
         """Write its picture, and return the file's name."""
         charts = draw_run(self.run, self.cells, 0)
         shared = charts.answer.legend or charts.legend
-        panels = [Panel(chart.title, shared, chart.svg) for chart in charts.answer.charts[:_PANELS_MAX]]
+        panels = [Panel(chart.title, shared, chart.svg, chart.unit) for chart in charts.answer.charts[:_PANELS_MAX]]
         name = f"{self.scenario}.svg"
         drawing = chart_file.arrange(self.run.info.question, panels, f"run {self.run.info.id}", columns=_PANELS_MAX)
         chart_file.write(drawing, folder / name)

@@ -21,7 +21,7 @@ _ARROW_LENGTH, _ARROW_WIDTH = 7, 5
 _ROW_HEIGHT, _LINE_HEIGHT, _GAP = 19, 16, 6
 _BAR_HEIGHT = 9
 #: Names of so many characters stand beside their bars, longer ones above, in lines of so many.
-_NAME_BESIDE_MAX, _NAME_ABOVE_MAX, _TITLE_MAX = 14, 50, 60
+_NAME_BESIDE_MAX, _NAME_ABOVE_MAX, _TITLE_MAX = 14, 50, 52
 _NAME_WIDTH, _FIGURE_WIDTH = 96, 52
 _TICKS_MAX = 5
 #: An interval that is much wider than all figures are great is cut off.

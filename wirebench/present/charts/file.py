@@ -25,11 +25,12 @@ _PNG_ZOOM = 2
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A chart in a file, with its heading and its legend above it."""
+    """A chart in a file, with its heading, what its figures are of, and its legend above it."""
 
     heading: str
     legend: Sequence[Style]
     svg: Drawing
+    unit: str = ""
 
 
 def arrange(title: str, panels: Sequence[Panel], caption: str, columns: int = 1) -> Drawing:
@@ -38,11 +39,13 @@ def arrange(title: str, panels: Sequence[Panel], caption: str, columns: int = 1)
     below = _EDGE
     for first in range(0, len(panels), columns):
         row = panels[first : first + columns]
-        top = below + _LINE_HEIGHT * (1 + max(len(panel.legend) for panel in row))
+        top = below + _LINE_HEIGHT * (1 + max(bool(panel.unit) + len(panel.legend) for panel in row))
         for column, panel in enumerate(row):
             x = _EDGE + column * (panel.svg.size[0] + _EDGE)
             parts.append(text(x, below + 14, panel.heading, "title"))
-            for line, style in enumerate(panel.legend, 1):
+            if panel.unit:
+                parts.append(text(x, below + _LINE_HEIGHT + 11, panel.unit))
+            for line, style in enumerate(panel.legend, 1 + bool(panel.unit)):
                 y = below + line * _LINE_HEIGHT
                 parts.append(element("g", swatch(style), transform=f"translate({x:g} {y:g})"))
                 parts.append(text(x + 42, y + 11, style.name))
