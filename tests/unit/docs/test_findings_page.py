@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections import defaultdict
 from pathlib import Path
@@ -62,13 +63,16 @@ def bundles(tmp_path: Path, quick: Path) -> Path:
 
 def test_a_bundle_becomes_a_finding(bundles: Path, tmp_path: Path) -> None:
     """Its verdict stands where the advice is, with an interval and a link; the others wait."""
-    text = " ".join(write_page(bundles, tmp_path / "docs").read_text().split())
+    page = write_page(bundles, tmp_path / "docs").read_text()
+    text = " ".join(page.split())
     assert "A small read, 16 connections: gRPC is faster than REST: " in text
     assert "95 % CI" in text
     assert "([`quick`](#quick))" in text
-    found, missing = text.split("## Findings")[1].split("## Not measured yet")
+    found, missing = page.split("## Findings")[1].split("## Not measured yet")
     assert "### quick" in found
     assert "digest `" in found
+    sentences = re.split(r"\n- (?:In figures: )?", found.partition("![")[0])[1:]
+    assert len(sentences) == len(set(sentences))
     assert "wirebench run" in found
     assert "`quick`" not in missing
     assert all(f"`{name}`" in missing for name in list_scenarios() if name != "quick")

@@ -196,6 +196,13 @@ def test_names_in_a_run_say_what_differs_there(tmp_path: Path) -> None:
     assert "users.get (profile), 16 connections, 2 workers, with sqlite" == sentences.describe_situation(only)
 
 
+def test_a_situation_names_what_varies_at_its_default_too(tmp_path: Path) -> None:
+    """Where stores differ from cell to cell, a verdict on the one in memory says so; runtimes are a transport's own."""
+    cells = [cell(transport, store=store) for transport in ("rest", "grpc") for store in ("memory", "postgres")]
+    said = {sentences.describe_situation(each) for each in comparisons_of(RunBuilder(cells=cells).write(tmp_path))}
+    assert {"users.get, 16 connections, in memory", "users.get, 16 connections, with postgres"} == said
+
+
 @pytest.mark.parametrize(
     ("without", "expected"),
     [
