@@ -82,7 +82,8 @@ def test_a_bundle_becomes_a_finding(bundles: Path, tmp_path: Path) -> None:
 def test_what_the_answer_says_is_not_said_again(tmp_path: Path) -> None:
     """A run of one comparison has no figures beyond its answer."""
     write_quick(tmp_path / "quick.wirebench.tar.gz", tmp_path / "run", cells=(cell("rest"), cell("grpc")))
-    finding = read_findings(tmp_path, tmp_path)["quick"]
+    (into := tmp_path / "unpacked").mkdir()
+    finding = read_findings(tmp_path, into)["quick"]
     assert "gRPC is faster than REST" in finding.answer[0]
     assert [] == finding.figures
 
