@@ -33,10 +33,12 @@ _CONDITIONS = (
     "quiet, 40 windows of 0.5 s, an earlier design",
     "busy",
     "busy, cores seen by ticks, an earlier design",
+    "busy, services slowed by a reading, an earlier design",
     "quiet / quiet",
     "quiet / quiet with an earlier rule",
     "busy / quiet",
     "busy / quiet, cores seen by ticks, an earlier design",
+    "busy / quiet, services slowed by a reading, an earlier design",
     "busy / quiet, cores seen by ticks, with an earlier rule",
     "cluster",
 )
