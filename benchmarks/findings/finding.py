@@ -75,8 +75,8 @@ class Finding:
         """The decided comparisons that differ most, with their intervals, unless the answer has them."""
         decided = [each for each in self.comparisons if each.verdict in _DECIDED]
         decided.sort(key=lambda each: -abs(math.log(each.ratios[each.metric.name].estimate)))
-        described = map(describe_comparison, decided[:_FIGURES_MAX])
-        return [each for each in described if each not in self.answer]
+        answer = self.answer
+        return [each for each in map(describe_comparison, decided[:_FIGURES_MAX]) if each not in answer]
 
     @property
     def silence(self) -> Iterator[str]:
