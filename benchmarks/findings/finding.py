@@ -88,6 +88,8 @@ class Finding:
         yield from caveats[:_CAVEATS_MAX]
         if len(caveats) > _CAVEATS_MAX:
             yield f"{len(caveats) - _CAVEATS_MAX} more caveats are in the report."
+        where = "one machine" if self.run.info.target == "kubernetes" else "one machine and its loopback"
+        yield f"It is of {where}, and of these versions of the servers."
 
     def draw(self, folder: Path) -> str:
         """Write its picture, and return the file's name."""

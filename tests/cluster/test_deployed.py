@@ -10,6 +10,7 @@ import pytest
 from wirebench_services.application.seed import FIRST_SEEDED_ID
 
 from tests.support.cluster import CONTEXT, KUBECONFIG, NAMESPACE, OBSERVABILITY, Cluster, is_ready, pods, wait_until
+from tests.support.waiting import run_program
 from wirebench.drivers import clients
 from wirebench.system.paths import ROOT
 
@@ -119,6 +120,14 @@ def test_an_agent_has_no_right_but_to_read_cgroups(cluster: Cluster) -> None:
         assert spec["automountServiceAccountToken"] is False
         assert ["/sys/fs/cgroup"] == [each["hostPath"]["path"] for each in spec["volumes"]]
         assert all(mount["readOnly"] for mount in container["volumeMounts"])
+
+
+@pytest.mark.usefixtures("cluster")
+@pytest.mark.parametrize("node", ["control-plane", "worker", "worker2"])
+def test_the_address_of_a_service_leads_out_of_no_node(node: str) -> None:
+    """Where no rule knows it, it is rejected: nothing outside can answer in the Service's place."""
+    connect = ["timeout", "5", "bash", "-c", ": </dev/tcp/10.96.255.254/443"]
+    assert "Connection refused" in run_program(["docker", "exec", f"wirebench-{node}", *connect]).stderr
 
 
 @pytest.mark.usefixtures("cluster")

@@ -156,7 +156,6 @@ def _print_figures(run: Run, cells: Sequence[CellSummary], console: Console) -> 
         console.print(f"• {sentence}", soft_wrap=True)
     for remark in (
         *filter(None, (describe_correction(comparisons), remarks.describe_looks(run.info))),
-        *remarks.describe_disruptions(cells),
         *remarks.describe_handshakes(cells),
         *remarks.list_notes(cells),
     ):

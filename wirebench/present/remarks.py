@@ -43,6 +43,10 @@ _BROKEN = {
     "dropped_iterations": "requests were due that no connection was free for",
 }
 
+_FAILED_REQUESTS = (
+    "A request counts as failed if it got no answer, or another one than it should. A socket client sends once more "
+    "when it finds that the server has closed its connection, as HTTP and gRPC clients do by themselves."
+)
 _DISRUPTIONS = {"rolling-restart": "a rolling restart of {}", "kill-pod": "the loss of one of {}"}
 
 
@@ -209,8 +213,9 @@ def _format_range(values: Sequence[float], digits: int = 1) -> str:
 
 
 def list_notes(cells: Sequence[CellSummary]) -> tuple[str, ...]:
-    """Say what the proxy cost, which requests stayed in the load's zone, and where workers had uneven shares."""
-    notes = (describe_proxy_cost(cells), describe_zones(cells), describe_uneven_workers(cells))
+    """Say what the proxy cost, what counts as failed where replicas were disrupted, and where workers were uneven."""
+    disrupted = any(record.disruption for cell in cells for record in cell.records)
+    notes = (describe_proxy_cost(cells), _FAILED_REQUESTS if disrupted else "", describe_uneven_workers(cells))
     return tuple(filter(None, notes))
 
 
@@ -262,7 +267,7 @@ def describe_uneven_workers(cells: Iterable[CellSummary]) -> str:
 
 
 def write_answer(run: Run, comparisons: Sequence[Comparison]) -> tuple[str, ...]:
-    """Say what a run comes to: what gave way first in a sweep, who is faster, whether and how far drivers agree.
+    """Say what a run comes to: what was lost, what gave way first, who is faster, whether and how far drivers agree.
 
     `comparisons` are those of the run; a running one has no answer yet.
     """
@@ -272,8 +277,8 @@ def write_answer(run: Run, comparisons: Sequence[Comparison]) -> tuple[str, ...]
     sweeps = (*map(describe_sweep, find_series(cells, "concurrency")), *describe_scalings(find_scalings(cells)))
     checks = (*sentences.describe_cross_checks(comparisons), *sentences.describe_agreement(comparisons))
     capacities = describe_capacities(cells, run.info.looks_planned)
-    found = (*capacities, *describe_recoveries(cells), *sweeps)
-    return tuple(map(capitalise, (*found, *sentences.summarise_comparisons(comparisons), *checks)))
+    found = (*capacities, *describe_recoveries(cells), *describe_disruptions(cells), describe_zones(cells), *sweeps)
+    return tuple(map(capitalise, (*filter(None, found), *sentences.summarise_comparisons(comparisons), *checks)))
 
 
 def describe_load(load: Load) -> str:

@@ -61,7 +61,6 @@ def gather(run: Run) -> dict[str, Any]:
         "forests": draw_forests(judged, run.info.equivalence_margin),
         "instruments": make_verdict_table(instruments),
         "instrument_forests": draw_forests(instruments, run.info.equivalence_margin),
-        "disruptions": remarks.describe_disruptions(cells),
         "has_server_use": any(cell.by_block(METRICS["cpu"]) or cell.by_block(METRICS["item_cpu"]) for cell in cells),
         "ladders": ladder.make_ladders(cells, assign_styles(cells), run.info),
         "over": picture.make_factor_sections(cells),

@@ -24,6 +24,7 @@ from wirebench.present.remarks import (
     describe_recoveries,
     describe_uneven_workers,
     describe_zones,
+    write_answer,
 )
 from wirebench.present.run_data import describe_cells
 from wirebench.report.page import render
@@ -147,7 +148,7 @@ def test_a_plain_load_says_so_in_a_line(tmp_path: Path, fairness: float, is_said
 
 
 def test_the_share_of_the_load_s_zone_is_stated(tmp_path: Path) -> None:
-    """By level of the factor, in one sentence; cells and verdicts are named by it."""
+    """By level of the factor, in a sentence of the answer; cells and verdicts are named by it."""
     cells = [
         cell("rest", replicas=2, placement="same-node", balancing="service", traffic_distribution=level)
         for level in ("any", "prefer-close")
@@ -158,6 +159,7 @@ def test_the_share_of_the_load_s_zone_is_stated(tmp_path: Path) -> None:
         "load's zone."
     )
     assert expected == describe_zones(summarise(run.records))
+    assert expected in write_answer(run, ())
     assert is_shown(expected, run)
 
 

@@ -286,7 +286,7 @@ def test_text_of_others_is_text(tmp_path: Path) -> None:
 
 
 def test_a_cluster_s_run_says_what_only_clusters_have(tmp_path: Path) -> None:
-    """Replicas' shares and limits stand in the table, disruptions in sentences, and comparisons in words."""
+    """Replicas' shares and limits stand in the table, disruptions in the answer, and comparisons in words."""
     cells = tuple(
         cell("grpc", replicas=2, rate_per_s=100, cpu_limit_millicores=250, placement="cross-node", balancing="service",
              disruption=disruption)
@@ -303,7 +303,9 @@ def test_a_cluster_s_run_says_what_only_clusters_have(tmp_path: Path) -> None:
         record={"disruption": killed, "requests_total": 1000},
     ).write(tmp_path)
     text = " ".join(Document(write_report(run).read_text(encoding="utf-8")).text.split())
-    assert "gRPC, the loss of one of 2 replicas under users.get, 100 requests/s over 16 connections: " in text
+    lost = text.index("gRPC, the loss of one of 2 replicas under users.get, 100 requests/s over 16 connections: ")
+    assert text.index("The answer") < lost < text.index("Each verdict")
+    assert "A request counts as failed if it got no answer, or another one than it should." in text
     assert "requests failed, the last of them 0.2 s after it began" in text
     assert "all replicas were ready again after 3.2 s" in text
     assert "75 / 25" in text
