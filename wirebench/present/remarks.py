@@ -154,8 +154,8 @@ def _describe_recovery(cell: CellSummary) -> str:
         return f"did not get back to {objective} by the end of the window"
     in_blocks = f" in {len(kept_s)} of {len(seen)} blocks" if len(kept_s) < len(seen) else ""
     if not any(kept_s):
-        return f"kept {objective}{in_blocks or ' all the time'}"
-    return f"kept {objective} from {_format_range(kept_s)} s after the window's start on{in_blocks}"
+        return f"met {objective}{in_blocks or ' all the time'}"
+    return f"met {objective} from {_format_range(kept_s)} s after the window's start on{in_blocks}"
 
 
 def _describe_autoscaling(cell: CellSummary) -> str:

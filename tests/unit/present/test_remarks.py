@@ -78,12 +78,12 @@ def run_with(folder: Path, recovered_s: float | None, added_s: tuple[float, ...]
         (
             64.8,
             (31.0, 62.0),
-            f"kept {OBJECTIVE} from 64.8 s after the window's start on and had 3 replicas in the end (",
+            f"met {OBJECTIVE} from 64.8 s after the window's start on and had 3 replicas in the end (",
         ),
         (None, (31.0,), f"did not get back to {OBJECTIVE} by the end of the window and had 2 replicas in the end"),
         (None, (), "by the end of the window and had 1 replica in the end (none added)."),
         (64.8, (-5.0, 40.0), "3 replicas in the end (the first added after 40 s, some in the warm-up)."),
-        (0, None, f"kept {OBJECTIVE} all the time."),
+        (0, None, f"met {OBJECTIVE} all the time."),
     ],
 )
 def test_a_recovery_is_stated(
