@@ -82,6 +82,13 @@ function watch(page, origin, expected) {
   return complaints;
 }
 
+// Clicks on what leads to another page, and waits until that page is there with its stylesheet.
+export async function follow(locator) {
+  const loaded = locator.page().waitForEvent("load");
+  await locator.click();
+  await loaded;
+}
+
 // What axe finds wrong for people who use a screen reader, the keyboard, or see little, a line each.
 export async function barriers(page) {
   await page.evaluate(AXE);

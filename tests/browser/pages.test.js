@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { PHONE, barriers, movesSideways, serving, tabTo } from "./browser.js";
+import { PHONE, barriers, follow, movesSideways, serving, tabTo } from "./browser.js";
 
 const site = serving("tests.browser.serve");
 
@@ -68,8 +68,7 @@ test("filters change what is shown, and live in the address that can be shared",
   await choice(page, "Operation").selectOption("users.get");
   await choice(page, "Connections").selectOption("16");
   await page.getByRole("textbox", { name: "To" }).fill("2026-11-18");
-  await page.getByRole("button", { name: "Show", exact: true }).click();
-  await page.waitForLoadState(); // with its stylesheet, which decides what text is on lines of its own
+  await follow(page.getByRole("button", { name: "Show", exact: true }));
   const query = "?scenario=quick&transport=grpc&driver=ghz&operation=users.get&concurrency=16&until=2026-11-18";
   assert.equal(new URL(page.url()).search, query);
   const seen = async (of) => [await text(of.locator(".chapter")), await text(of.locator(".runs"))];
@@ -80,7 +79,7 @@ test("filters change what is shown, and live in the address that can be shared",
   const elsewhere = await site.open(t, `/${query}`);
   assert.deepEqual(await seen(elsewhere), here);
   assert.equal(await choice(elsewhere, "Driver").inputValue(), "ghz");
-  await elsewhere.getByRole("link", { name: "Clear all" }).click();
+  await follow(elsewhere.getByRole("link", { name: "Clear all" }));
   assert.equal(new URL(elsewhere.url()).search, "");
 });
 
@@ -88,25 +87,23 @@ test("the table has pages", async (t) => {
   const page = await site.open(t, "/");
   const runs = page.locator("table.runs tbody tr");
   const first = await runs.first().innerText();
-  await page.getByRole("link", { name: "Older" }).click();
-  await page.getByRole("link", { name: "Newest" }).waitFor(); // only older pages have it
+  await follow(page.getByRole("link", { name: "Older" }));
   assert.equal(await runs.count(), 8);
   assert.equal(await page.getByRole("link", { name: "Older" }).count(), 0);
-  await page.getByRole("link", { name: "Newest" }).click();
-  await page.getByRole("link", { name: "Older" }).waitFor();
+  await follow(page.getByRole("link", { name: "Newest" }));
   assert.equal(await runs.first().innerText(), first);
 });
 
 test("a run is opened from the table, and its report from there", async (t) => {
   const page = await site.open(t, "/", { expected: "Blocked script execution" });
-  await page.locator("table.runs").getByRole("link", { name: "quick" }).first().click();
+  await follow(page.locator("table.runs").getByRole("link", { name: "quick" }).first());
   assert.equal(new URL(page.url()).pathname, `/runs/${HEAD}`);
   assert.match(await text(page.locator(".summary")), /socket against REST|Socket against REST/);
   assert.match(await text(page.locator(".gates")), /generator CPU/i);
   assert.equal(await page.locator(".eyebrow code").innerText(), HEAD); // as commands take it
   await page.getByText("Its command, machine, versions and scenario").click();
   assert.match(await text(page.locator(".facts").first()), /Some CPU/);
-  await page.getByRole("link", { name: "Report" }).click();
+  await follow(page.getByRole("link", { name: "Report" }));
   assert.equal(await text(page.locator("h1")), "A report");
 });
 
@@ -121,7 +118,7 @@ test("two runs are chosen in the table and compared, the older as base", async (
   const page = await site.open(t, "/");
   await page.getByLabel(`Choose ${HEAD}`).check();
   await page.getByLabel(`Choose ${BASE}`).check();
-  await page.getByRole("button", { name: "Compare two" }).click();
+  await follow(page.getByRole("button", { name: "Compare two" }));
   assert.equal(new URL(page.url()).search, `?base=${BASE}&head=${HEAD}`);
   assert.match(await text(page.locator(".summary")), /16 cells in both runs/);
   const [changes, figures] = await page.getByRole("table").all();
@@ -144,21 +141,21 @@ test("several runs are drawn one after the other, and other machines are said to
   const page = await site.open(t, "/");
   await page.getByLabel(`Choose ${HEAD}`).check();
   await page.getByLabel(`Choose ${HOSTILE}`).check();
-  await page.getByRole("button", { name: "Show as charts" }).click();
+  await follow(page.getByRole("button", { name: "Show as charts" }));
   assert.equal(await page.locator(".chapter").count(), 2);
   assert.match(await text(page.locator(".alert")), /2 different machines/);
 });
 
 test("a cell's history is shown over its runs, each of which can be opened", async (t) => {
   const page = await site.open(t, "/");
-  await page.getByRole("link", { name: "History" }).click();
+  await follow(page.getByRole("link", { name: "History" }));
   await choice(page, "Cell").selectOption("gRPC users.get, 16 connections, by ghz");
   await choice(page, "Figure").selectOption("p99");
-  await page.getByRole("button", { name: "Show" }).click();
+  await follow(page.getByRole("button", { name: "Show" }));
   assert.match(await text(page.locator("h1")), /gRPC users.get, 16 connections, by ghz/);
   assert.match(await page.locator("svg[role=img]").getAttribute("aria-label"), /^p99 over runs/);
   assert.equal(await page.locator("tbody tr").count(), 2);
-  await page.getByRole("link", { name: BASE }).click();
+  await follow(page.getByRole("link", { name: BASE }));
   assert.equal(new URL(page.url()).pathname, `/runs/${BASE}`);
 });
 
@@ -180,7 +177,7 @@ test("on a phone a history begins with its newest run, and its legend keeps its 
 
 test("live metrics of two transports stand beside each other, and follow Prometheus", async (t) => {
   const page = await site.open(t, "/");
-  await page.getByRole("link", { name: "Live" }).click();
+  await follow(page.getByRole("link", { name: "Live" }));
   const rows = page.getByRole("region", { name: /Which transport is faster/ }).locator("tbody tr");
   assert.deepEqual(await rows.locator("th").allInnerTexts(), ["REST", "gRPC"]);
   assert.match(await text(rows.nth(1)), /4\.00 ms/);
@@ -190,7 +187,7 @@ test("live metrics of two transports stand beside each other, and follow Prometh
   await rows.first().waitFor(); // the next look has brought it back
   await choice(page, "Namespace").selectOption("other");
   await choice(page, "Time range").selectOption("5m");
-  await page.getByRole("button", { name: "Show" }).click();
+  await follow(page.getByRole("button", { name: "Show" }));
   assert.equal(new URL(page.url()).search, "?namespace=other&range=5m");
   assert.match(await text(page.locator("caption")), /Namespace other, last 5m/);
 });
@@ -227,7 +224,7 @@ test("what can't be shown says why, with the status that it has", async (t) => {
 test("a folder without runs says how to make one", async (t) => {
   const page = await site.open(t, "/", { at: "empty" });
   assert.match(await text(page.locator("main")), /make bench/);
-  await page.getByRole("link", { name: "Compare" }).click();
+  await follow(page.getByRole("link", { name: "Compare" }));
   assert.match(await text(page.locator("main")), /wirebench run SCENARIO/);
 });
 
