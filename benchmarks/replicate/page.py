@@ -27,23 +27,7 @@ from wirebench.system.paths import ROOT
 PAGE = ROOT / "docs" / "replication.md"
 PICTURE = VERDICTS.with_name("copies.svg")
 _TEMPLATE = Template(Path(__file__).with_name("page.md.j2").read_text(encoding="utf-8"), keep_trailing_newline=True)
-_CONDITIONS = (
-    "quiet",
-    "quiet, the loop timed by itself, an earlier design",
-    "quiet, 40 windows of 0.5 s, an earlier design",
-    "busy",
-    "busy, cores seen by ticks, an earlier design",
-    "busy, services slowed by a reading, an earlier design",
-    "quiet / quiet",
-    "quiet / quiet with an earlier rule",
-    "busy / quiet",
-    "busy / quiet, cores seen by ticks, an earlier design",
-    "busy / quiet, services slowed by a reading, an earlier design",
-    "busy / quiet, cores seen by ticks, with an earlier rule",
-    "cluster",
-)
-#: What is compared with itself: studies, and their names in the table.
-_COPIES = {"copies": "four copies", "same": "two copies, an earlier design"}
+_CONDITIONS = ("quiet", "busy", "quiet / quiet", "busy / quiet", "cluster")
 _MARGIN = 0.05
 _LEAST_RATIO, _MOST_RATIO = 0.5, 2.0
 _FRAME = PlotFrame(width=900, height=320)
@@ -51,7 +35,7 @@ _FRAME = PlotFrame(width=900, height=320)
 
 def write_page(rows: Sequence[Row]) -> Path:
     """Write the page and its picture, and return where."""
-    copies = [row for row in rows if row.study in _COPIES and row.condition == "quiet" and row.metric == "throughput"]
+    copies = [row for row in rows if (row.study, row.condition, row.metric) == ("copies", "quiet", "throughput")]
     PICTURE.parent.mkdir(parents=True, exist_ok=True)
     if has_picture := any(row.low for row in copies):
         _draw(copies)
@@ -118,15 +102,15 @@ def _tabulate_false_alarms(rows: Sequence[Row]) -> Iterator[Sequence[str]]:
         "withheld",
     )
     # Services that `quick` compares within a run do differ.
-    known = [row for row in rows if row.study in _COPIES or "/" in row.condition]
-    for study, name in (*_COPIES.items(), ("quick", "`quick`")):
+    known = [row for row in rows if row.study == "copies" or "/" in row.condition]
+    for study in ("copies", "quick"):
         for condition, label, found in _select(known, study):
             verdicts = Counter(row.verdict for row in found)
             judged = [row for row in found if row.verdict != "withheld"]
             alarms = [row for row in judged if row.verdict in ("faster", "slower")]
             runs, alarmed = ({row.run for row in each} for each in (judged, alarms))
             yield (
-                f"{condition}, {name}",
+                f"{condition}, `{study}`",
                 label,
                 str(len(found)),
                 *_describe_share(len(alarms), len(judged)),

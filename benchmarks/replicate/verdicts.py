@@ -24,8 +24,8 @@ JUDGED = ("throughput", "p99", "cpu")
 class Row(FrozenModel):
     """One comparison by one metric. `run` is its id; of two runs that were compared, both.
 
-    The study `same` is an earlier design of `copies`. `truth` is the true ratio, where it is known. `low` and `high`
-    bound `ratio` with 95 % confidence; they are empty where there is no figure.
+    `truth` is the true ratio, where it is known. `low` and `high` bound `ratio` with 95 % confidence; they are empty
+    where there is no figure.
     """
 
     study: str

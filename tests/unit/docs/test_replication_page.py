@@ -132,13 +132,6 @@ def test_the_page_says_what_is_left() -> None:
     assert "| `copies` | cluster" not in text
 
 
-def test_rows_of_an_earlier_design_stay() -> None:
-    """They have a row of their own, and are no runs of the present design."""
-    text = write_page([ROW, change(study="same", run="earlier")]).read_text()
-    assert "| quiet, two copies, an earlier design | requests/s | 1 |" in text
-    assert "| `copies` | quiet | 1 | 27 |" in text
-
-
 @pytest.mark.parametrize("study", ["copies", "slower"])
 def test_studies_are_scenarios_that_can_be_planned(study: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of their services has copies, and what slows one down is known."""
@@ -154,7 +147,7 @@ def test_false_alarms_are_those_of_what_was_judged() -> None:
     rows = [*[ROW] * 18, change(verdict="slower", low=0.8, high=0.9), change(run="another", verdict="withheld")]
     text = write_page(rows).read_text()
     shares = "19 | 1 | 5.3 % (0.1 %–26.0 %) | 1 | 1 | 100.0 % (2.5 %–100.0 %)"
-    assert f"| quiet, four copies | requests/s | 20 | {shares} | 0 | 1 |" in text
+    assert f"| quiet, `copies` | requests/s | 20 | {shares} | 0 | 1 |" in text
     assert "interval misses 1" in page.PICTURE.read_text()
 
 
