@@ -1,13 +1,17 @@
-"""Gates that fail in a cluster only: each by a run with the fault that it is there to find."""
+"""Gates that fail in a cluster only, or by what its engine brings: each by a run with the fault that it is to find."""
 
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.support.cluster import Started
+from tests.support.runs import RUN_TIMEOUT_S, WIREBENCH, only_run
+from tests.support.waiting import run_program
+from wirebench.system.paths import ROOT
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.usefixtures("no_namespace_is_left")]
 
@@ -42,3 +46,19 @@ def test_a_fault_fails_its_gate(gate: str, tmp_path: Path) -> None:
     (record,) = started.run().records
     assert gate in {each.name for each in record.gates if not each.passed}, record.gates
     assert gate.replace("_", " ") in started.printed or gate in started.printed
+
+
+def test_a_full_table_of_connections_fails_a_gate(tmp_path: Path) -> None:
+    """On this machine, in a network of its own, by connections that are opened for each request."""
+    (tmp_path / "fault.yaml").write_text(
+        "question: Is this fault found?\nfactors: {transport: socket, connection: reopen, concurrency: 4}\n"
+        "load: {warmup_s: 0.1, window_s: 3}\nblocks: 1\n"
+    )
+    # Enough until the load begins, and soon used up by it.
+    room = "5000"
+    soon_full = ["unshare", "--net", sys.executable, "-m", "tests.support.full_connection_table", room]
+    run = [WIREBENCH, "run", tmp_path / "fault.yaml", "--no-calibrate", "--out", tmp_path / "results"]
+    done = run_program([*soon_full, *run], timeout=RUN_TIMEOUT_S, cwd=ROOT)
+    assert 0 == done.returncode, done.stderr
+    (record,) = only_run(tmp_path / "results").records
+    assert "dropped_packets" in {gate.name for gate in record.gates if not gate.passed}, record.gates
