@@ -206,16 +206,16 @@ def test_a_situation_names_what_varies_at_its_default_too(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("without", "expected"),
     [
-        ((), "users.create (4,096), 100 requests/s over 16 users on 4 connections"),
-        (("operation",), "a payload of 4,096, 100 requests/s over 16 users on 4 connections"),
-        (("operation", "payload"), "100 requests/s over 16 users on 4 connections"),
+        ((), "users.create (4,096), 4,800 requests/s over 16 users on 4 connections"),
+        (("operation",), "a payload of 4,096, 4,800 requests/s over 16 users on 4 connections"),
+        (("operation", "payload"), "4,800 requests/s over 16 users on 4 connections"),
         (("rate_per_s", "concurrency"), "users.create (4,096), on 4 connections"),
         (("operation", "payload", "rate_per_s", "concurrency", "connections"), ""),
     ],
 )
 def test_a_load_is_said_without_what_others_share(without: tuple[str, ...], expected: str) -> None:
     """Whatever is left is said in the same sentences."""
-    one = cell("grpc", driver="ghz", operation="users.create", payload=4096, rate_per_s=100.0, connections=4)
+    one = cell("grpc", driver="ghz", operation="users.create", payload=4096, rate_per_s=4800.0, connections=4)
     assert expected == names.describe_situation(one.factors, without)
 
 
