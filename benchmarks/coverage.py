@@ -187,7 +187,7 @@ def compute_change_rate(noise: Noise, runs: int, step: float = 1.0) -> float:
     random = np.random.default_rng(3)
     histories = np.exp(0.03 * noise(random, (HISTORIES, runs)))
     histories[:, runs // 2 :] *= step
-    return float(np.mean([bool(find_splits(figures.tolist())) for figures in histories]))
+    return float(np.mean([bool(find_splits([figures])) for figures in histories]))
 
 
 def tabulate_changes() -> Iterator[tuple[str, ...]]:

@@ -2,8 +2,9 @@
 
     wirebench results last --json | python docs/recompute.py results
 
-Comparisons are from the records, latencies from the histogram files in the folder of runs that is named. The formulas
-are those of method.md. It exits with 1 if a figure or a verdict differs.
+Comparisons and the means of cells are from the records, latencies from the histogram files in the folder of runs that
+is named. The formulas are those of method.md. It exits with 1 if a figure or a verdict differs, and with 2 if it can't
+read them.
 """
 
 from __future__ import annotations
@@ -27,6 +28,16 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(200)
 
 QUANTILES = {"min": 0, "p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99_9": 0.999, "max": 1}
 P99_9_REQUESTS_MIN = 10_000
+#: Figures of a cell that are geometric means over its blocks, and their names in JSON.
+MEANS = {
+    "throughput": "throughput_per_s",
+    "cpu": "cpu_us_per_request",
+    "capacity": "capacity_per_s",
+    "capacity_core": "capacity_core_per_s",
+    "capacity_memory": "capacity_memory_per_s",
+    "item_rate": "item_rate_per_s",
+    "item_cpu": "cpu_us_per_item",
+}
 #: How many counts a histogram has: of 1 ns to 60 s, with three significant digits.
 SIZE = 27 * 1024
 ZERO = np.zeros(SIZE, dtype=np.int64)
@@ -92,8 +103,10 @@ def figure_of(record: Found, metric: str) -> float | None:
 
 
 def list_figures(run: Found, cell: str, metric: str) -> dict[int, float]:
-    """Return a cell's figures by block."""
-    records = (record for record in run["records"] if record["cell"] == cell)
+    """Return a cell's figures by block; none of a capacity if a block's search found none."""
+    records = [record for record in run["records"] if record["cell"] == cell]
+    if "capacity" in metric and any(record["search"] and not record["search"]["rate_kept_per_s"] for record in records):
+        return {}
     return {record["block"]: figure for record in records if (figure := figure_of(record, metric)) is not None}
 
 
@@ -326,9 +339,9 @@ def check(run: Found, folder: Path) -> Iterator[str]:
             yield from list_differences(pair["significance"], tests, f"{name_pair(pair)}: significance")
     for cell in run["cells"]:
         records = [record for record in run["records"] if record["cell"] == cell["cell"]]
-        for metric, field in (("throughput", "throughput_per_s"), ("cpu", "cpu_us_per_request")):
-            figures = [each for record in records if (each := figure_of(record, metric)) is not None]
-            mean = float(np.exp(np.mean(np.log(figures)))) if figures else None
+        for metric, field in MEANS.items():
+            figures = list_figures(run, cell["cell"], metric).values()
+            mean = float(np.exp(np.mean(np.log([*figures])))) if figures else None
             yield from list_differences(cell[field], mean, f"{cell['cell']}: {field}")
         files = [json.loads((folder / run["run"]["id"] / record["histogram_file"]).read_text()) for record in records]
         for metric, latency in merge_latencies(files):
@@ -337,8 +350,13 @@ def check(run: Found, folder: Path) -> Iterator[str]:
 
 def main() -> int:
     """Check the run on stdin, print what differs, and return the exit code."""
-    run = json.load(sys.stdin)
-    differences = list(check(run, Path(sys.argv[1])))
+    try:
+        (folder,) = sys.argv[1:]
+        run = json.load(sys.stdin)
+        differences = list(check(run, Path(folder)))
+    except (ValueError, KeyError, TypeError, OSError) as error:
+        sys.stderr.write(f"error: {error!r}\n{__doc__}")
+        return 2
     sys.stdout.write(
         "\n".join([*differences, f"{len(run['comparisons'])} comparisons, {len(differences)} differences\n"])
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -44,7 +45,7 @@ class LevelChange:
 
     @property
     def ratio(self) -> float:
-        """The new level over the old one: geometric means of their runs' figures."""
+        """The new level over the old one."""
         return compute_level(self.after) / compute_level(self.before)
 
     @property
@@ -62,7 +63,8 @@ class LineChanges:
     """The changes of level on a line, the oldest first.
 
     A stretch is what can be compared: `stretches` has how many runs each has, without those `left_out`, whose gates
-    failed or which are still running. One with fewer than `runs_needed` isn't searched.
+    failed or which are still running. One with fewer than `runs_needed` isn't searched. `margin`: smaller changes are
+    none.
     """
 
     line: Line
@@ -70,6 +72,7 @@ class LineChanges:
     stretches: tuple[int, ...]
     left_out: int
     runs_needed: int
+    margin: float
 
     @property
     def runs_searched(self) -> int:
@@ -78,8 +81,8 @@ class LineChanges:
 
 
 def compute_level(points: Sequence[HistoryPoint]) -> float:
-    """Return the geometric mean of the runs' figures."""
-    return mean([point.figure.estimate for point in points]).estimate
+    """Return the median of the runs' figures: a run that was disturbed hardly moves it."""
+    return statistics.median(point.figure.estimate for point in points)
 
 
 def find_changes(history: History) -> tuple[LineChanges, ...]:
@@ -87,17 +90,19 @@ def find_changes(history: History) -> tuple[LineChanges, ...]:
 
     A line is searched in stretches: where `compare` keeps a run's figures apart from those of the run before, another
     stretch begins. A history whose levels don't change has any change found in 5 % of cases at most: the stretches
-    share that level.
+    share that level. A change within the scenario's equivalence margin is none. As in `compare`, one has to hold at any
+    speed of the machine, where that is known.
     """
     lines = [_divide(line) for line in history.lines]
     searched = sum(_is_decidable(len(points), LEVEL) for stretches in lines for points in stretches)
     level = LEVEL / max(searched, 1)
     found = []
     for line, stretches in zip(history.lines, lines, strict=True):
-        changes = [change for points in stretches for change in _find_in_stretch(points, level)]
+        margin = line.points[-1].run.equivalence_margin
+        changes = [change for points in stretches for change in _find_in_stretch(points, level, margin)]
         counts = tuple(map(len, stretches))
         found.append(
-            LineChanges(line, tuple(changes), counts, len(line.points) - sum(counts), count_runs_needed(level))
+            LineChanges(line, tuple(changes), counts, len(line.points) - sum(counts), count_runs_needed(level), margin)
         )
     return tuple(found)
 
@@ -113,8 +118,12 @@ def _divide(line: Line) -> list[list[HistoryPoint]]:
     return [points for points in stretches if points]
 
 
-def _find_in_stretch(points: Sequence[HistoryPoint], level: float) -> list[LevelChange]:
-    splits = find_splits([point.figure.estimate for point in points], level)
+def _find_in_stretch(points: Sequence[HistoryPoint], level: float, margin: float) -> list[LevelChange]:
+    views = [[point.figure.estimate for point in points]]
+    at_one_speed = [point.at_one_speed for point in points]
+    if all(at_one_speed):
+        views.append([figure for figure in at_one_speed if figure])
+    splits = find_splits(views, level, margin)
     ends = [0, *(split.place for split in splits), len(points)]
     levels = [tuple(points[start:end]) for start, end in itertools.pairwise(ends)]
     return [
@@ -123,8 +132,11 @@ def _find_in_stretch(points: Sequence[HistoryPoint], level: float) -> list[Level
     ]
 
 
-def find_splits(figures: Sequence[float], level: float = LEVEL) -> tuple[Split, ...]:
+def find_splits(views: Sequence[Sequence[float]], level: float = LEVEL, margin: float = 0.0) -> tuple[Split, ...]:
     """Return the places where figures, in the order of their time, begin to be at another level.
+
+    `views` are the same figures by different readings. A change has to be significant, and in the same direction larger
+    than the margin, in all of them (an intersection–union test: R. L. Berger, Technometrics 24, 1982).
 
     The statistic is the greatest standardised Wilcoxon rank sum over all places that may divide the figures (A. N.
     Pettitt: A non-parametric approach to the change-point problem, Applied Statistics 28, 1979; F. Lombard: Rank tests
@@ -135,27 +147,39 @@ def find_splits(figures: Sequence[float], level: float = LEVEL) -> tuple[Split, 
     multivariate data, Journal of the American Statistical Association 109, 2014; each at half of the level, so that
     all parts together keep to it.
     """
-    split = _find_split(figures, level)
+    split = _find_split(views, level, margin)
     if split is None:
         return ()
-    before = find_splits(figures[: split.place], level / 2)
-    after = find_splits(figures[split.place :], level / 2)
+    before = find_splits([figures[: split.place] for figures in views], level / 2, margin)
+    after = find_splits([figures[split.place :] for figures in views], level / 2, margin)
     return (*before, split, *(Split(split.place + each.place, each.p_value) for each in after))
 
 
-def _find_split(figures: Sequence[float], level: float) -> Split | None:
-    """Return the likeliest of the places that are significant, if any is."""
-    if not _is_decidable(len(figures), level):
+def _find_split(views: Sequence[Sequence[float]], level: float, margin: float) -> Split | None:
+    """Return the likeliest of the places that are significant, and where the level changes enough, if any is."""
+    if not _is_decidable(len(views[0]), level):
         return None
-    ranks = _rank(figures)
+    p_values = np.max([_compute_p_values(_rank(figures)) for figures in views], axis=0)
+    logs = np.log(np.asarray(views, dtype=np.float64))
+    places = (np.flatnonzero(p_values <= level) + 1).tolist()
+    if not (changed := [place for place in places if _exceeds(logs, place, math.log1p(margin))]):
+        return None
+    place = min(changed, key=lambda each: _sum_distances(logs[0], each))
+    return Split(place, float(min(p_values[each - 1] for each in changed)))
+
+
+def _compute_p_values(ranks: Array) -> Array:
+    """Return the chance of so clear a division at each place, if the order of the figures said nothing."""
     null = _simulate(tuple(np.sort(ranks).tolist()))
     greater = len(null) - np.searchsorted(null, _compute_statistics(ranks) - _TOLERANCE)
-    p_values = (1 + greater) / (1 + len(null))
-    if p_values.min() > level:
-        return None
-    logs = np.log(np.asarray(figures, dtype=np.float64))
-    place = min((np.flatnonzero(p_values <= level) + 1).tolist(), key=lambda each: _sum_distances(logs, each))
-    return Split(place, float(p_values.min()))
+    p_values: Array = (1 + greater) / (1 + len(null))
+    return p_values
+
+
+def _exceeds(logs: Array, place: int, margin: float) -> bool:
+    """Return whether the medians of both sides differ by more than the margin, in one direction in all rows."""
+    differences = np.median(logs[:, place:], axis=1) - np.median(logs[:, :place], axis=1)
+    return bool(differences.min() > margin or differences.max() < -margin)
 
 
 def _sum_distances(logs: Array, place: int) -> float:

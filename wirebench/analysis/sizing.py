@@ -15,6 +15,7 @@ from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.errors import UsageError
 from wirebench.model.contract import Driver
 from wirebench.model.metric import METRICS
+from wirebench.model.record import FAIRNESS_MIN
 from wirebench.results.runs import Run
 
 #: A replica is planned for this share of what it serves within the objective, unless another is asked for.
@@ -81,6 +82,12 @@ class KeptRate:
         """Whether it had more workers than cores: some of them could only wait."""
         return self.cores is not None and self.workers > self.cores
 
+    @property
+    def has_uneven_replicas(self) -> bool:
+        """Whether some replicas had far more of the requests than others."""
+        shares = (record.server.replica_fairness for record in self.cell.records)
+        return any(share is not None and share < FAIRNESS_MIN for share in shares)
+
     def may_lack_connections(self, p99_ms: float, connections_max: int | None = None) -> bool:
         """Return whether more requests than connections would be in flight if all took as long as the p99.
 
@@ -96,6 +103,11 @@ class KeptRate:
     @property
     def is_closed(self) -> bool:
         return _is_closed(self.cell)
+
+    @property
+    def is_lower_bound(self) -> bool:
+        """Whether a higher rate may keep the objective: what a full service answers to a closed load is its most."""
+        return self.is_least and not self.is_closed
 
 
 @dataclass(frozen=True, slots=True)

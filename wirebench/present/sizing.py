@@ -27,14 +27,22 @@ _CAVEATS: tuple[tuple[Callable[[Size], bool], str], ...] = (
         lambda of: of.kept.is_closed,
         (
             "Loads were closed: connections wait for replies, so queues of requests that are due are not in these "
-            "p99s. `wirebench run capacity` measures them."
+            "p99s, and a rate is that of so many connections, whether more would serve more or not. "
+            "`wirebench run capacity` measures both."
         ),
     ),
     (
         lambda of: not of.kept.is_closed,
         "Arrivals were evenly spaced. Arrivals at random reach the p99 at a lower rate: leave room (`--utilisation`).",
     ),
-    (lambda of: of.kept.is_least, "≥: no measured load broke the objective, so fewer may do; measure higher loads."),
+    (
+        lambda of: of.kept.is_lower_bound,
+        "≥: no measured load broke the objective, so fewer may do; measure higher loads.",
+    ),
+    (
+        lambda of: of.kept.has_uneven_replicas,
+        "Some replicas had far more requests than others; what a replica keeps is the mean. Measure one replica.",
+    ),
     (
         lambda of: of.is_bounded,
         (
@@ -170,7 +178,7 @@ _COLUMNS = (
     TableColumn(
         "a replica keeps",
         "requests/s",
-        lambda size: f"{'≥ ' if size.kept.is_least else ''}{_format(size.kept.rate, size.kept.replicas)}",
+        lambda size: f"{'≥ ' if size.kept.is_lower_bound else ''}{_format(size.kept.rate, size.kept.replicas)}",
     ),
     TableColumn("by", "", _describe_basis),
 )

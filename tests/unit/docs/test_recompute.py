@@ -123,3 +123,20 @@ def test_its_adjustment_is_benjaminis_and_hochbergs() -> None:
     p_values = np.random.default_rng(3).random(20)
     assert list(stats.false_discovery_control(p_values)) == pytest.approx(_script["adjust"](list(p_values)))
     assert [] == _script["adjust"]([])
+
+
+@pytest.mark.parametrize(("field", "value"), [("throughput_per_s", 1.0), ("capacity_per_s", 99_999.0)])
+def test_a_mean_that_isnt_of_the_records_is_found(tmp_path: Path, field: str, value: float) -> None:
+    """A capacity that no search found, too."""
+    run = show(tmp_path)
+    run["cells"][0][field] = value
+    status, said = recompute(run, tmp_path)
+    assert (1, True) == (status, f": {field}: {value}" in said), said
+
+
+@pytest.mark.parametrize("of_folder", ["none", "runs"])
+def test_what_cannot_be_read_is_an_error_with_its_usage(tmp_path: Path, of_folder: str) -> None:
+    """A folder without the run, and JSON that is of no run."""
+    run = show(tmp_path) if of_folder == "none" else {"scenario": "quick"}
+    status, said = recompute(run, tmp_path / of_folder)
+    assert (2, True) == (status, "wirebench results last --json | python docs/recompute.py" in said), said
