@@ -90,7 +90,7 @@ def find_changes(history: History) -> tuple[LineChanges, ...]:
 
     A line is searched in stretches: where `compare` keeps a run's figures apart from those of the run before, another
     stretch begins. A history whose levels don't change has any change found in 5 % of cases at most: the stretches
-    share that level. A change within the scenario's equivalence margin is none. As in `compare`, one has to hold at any
+    share that level. One within the scenario's equivalence margin is left out. As in `compare`, one has to hold at any
     speed of the machine, where that is known.
     """
     lines = [_divide(line) for line in history.lines]

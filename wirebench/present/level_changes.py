@@ -52,5 +52,5 @@ def list_change_caveats(found: Sequence[LineChanges]) -> Iterator[str]:
     margins = sorted({line.margin for line in found})
     yield (
         f"Of histories without a change, at most {LEVEL * 100:g} % show one; "
-        f"changes within {' or '.join(f'{each:.0%}' for each in margins)} are none."
+        f"changes within {' or '.join(f'{each:.0%}' for each in margins)} are left out."
     )

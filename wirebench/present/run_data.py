@@ -14,9 +14,9 @@ from wirebench.model.labels import name_machine
 from wirebench.model.metric import METRICS, SPREAD, name_spread
 from wirebench.model.record import Autoscaling, CapacitySearch, Gate, Recovery
 from wirebench.model.run_info import RunInfo
-from wirebench.present.caveats import describe_disturbances
+from wirebench.present.caveats import list_caveats
 from wirebench.present.data import CellComparison, ScalingData, make_comparison_data, make_scaling_data, make_view
-from wirebench.present.remarks import write_answer
+from wirebench.present.remarks import describe_handshakes, list_notes, write_answer
 from wirebench.present.sentences import describe_certainty
 from wirebench.results.index import Result
 from wirebench.results.index.model import group_by_metric
@@ -51,23 +51,25 @@ class RunData:
     run: RunInfo
     summary: tuple[str, ...]
     caveat: str
-    #: Drift, outliers and order effects.
-    disturbances: tuple[str, ...]
+    #: What to doubt: drift, outliers and order effects among it.
+    doubts: tuple[str, ...]
+    notes: tuple[str, ...]
     cells: tuple[RunCell, ...]
     comparisons: tuple[CellComparison, ...]
     scaling: tuple[ScalingData, ...]
 
 
 def make_run_data(run: Run) -> RunData:
-    comparisons = find_comparisons(run)
+    comparisons, cells = find_comparisons(run), summarise(run.records)
     return RunData(
         run=run.info,
         summary=write_answer(run, comparisons),
         caveat=describe_certainty(comparisons),
-        disturbances=tuple(describe_disturbances(run)),
+        doubts=tuple(list_caveats(run)),
+        notes=(*describe_handshakes(cells), *list_notes(cells)),
         cells=describe_cells(run),
         comparisons=tuple(map(make_comparison_data, comparisons)),
-        scaling=tuple(map(make_scaling_data, find_scalings(summarise(run.records)))),
+        scaling=tuple(map(make_scaling_data, find_scalings(cells))),
     )
 
 

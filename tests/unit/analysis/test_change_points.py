@@ -142,7 +142,7 @@ def test_a_change_has_its_runs_and_ratio(tmp_path: Path) -> None:
     (sentence,) = describe_line_changes(line, METRICS["throughput"])
     assert sentence.startswith(f"slower since {runs[10].info.id} (000000000000): 0.90× the requests/s, 1,000 → 902")
     assert "(10 runs before, 6 after; p = 0.0" in sentence
-    assert ["Of histories without a change, at most 5 % show one; changes within 5% are none."] == list(
+    assert ["Of histories without a change, at most 5 % show one; changes within 5% are left out."] == list(
         list_change_caveats([line])
     )
 

@@ -26,7 +26,7 @@ from wirebench.present.remarks import (
     describe_zones,
     write_answer,
 )
-from wirebench.present.run_data import describe_cells
+from wirebench.present.run_data import describe_cells, make_run_data
 from wirebench.report.page import render
 from wirebench.results.runs import Run
 from wirebench.run.plain_load import PlainLoad
@@ -42,8 +42,10 @@ OLDER = FULL.model_copy(update={"version": "TLS 1.2", "cipher_suite": "ECDHE_ECD
 
 
 def is_shown(sentence: str, run: Run) -> bool:
-    """Say whether the terminal and the report both have a sentence, up to its first apostrophe."""
-    return sentence in render_run(run) and sentence.partition("'")[0] in render(run)
+    """Say whether terminal, report and programs all have a sentence; the report up to its first apostrophe."""
+    of_run = make_run_data(run)
+    is_for_programs = sentence in (*of_run.summary, *of_run.notes)
+    return is_for_programs and sentence in render_run(run) and sentence.partition("'")[0] in render(run)
 
 
 @pytest.mark.parametrize(
