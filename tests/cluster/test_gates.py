@@ -57,8 +57,8 @@ def test_a_full_table_of_connections_fails_a_gate(tmp_path: Path) -> None:
     # Enough until the load begins, and soon used up by it.
     room = "5000"
     soon_full = ["unshare", "--net", sys.executable, "-m", "tests.support.full_connection_table", room]
-    run = [WIREBENCH, "run", tmp_path / "fault.yaml", "--no-calibrate", "--out", tmp_path / "results"]
-    done = run_program([*soon_full, *run], timeout=RUN_TIMEOUT_S, cwd=ROOT)
+    run = f"{WIREBENCH} run {tmp_path}/fault.yaml --no-calibrate --out {tmp_path}/results"
+    done = run_program([*soon_full, *run.split()], timeout=RUN_TIMEOUT_S, cwd=ROOT)
     assert 0 == done.returncode, done.stderr
     (record,) = only_run(tmp_path / "results").records
     assert "dropped_packets" in {gate.name for gate in record.gates if not gate.passed}, record.gates

@@ -132,7 +132,9 @@ def _find_in_stretch(points: Sequence[HistoryPoint], level: float, margin: float
     ]
 
 
-def find_splits(views: Sequence[Sequence[float]], level: float = LEVEL, margin: float = 0.0) -> tuple[Split, ...]:
+def find_splits(
+    views: Sequence[Sequence[float] | Array], level: float = LEVEL, margin: float = 0.0
+) -> tuple[Split, ...]:
     """Return the places where figures, in the order of their time, begin to be at another level.
 
     `views` are the same figures by different readings. A change has to be significant, and in the same direction larger
@@ -155,7 +157,7 @@ def find_splits(views: Sequence[Sequence[float]], level: float = LEVEL, margin: 
     return (*before, split, *(Split(split.place + each.place, each.p_value) for each in after))
 
 
-def _find_split(views: Sequence[Sequence[float]], level: float, margin: float) -> Split | None:
+def _find_split(views: Sequence[Sequence[float] | Array], level: float, margin: float) -> Split | None:
     """Return the likeliest of the places that are significant, and where the level changes enough, if any is."""
     if not _is_decidable(len(views[0]), level):
         return None
@@ -199,7 +201,7 @@ def count_runs_needed(level: float = LEVEL) -> int:
     return next(runs for runs in itertools.count(2) if _is_decidable(runs, level))
 
 
-def _rank(figures: Sequence[float]) -> Array:
+def _rank(figures: Sequence[float] | Array) -> Array:
     """Return the ranks of figures from 1; equal ones share the mean of theirs."""
     _, places, counts = np.unique(np.asarray(figures, dtype=np.float64), return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
