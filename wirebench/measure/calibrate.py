@@ -48,6 +48,8 @@ _CLOSED = {1: (0, 1), 16: (0, 1, 10), CALIBRATED_CONNECTIONS_MAX: (0, 10)}
 _OPEN_CONNECTIONS, _OPEN_SHARES, _OPEN_RATE_PER_S = CALIBRATED_CONNECTIONS_MAX, (0.1, 0.5), 500
 #: After how many milliseconds the server answers open loads, and those of a run that measures its own in a hurry.
 _SERVER_MS = 1
+#: At this rate half of the connections wait for replies; if all did, requests would be late that no driver can send.
+_OPEN_RATE_MAX_PER_S = _OPEN_CONNECTIONS * 1000 / _SERVER_MS / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,8 @@ def climb_ladder(driver: Driver, transport: Transport, cores: Cores) -> Iterator
             yield point
     if DRIVER_FACTS[driver].no_open_load:
         return
-    for rate_per_s in sorted({_OPEN_RATE_PER_S, *(math.ceil(share * ceiling_per_s) for share in _OPEN_SHARES)}):
+    rates_per_s = {math.ceil(min(share * ceiling_per_s, _OPEN_RATE_MAX_PER_S)) for share in _OPEN_SHARES}
+    for rate_per_s in sorted({_OPEN_RATE_PER_S, *rates_per_s}):
         probe = Probe(driver, transport, _OPEN_CONNECTIONS, _SERVER_MS, rate_per_s)
         yield measure_point(probe, cores, _REPETITIONS)
 
