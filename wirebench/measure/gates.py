@@ -227,8 +227,8 @@ GATES = (
     ),
     GateRule(
         "rate_error",
-        "the rate is within {limit:.0%} of the rate asked for; in a search for the capacity, at most so much lower (not "
-        "under a closed load)",
+        "the rate is within {limit:.0%} of the rate asked for (not under a closed load; in a search for the capacity, "
+        "it may be higher)",
         limit=RATE_ERROR_MAX,
         unit="of the rate asked for",
         metrics=_ALL,
