@@ -63,8 +63,8 @@ class LineChanges:
     """The changes of level on a line, the oldest first.
 
     A stretch is what can be compared: `stretches` has how many runs each has, without those `left_out`, whose gates
-    failed or which are still running. One with fewer than `runs_needed` isn't searched. `margin`: smaller changes are
-    none.
+    failed or which are still running. One with fewer than `runs_needed` isn't searched. Changes within the `margin`
+    are left out.
     """
 
     line: Line
