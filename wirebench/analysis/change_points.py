@@ -13,6 +13,7 @@ import numpy as np
 
 from wirebench.analysis.history import History, HistoryPoint, Line
 from wirebench.analysis.ratio import LEVEL, mean
+from wirebench.model.metric import Metric
 
 _PERMUTATIONS = 9999
 #: The same history has the same changes each time it is shown.
@@ -63,8 +64,7 @@ class LineChanges:
     """The changes of level on a line, the oldest first.
 
     A stretch is what can be compared: `stretches` has how many runs each has, without those `left_out`, whose gates
-    failed or which are still running. One with fewer than `runs_needed` isn't searched. Changes within the `margin`
-    are left out.
+    failed or which are still running. One with fewer than `runs_needed` isn't searched.
     """
 
     line: Line
@@ -72,7 +72,6 @@ class LineChanges:
     stretches: tuple[int, ...]
     left_out: int
     runs_needed: int
-    margin: float
 
     @property
     def runs_searched(self) -> int:
@@ -98,11 +97,11 @@ def find_changes(history: History) -> tuple[LineChanges, ...]:
     level = LEVEL / max(searched, 1)
     found = []
     for line, stretches in zip(history.lines, lines, strict=True):
-        margin = line.points[-1].run.equivalence_margin
-        changes = [change for points in stretches for change in _find_in_stretch(points, level, margin)]
+        margin = line.equivalence_margin
+        changes = [change for points in stretches for change in _find_in_stretch(points, history.metric, level, margin)]
         counts = tuple(map(len, stretches))
         found.append(
-            LineChanges(line, tuple(changes), counts, len(line.points) - sum(counts), count_runs_needed(level), margin)
+            LineChanges(line, tuple(changes), counts, len(line.points) - sum(counts), count_runs_needed(level))
         )
     return tuple(found)
 
@@ -118,11 +117,11 @@ def _divide(line: Line) -> list[list[HistoryPoint]]:
     return [points for points in stretches if points]
 
 
-def _find_in_stretch(points: Sequence[HistoryPoint], level: float, margin: float) -> list[LevelChange]:
+def _find_in_stretch(points: Sequence[HistoryPoint], metric: Metric, level: float, margin: float) -> list[LevelChange]:
     views = [[point.figure.estimate for point in points]]
-    at_one_speed = [point.at_one_speed for point in points]
+    at_one_speed = [point.cell.by_block_at_one_speed(metric) for point in points]
     if all(at_one_speed):
-        views.append([figure for figure in at_one_speed if figure])
+        views.append([statistics.geometric_mean(blocks) for blocks in at_one_speed])
     splits = find_splits(views, level, margin)
     ends = [0, *(split.place for split in splits), len(points)]
     levels = [tuple(points[start:end]) for start, end in itertools.pairwise(ends)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -27,7 +26,6 @@ class HistoryPoint:
 
     run: RunInfo
     cell: CellSummary
-    metric: Metric
     figure: Ratio
     failed_gates: tuple[Gate, ...]
     change: CellChange | None
@@ -36,12 +34,6 @@ class HistoryPoint:
     def started_at(self) -> datetime:
         """When the run began, in UTC."""
         return datetime.fromisoformat(self.run.started_at).astimezone(UTC)
-
-    @property
-    def at_one_speed(self) -> float | None:
-        """The figure, had a fixed piece of work taken 1 µs; None if it isn't known how long that took."""
-        blocks = self.cell.by_block_at_one_speed(self.metric)
-        return statistics.geometric_mean(blocks) if blocks else None
 
     @property
     def version(self) -> str:
@@ -62,6 +54,11 @@ class Line:
     @property
     def machine(self) -> str:
         return ", ".join(describe_hardware(self.points[0].run.machine).values())
+
+    @property
+    def equivalence_margin(self) -> float:
+        """That of the newest run."""
+        return self.points[-1].run.equivalence_margin
 
     @property
     def name(self) -> str:
@@ -98,9 +95,7 @@ def build_history(runs: Iterable[Run], metric: Metric | None = None) -> History 
         where = (run.info.target, *describe_hardware(run.info.machine).values(), *cell.factors.items())
         # Both have this one cell: so is the change one.
         (change,) = compare_runs(before[where], run, metric).changes if where in before else (None,)
-        lines.setdefault(where, []).append(
-            HistoryPoint(run.info, cell, metric, figure, cell.failed_gates(metric), change)
-        )
+        lines.setdefault(where, []).append(HistoryPoint(run.info, cell, figure, cell.failed_gates(metric), change))
         before[where] = run
     if not lines:
         return None

@@ -48,7 +48,7 @@ _CLOSED = {1: (0, 1), 16: (0, 1, 10), CALIBRATED_CONNECTIONS_MAX: (0, 10)}
 _OPEN_CONNECTIONS, _OPEN_SHARES, _OPEN_RATE_PER_S = CALIBRATED_CONNECTIONS_MAX, (0.1, 0.5), 500
 #: After how many milliseconds the server answers open loads, and those of a run that measures its own in a hurry.
 _SERVER_MS = 1
-#: At this rate half of the connections wait for replies; if all did, requests would be late that no driver can send.
+#: At this rate half of the connections wait for replies; if all did, requests would be late by any driver.
 _OPEN_RATE_MAX_PER_S = _OPEN_CONNECTIONS * 1000 / _SERVER_MS / 2
 
 

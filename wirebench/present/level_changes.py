@@ -49,7 +49,7 @@ def list_change_caveats(found: Sequence[LineChanges]) -> Iterator[str]:
         yield f"Left out of the search: {pluralise(left_out, 'run')} with failed gates, or still running."
     if any(len(each.stretches) > 1 for each in found):
         yield "Runs were searched in parts, where load or driver had changed: they can't be compared."
-    margins = sorted({line.margin for line in found})
+    margins = sorted({each.line.equivalence_margin for each in found})
     yield (
         f"Of histories without a change, at most {LEVEL * 100:g} % show one; "
         f"changes within {' or '.join(f'{each:.0%}' for each in margins)} are left out."
