@@ -65,14 +65,18 @@ def add_options(parser: Any) -> None:
 
 
 @events.request.add_listener
-def keep(request_type: str, start_time: float, response_time: float, response: Any, exception: Any, **_: Any) -> None:
-    """Keep one request: it began at `start_time`, in seconds since 1970, and took `response_time`, in milliseconds."""
+def keep(request_type: str, response: Any, exception: Any, context: Any, **others: Any) -> None:
+    """Keep one request; `context` has the values that a reply to be checked must have."""
     if request_type == GrpcUser.request_type:  # which its client has kept
         return
     status = response.status_code
-    is_broken = exception is not None and status // 100 == 2  # noqa: PLR2004 - the head of a success came, and no more
+    is_success = status // 100 == 2  # noqa: PLR2004 - 2xx
+    is_broken = exception is not None and is_success  # its head came, and not all of its body
     outcome = str(status) if status and not is_broken else f"{type(exception).__name__}: {exception}"
-    rest_log.add(round(start_time * 1e9 + response_time * 1e6), round(response_time * 1e6), outcome)
+    started_unix_s, latency_ms = others["start_time"], others["response_time"]
+    rest_log.add(round(started_unix_s * 1e9 + latency_ms * 1e6), round(latency_ms * 1e6), outcome)
+    if context and is_success and not is_broken and not answers(response, context["expected"]):
+        rest_log.mismatches += 1
 
 
 @events.test_stopping.add_listener
@@ -120,12 +124,11 @@ class RestUser(FastHttpUser):
         # As other drivers do: no compression, and a redirect is the reply.
         headers = {"Accept-Encoding": "identity", **({"Content-Type": "application/json"} if body else {})}
         reply = self.client.request(
-            method, path, name=self.options.operation, data=body, headers=headers, allow_redirects=False
-        )
+            method, path, name=self.options.operation, data=body, headers=headers, allow_redirects=False,
+            context={} if self.until_check else {"expected": expected},
+        )  # fmt: skip
         if self.until_check == 0 and reply.status_code // 100 == 2:  # noqa: PLR2004 - 2xx
             self.until_check = CHECK_EVERY
-            if not answers(reply, expected):
-                rest_log.mismatches += 1
         self.until_check -= self.until_check > 0
 
 

@@ -21,6 +21,7 @@ from wirebench.drivers import DRIVERS, Job
 from wirebench.model.application import Application
 from wirebench.model.cell import Cell
 from wirebench.model.contract import Driver, Transport
+from wirebench.model.histogram_file import HistogramFile
 from wirebench.model.scenario import Load
 from wirebench.system.paths import CONTRACT, ROOT
 from wirebench.system.processes import Child
@@ -30,6 +31,8 @@ pytestmark = pytest.mark.skipif(
     reason="drivers are missing: make setup",
 )
 
+#: What a driver wrote, and its arguments.
+Driven = tuple[HistogramFile, str]
 SECRET = "s3cret of the tests"  # noqa: S105 - looked for in files
 #: Its operation has the name of one of the built-in application's, and other requests.
 APPLICATION = Application.model_validate(
@@ -154,10 +157,10 @@ def cell(transport: Transport, driver: Driver) -> Cell:
 
 
 @pytest.fixture
-def send(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Application, Cell, Seen], str]:
-    """Return a function that sends a load, checks that all of it was right, and returns the driver's arguments."""
+def drive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Application, Cell, Seen], Driven]:
+    """Return a function that sends a load."""
 
-    def send(application: Application, cell: Cell, seen: Seen) -> str:
+    def drive(application: Application, cell: Cell, seen: Seen) -> Driven:
         monkeypatch.chdir(tmp_path)  # As relative as a run's folder may be.
         requests, descriptors = Path("application.json"), Path("contract.binpb")
         shutil.copy(CONTRACT, descriptors)
@@ -182,6 +185,17 @@ def send(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Applicati
             arguments += str(child.process.args)
 
         (file,) = DRIVERS[cell.driver].run(job, watch)
+        return file, arguments
+
+    return drive
+
+
+@pytest.fixture
+def send(drive: Callable[[Application, Cell, Seen], Driven]) -> Callable[[Application, Cell, Seen], str]:
+    """Return a function that sends a load, checks that all of it was right, and returns the driver's arguments."""
+
+    def send(application: Application, cell: Cell, seen: Seen) -> str:
+        file, arguments = drive(application, cell, seen)
         assert {"ok"} == set(file.requests_total), file.errors
         assert [] == seen.wrong[:3]
         assert seen.requests >= file.requests_total["ok"] > 0
@@ -223,6 +237,47 @@ def test_every_driver_of_rest_reads_items(
     if DRIVERS[driver].read_version() is None:
         pytest.skip(f"{driver} is not installed: {DRIVERS[driver].setup}")
     send(ITEMS, cell("rest", driver), rest)
+
+
+#: What a service answers in place of an item, and what a driver makes of it.
+FAULTS: dict[str, tuple[tuple[int, bytes, dict[str, str]], set[str]]] = {
+    "redirect": ((302, b"", {"Location": "/items/elsewhere"}), {"unknown"}),
+    "failure": ((503, b"", {}), {"unavailable"}),
+    "broken": ((200, b'{"n":', {"Content-Length": "1000", "Connection": "close"}), {"unavailable", "unknown"}),
+    "no JSON": ((200, b"<html>", {}), {"ok"}),
+}
+
+
+@pytest.mark.parametrize(
+    ("driver", "fault"),
+    [
+        *((driver, fault) for driver in ("wireload", "k6", "locust") for fault in FAULTS),
+        *(("oha", fault) for fault in ("redirect", "failure")),  # it looks at no body
+    ],
+)
+def test_drivers_of_rest_count_what_is_no_answer(
+    driver: Driver, fault: str, drive: Callable[[Application, Cell, Seen], Driven]
+) -> None:
+    """A redirect is a reply and not followed; one that breaks off is an error; a body that is no answer, a mismatch."""
+    if DRIVERS[driver].read_version() is None:
+        pytest.skip(f"{driver} is not installed: {DRIVERS[driver].setup}")
+    answer, outcomes = FAULTS[fault]
+    paths = set()
+
+    class Handler(QuietHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+
+        def do_GET(self) -> None:
+            paths.add(self.path)
+            self.answer(*answer)
+            self.close_connection = "Connection" in answer[2]
+
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as address:
+        file, _ = drive(ITEMS, cell("rest", driver), Seen(address))
+    assert outcomes >= set(file.requests_total), file.errors
+    assert (fault == "no JSON") == (file.mismatches > 0)
+    assert "/items/elsewhere" not in paths
 
 
 def test_a_request_of_each_operation_is_the_same_on_both_transports(

@@ -2,9 +2,9 @@
 
 Read from its source (v1.75.3), and found by running it: it can't vary a request, so that all of them ask for one and
 the same user; it gives up if a first request fails, and reports no more of a failure than an HTTP status (-1: no reply)
-or the text of a gRPC error; before its load it makes one HTTP request on each connection, which it counts nowhere; a
-fixed rate is measured from the actual send. Over gRPC its messages are dynamic, and it writes each reply as text before
-it stops the clock.
+or the text of a gRPC error; it looks at no body, not even whether all of it came; before its load it makes one HTTP
+request on each connection, which it counts nowhere; a fixed rate is measured from the actual send. Over gRPC its
+messages are dynamic, and it writes each reply as text before it stops the clock.
 """
 
 from __future__ import annotations

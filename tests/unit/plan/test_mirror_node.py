@@ -146,6 +146,17 @@ def test_the_words_of_an_error_are_told(api: Api) -> None:
 
 
 @pytest.mark.parametrize(
+    ("headers", "body"), [({"Content-Length": "1000"}, '{"_status": '), ({"Transfer-Encoding": "chunked"}, "no chunk")]
+)
+def test_an_error_that_breaks_off_is_told_by_its_status(api: Api, headers: dict[str, str], body: str) -> None:
+    """Its words didn't all come."""
+    api.instead = [lambda _: (404, headers, body)]
+    with pytest.raises(WirebenchError, match="404 Not Found"):
+        fetch(api)
+    assert 1 == len(api.paths)
+
+
+@pytest.mark.parametrize(
     ("body", "problem"),
     [
         ("{", "not a page of messages: not valid JSON"),
