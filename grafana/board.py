@@ -72,10 +72,11 @@ class Chart:
 
 @dataclass(frozen=True)
 class Row:
-    """Charts that answer one question."""
+    """Charts that answer one question; `height` is in rows of Grafana's grid."""
 
     title: str
     charts: tuple[Chart, ...]
+    height: int = 9
 
 
 @dataclass(frozen=True)

@@ -34,12 +34,19 @@ from wirebench.present.live_queries import ChartEvent
 #: The same in all panels of all dashboards; names of Grafana's palette. Red is left for bad signs.
 COLOURS: Mapping[str, str] = MappingProxyType({"rest": "blue", "grpc": "orange", "socket": "green"})
 TAG = "wirebench"
+#: Grafana would take panels without a version for old ones, and turn their options into those of today.
+_GRAFANA = "12.0.0"
 
 #: Of the charts of a row, by how many they are; a line of the grid is 24 wide.
 _WIDTHS: Mapping[int, tuple[int, ...]] = MappingProxyType(
     {1: (24,), 2: (12, 12), 3: (8, 8, 8), 4: (12, 12, 12, 12), 5: (12, 12, 8, 8, 8)}
 )
-_CHART_HEIGHT = 9
+#: In pixels, like the width of what names the rows of a heat map.
+_COLUMN_WIDTH_MIN = 80
+_ROW_NAME_WIDTH = 250
+#: More would be written over each other.
+_STATES_MAX = 12
+_POINT_SIZE = xychart.XychartFieldConfigPointSize().fixed(8)
 _EMPTY: Mapping[Need, str] = MappingProxyType(
     {
         "cadvisor": "No data: this needs cAdvisor, which Kubernetes has",
@@ -86,8 +93,12 @@ def _dashboard(board: Board) -> models.Dashboard:
         builder.with_row(dashboard.Row(row.title).id(number))
         for chart, width in zip(row.charts, _WIDTHS[len(row.charts)], strict=True):
             number += 1
-            builder.with_panel(_panel(board.datasource, chart).id(number).span(width).height(_CHART_HEIGHT))
-    return builder.build()
+            builder.with_panel(_panel(board.datasource, chart).id(number).span(width).height(row.height))
+    built = builder.build()
+    for panel in built.panels or ():
+        if isinstance(panel, models.Panel):
+            panel.plugin_version = _GRAFANA
+    return built
 
 
 def _link_to_the_others() -> dashboard.DashboardLink:
@@ -171,12 +182,15 @@ def _add_queries(panel: _Panel, datasource: Datasource, chart: Chart) -> None:
     for ref_id, query in zip(string.ascii_uppercase, chart.queries, strict=False):
         panel.with_target(_target(datasource, ref_id, query, chart.kind))
         if query.unit:
-            panel.override_by_name(query.legend, [_property("unit", query.unit)])
+            _override_column(panel, chart, query, [_property("unit", query.unit)])
         if query.dashed:
             dashes = {"fill": "dash", "dash": [8, 8]}
             look = [_property("custom.lineStyle", dashes), _property("custom.fillOpacity", 0)]
-            if chart.kind == "curve":  # its queries have become columns
-                panel.override_by_regexp(rf"/^{query.legend}\b/", look)
+            if chart.kind == "curve":
+                # The same line for all transports, and no more entries of the legend.
+                hidden = {"legend": True, "tooltip": False, "viz": False}
+                look += [_property("custom.show", curves.XYShowMode.LINES), _property("custom.hideFrom", hidden)]
+                _override_column(panel, chart, query, look)
             else:
                 panel.override_by_query(ref_id, look)
     for column, address in chart.links:
@@ -187,6 +201,14 @@ def _add_queries(panel: _Panel, datasource: Datasource, chart: Chart) -> None:
             panel.with_transformation(models.DataTransformerConfig(id_val=name, options=settings))
 
 
+def _override_column(panel: _Panel, chart: Chart, query: Query, look: list[models.DynamicConfigValue]) -> None:
+    """Change what becomes of a query: a column, of a curve one of each transport."""
+    if chart.kind == "curve":
+        panel.override_by_regexp(rf"/^{query.legend}\b/", look)
+    else:
+        panel.override_by_name(query.legend, look)
+
+
 def _columns_of(chart: Chart) -> Iterator[tuple[str, dict[str, Any]]]:
     """Join the queries' values by their labels into one table, with a column for each query."""
     names = {
@@ -194,8 +216,11 @@ def _columns_of(chart: Chart) -> Iterator[tuple[str, dict[str, Any]]]:
     }
     yield "merge", {}
     # Of transformed frames all labels are columns, but the values' names have to come from here.
-    hidden = ("Time", "replicas", "workers") if chart.kind == "curve" else ("Time",)
-    yield "organize", {"excludeByName": dict.fromkeys(hidden, True), "renameByName": names}
+    labels = ("transport", "replicas", "workers")
+    hidden = ("Time", *labels[1:]) if chart.kind == "curve" else ("Time",)
+    places = {name: place for place, name in enumerate((*labels, *names))}
+    settings = {"excludeByName": dict.fromkeys(hidden, True), "indexByName": places, "renameByName": names}
+    yield "organize", settings
     if chart.kind == "curve":
         yield "sortBy", {"sort": [{"field": chart.queries[0].legend}]}
         yield "partitionByValues", {"fields": ["transport"], "keepFields": False}
@@ -251,6 +276,7 @@ def _states(chart: Chart) -> statetimeline.Panel:
         .mappings([models.ValueMap(options=shown)])
         .show_value(options.VisibilityMode.NEVER)
         .merge_values(merge_values=True)
+        .per_page(_STATES_MAX)
         .legend(_legend(chart))
     )
 
@@ -263,6 +289,7 @@ def _heatmap(chart: Chart) -> heatmap.Panel:
         .color(colour)
         .cell_values(heatmap.CellValues().unit(chart.unit).decimals(0))
         .tooltip(heatmap.HeatmapTooltip().mode(options.TooltipDisplayMode.SINGLE))
+        .y_axis(heatmap.YAxisConfig().axis_width(_ROW_NAME_WIDTH))
         .hide_legend()
     )
 
@@ -271,12 +298,12 @@ def _table(chart: Chart) -> table.Panel:
     sort: list[Builder[options.TableSortByFieldState]] = [
         common.TableSortByFieldState().display_name(name).desc(desc=False) for name in chart.sort
     ]
-    return table.Panel().filterable(filterable=True).sort_by(sort)
+    return table.Panel().min_width(_COLUMN_WIDTH_MIN).filterable(filterable=bool(chart.links)).sort_by(sort)
 
 
 def _curve(chart: Chart) -> xychart.Panel:
-    """Draw all columns of a transport over the first of them, whose name is the axis'."""
-    panel = xychart.Panel().mapping(curves.SeriesMapping.AUTO).show(curves.XYShowMode.POINTS_AND_LINES)
+    """Draw all columns of a transport over the first of them, whose name is the axis'; several may be at one place."""
+    panel = xychart.Panel().mapping(curves.SeriesMapping.AUTO).show(curves.XYShowMode.POINTS).point_size(_POINT_SIZE)
     return panel.legend(_legend(chart))
 
 

@@ -28,6 +28,14 @@ _BASE = f"max by (transport) ({_RATE} and {_PROCESSES} == on (transport) group_l
 _IDEAL = f"{_PROCESSES} / on (transport) group_left () {_FEWEST}"
 _SPEEDUP = f"{_RATE} / on (transport) group_left () {_BASE}"
 
+
+
+def _compare_with_busiest(labels: str) -> str:
+    """Return the share of each: rates of transports are too far apart for colours of one scale."""
+    rates = f"{labels}:wirebench_requests:rate15s{{{CHOSEN}}}"
+    return f"{rates} / on (transport) group_left () (max by (transport) ({rates}) > 0)"
+
+
 _GROWTH = Row(
     "What do more replicas and workers bring?",
     (
@@ -54,7 +62,6 @@ _GROWTH = Row(
                 Query(_PROCESSES, "processes"),
                 Query(_RATE, "requests/s", unit=units.RequestsPerSecond),
                 Query(_SPEEDUP, "speed-up", unit="suffix: ×"),
-                Query(_IDEAL, "ideal", unit="suffix: ×"),
                 Query(f"({_SPEEDUP}) / ({_IDEAL})", "efficiency", unit=units.PercentUnit),
             ),
             kind="table",
@@ -102,22 +109,22 @@ _FAIRNESS = Row(
     "Is the work shared?",
     (
         Chart(
-            title="Requests per replica",
-            description="A row for each replica; rows of a transport should be alike. Bad: one is dark and the others "
-            "are light, as gRPC's few long connections make them behind a ClusterIP.",
-            unit=units.RequestsPerSecond,
-            queries=(Query(f"namespace_transport_pod:wirebench_requests:rate15s{{{CHOSEN}}}", "{{pod}}"),),
+            title="Requests per replica, of those of the busiest",
+            description="A row for each replica; rows of a transport should be alike. Bad: one has a strong colour and "
+            "the others don't, as gRPC's few long connections make them behind a ClusterIP.",
+            unit=units.PercentUnit,
+            queries=(Query(_compare_with_busiest("namespace_transport_pod"), "{{pod}}"),),
             kind="heatmap",
+            highest=1,
         ),
         Chart(
-            title="Requests per worker",
+            title="Requests per worker, of those of the busiest",
             description="A row for each worker by its process id (0 in Go) that has had a request. Bad: rows of a "
             "replica that differ: the kernel spreads connections by chance, and few connections are spread badly.",
-            unit=units.RequestsPerSecond,
-            queries=(
-                Query(f"namespace_transport_pod_worker:wirebench_requests:rate15s{{{CHOSEN}}}", "{{pod}} {{worker}}"),
-            ),
+            unit=units.PercentUnit,
+            queries=(Query(_compare_with_busiest("namespace_transport_pod_worker"), "{{pod}} {{worker}}"),),
             kind="heatmap",
+            highest=1,
         ),
         Chart(
             title="Fairness among replicas",

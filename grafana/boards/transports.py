@@ -65,6 +65,7 @@ _ANSWER = Row(
             lowest=None,
         ),
     ),
+    height=6,
 )
 
 _LATENCY = Row("How long do clients wait?", tuple(map(_service_time, LATENCIES)))

@@ -73,15 +73,15 @@ def _divide_cpu(selector: str) -> str:
 
 def _make_figures(selector: str) -> tuple[Figure, ...]:
     return (
-        Figure(METRICS["throughput"].label, "1/s", _average_settled_rate(selector)),
+        Figure(METRICS["throughput"].column, "1/s", _average_settled_rate(selector)),
         *(Figure(label, "s", _merge_latencies(quantile, selector)) for label, quantile in _QUANTILES.items()),
         Figure(METRICS["errors"].label, "share", _divide_failures(selector)),
-        Figure(METRICS["cpu"].label, "cpu s", _divide_cpu(selector)),
+        Figure(METRICS["cpu"].column, "cpu s", _divide_cpu(selector)),
     )
 
 
 def _list_figures() -> tuple[Figure, ...]:
-    """Return each figure with what it is of REST's; no share of nothing for failures."""
+    """Return each figure, and beside it what it is of REST's; no share of nothing for failures."""
     figures = []
     for figure, of_rest in zip(_make_figures(CHOSEN), _make_figures(_REST), strict=True):
         figures.append(figure)
@@ -114,15 +114,17 @@ class ChartEvent:
     colour: str
 
 
-#: A point at the start of each.
+_ALERTS = 'ALERTS{alertstate="firing", namespace="$namespace"}'
+
+#: A point at the start of each: by steps of 5 s, one that had no value before.
 EVENTS = (
-    ChartEvent("Scale", "{{transport}} {{replicas}} × {{workers}}", f"{_SCALE}) unless {_SCALE} offset 10s)", "purple"),
+    ChartEvent("Scale", "{{transport}} {{replicas}} × {{workers}}", f"{_SCALE}) unless {_SCALE} offset 5s)", "purple"),
     ChartEvent(
         "New replicas",
         "{{transport}} new replicas",
-        f"count by (transport) ({_REPLICAS}) unless {_REPLICAS} offset 10s))",
+        f"count by (transport) ({_REPLICAS}) unless {_REPLICAS} offset 5s))",
         "blue",
     ),
-    ChartEvent("Load", "{{transport}} load by {{driver}}", f"{_LOADS}) unless {_LOADS} offset 10s)", "green"),
-    ChartEvent("Alert", "{{alertname}} {{transport}}", 'ALERTS{alertstate="firing", namespace="$namespace"}', "red"),
+    ChartEvent("Load", "{{transport}} load by {{driver}}", f"{_LOADS}) unless {_LOADS} offset 5s)", "green"),
+    ChartEvent("Alert", "{{alertname}} {{transport}}", f"{_ALERTS} unless {_ALERTS} offset 5s", "red"),
 )

@@ -149,7 +149,7 @@ def _take(prometheus: Prometheus, wanted: str | None, range_s: int) -> LiveFigur
             problem=f"Prometheus has recorded nothing of {namespace} in this time",
             hint="send a load; if that is done, load the recording rules grafana/rules/wirebench.yaml into Prometheus",
         )
-    # Some have a value for ten seconds only, which longer steps miss; on whole steps, each keeps its time.
+    # They have a value for one step only, which longer ones miss; on whole steps, each keeps its time.
     since_s = (start_s - _EVENT_APART_S) // _STEP_S_MIN * _STEP_S_MIN
     events = {
         each.name: prometheus.query_range(_resolve(each.expr, namespace, range_s), since_s, end_s, _STEP_S_MIN)
