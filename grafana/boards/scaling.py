@@ -29,7 +29,6 @@ _IDEAL = f"{_PROCESSES} / on (transport) group_left () {_FEWEST}"
 _SPEEDUP = f"{_RATE} / on (transport) group_left () {_BASE}"
 
 
-
 def _compare_with_busiest(labels: str) -> str:
     """Return the share of each: rates of transports are too far apart for colours of one scale."""
     rates = f"{labels}:wirebench_requests:rate15s{{{CHOSEN}}}"
