@@ -50,8 +50,8 @@ class Chart:
 
     `lowest` and `highest` bound the axis, which reaches to `soft_highest` at least; `limit` draws a line that should
     not be crossed; `states` are the names of values 0, 1, …, the first the good one; `sort` names columns of a table,
-    `links` where the values of a column lead to, below the address of `wirebench serve`; `empty` is what an empty one
-    says.
+    `links` where the values of a column lead to, below the address of `wirebench serve`, `widths` those of columns in
+    pixels; `empty` is what an empty one says.
     """
 
     title: str
@@ -67,6 +67,7 @@ class Chart:
     states: tuple[str, ...] = ()
     sort: tuple[str, ...] = ("transport",)
     links: tuple[tuple[str, str], ...] = ()
+    widths: tuple[tuple[str, int], ...] = ()
     empty: str | None = None
 
 

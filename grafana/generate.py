@@ -196,6 +196,8 @@ def _add_queries(panel: _Panel, datasource: Datasource, chart: Chart) -> None:
     for column, address in chart.links:
         link = {"title": "Report", "url": f"${{results}}/{address}", "targetBlank": True}
         panel.override_by_name(column, [_property("links", [link])])
+    for column, width in chart.widths:
+        panel.override_by_name(column, [_property("custom.width", width)])
     if datasource is PROMETHEUS and chart.kind in INSTANT:
         for name, settings in _columns_of(chart):
             panel.with_transformation(models.DataTransformerConfig(id_val=name, options=settings))
@@ -298,7 +300,7 @@ def _table(chart: Chart) -> table.Panel:
     sort: list[Builder[options.TableSortByFieldState]] = [
         common.TableSortByFieldState().display_name(name).desc(desc=False) for name in chart.sort
     ]
-    return table.Panel().min_width(_COLUMN_WIDTH_MIN).filterable(filterable=bool(chart.links)).sort_by(sort)
+    return table.Panel().min_width(_COLUMN_WIDTH_MIN).sort_by(sort)
 
 
 def _curve(chart: Chart) -> xychart.Panel:

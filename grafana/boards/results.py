@@ -21,11 +21,28 @@ def _levels(title: str, column: str, *, several: bool = True) -> Variable:
     return Variable(column, title, query, several)
 
 
+#: What is chosen, and the name of each cell: its transport, and its levels of the factors that differ within one. With
+#: all of its factors it would hide the plot.
+_NAMED = f"""WITH chosen AS (SELECT * FROM results WHERE {_CHOSEN}),
+levels AS (
+  SELECT cell_id, transport, place, key,
+    CASE json_typeof(value) WHEN 'number' THEN key || ' ' ELSE '' END || (value #>> '{{}}') AS level
+  FROM chosen, json_each(factors) WITH ORDINALITY AS factor (key, value, place)
+  UNION ALL SELECT cell_id, transport, 1000, 'target', target FROM chosen
+),
+differing AS (
+  SELECT 'transport' AS key UNION SELECT key FROM levels GROUP BY key, transport HAVING count(DISTINCT level) > 1
+),
+names AS (
+  SELECT cell_id, string_agg(level, ' ' ORDER BY place) AS name FROM levels JOIN differing USING (key) GROUP BY cell_id
+)"""  # noqa: S608 - ours
+
+
 def _by_run(figure: str) -> Query:
     """Return a figure of each cell, a point a run."""
     return Query(
-        f"SELECT started_at AS time, cell || ' (' || target || ')' AS metric, {figure} AS value FROM results"  # noqa: S608 - ours
-        f" WHERE {_CHOSEN} AND {figure} IS NOT NULL ORDER BY time, metric"
+        f"{_NAMED} SELECT started_at AS time, name AS metric, {figure} AS value"  # noqa: S608 - ours
+        f" FROM chosen JOIN names USING (cell_id) WHERE {figure} IS NOT NULL ORDER BY time, metric"
     )
 
 
@@ -35,13 +52,17 @@ _FAILED_GATES = Query(
     f" WHERE {_CHOSEN} AND NOT gates.passed GROUP BY time, metric ORDER BY time, metric"
 )
 
-_COLUMNS = ", ".join(f'{metric.field} AS "{metric.heading}"' for metric in METRICS.values())
-_CELLS = Query(
-    f'SELECT started_at AS "started", run_id AS "run", cell, target, blocks, {_COLUMNS},'  # noqa: S608 - ours
-    " (SELECT string_agg(DISTINCT gates.name, ', ') FROM gates"
-    ' WHERE gates.cell_id = results.cell_id AND NOT gates.passed) AS "failed gates"'
-    f" FROM results WHERE {_CHOSEN} ORDER BY started_at DESC, operation, concurrency, cell LIMIT 1000"
+_SHOWN = ("requests", "throughput", "p50", "p99", "errors", "cpu", "item_rate", "capacity")
+_COLUMNS = ", ".join(
+    f'{METRICS[name].field} AS "{", ".join(filter(None, (METRICS[name].column, METRICS[name].unit_label)))}"'
+    for name in _SHOWN
 )
+_CELLS = Query(f"""{_NAMED}
+SELECT started_at AS "started", run_id AS "run", name AS "cell", blocks, {_COLUMNS},
+  (SELECT string_agg(DISTINCT gates.name, ', ') FROM gates WHERE gates.cell_id = chosen.cell_id AND NOT gates.passed)
+  AS "failed gates"
+FROM chosen JOIN names USING (cell_id)
+ORDER BY started_at DESC, operation, concurrency, cell LIMIT 1000""")  # noqa: S608 - ours
 
 _SPEED = Row(
     "How fast, run by run?",
@@ -91,6 +112,7 @@ _TRUST = Row(
             unit=units.PercentUnit,
             queries=(_by_run("failed::float8 / NULLIF(requests, 0)"),),
             kind="points",
+            soft_highest=0.01,
         ),
         Chart(
             title="Failed gates",
@@ -109,12 +131,13 @@ _FIGURES = Row(
     (
         Chart(
             title="Cells",
-            description="Every cell of every run that is chosen, the newest first, 1,000 at most: its figures and "
-            "counts over all its blocks.",
+            description="Every cell of every run that is chosen, the newest first, 1,000 at most: figures and counts "
+            "over all its blocks. The run's page has the others.",
             unit=units.NoUnit,
             queries=(_CELLS,),
             kind="table",
             links=(("run", "runs/${__value.text}"),),
+            widths=(("started", 180), ("run", 215), ("cell", 260), ("failed gates", 130)),
             lowest=None,
         ),
     ),

@@ -13,12 +13,10 @@ _OF_TRANSPORT = (
     " * on (namespace, pod) group_left (transport)"
     f" max by (namespace, pod, transport) (wirebench_build_info{{{CHOSEN}}})"
 )
+_SETTLED = f"namespace_transport_replicas_workers:wirebench_requests:settled_rate15s{{{CHOSEN}}}"
 
 #: By transport, replicas and workers: the middle of the settled rates of the time range, and the number of processes.
-_RATE = (
-    "max by (transport, replicas, workers) (quantile_over_time(0.5,"
-    f" namespace_transport_replicas_workers:wirebench_requests:settled_rate15s{{{CHOSEN}}}[$__range]))"
-)
+_RATE = f"max by (transport, replicas, workers) (quantile_over_time(0.5, {_SETTLED}[$__range]))"
 _PROCESSES = (
     "(max by (transport, replicas, workers) (max_over_time("
     f"namespace_transport_replicas_workers:wirebench_processes:product{{{CHOSEN}}}[$__range])) and {_RATE})"
@@ -128,12 +126,12 @@ _FAIRNESS = Row(
         Chart(
             title="Fairness among replicas",
             description="Jain's index: 1 is an even share, 1/n is one of n replicas taking all. Not while replicas "
-            "come and go. Bad: below the line, which is the limit of wirebench's gate.",
+            "come and go, or the load begins or ends. Bad: below the line, which is the limit of wirebench's gate.",
             unit=units.NoUnit,
             queries=(
                 Query(
                     f"namespace_transport:wirebench_requests:jain_pods_rate15s{{{CHOSEN}}}"
-                    " and on (namespace, transport) namespace_transport:wirebench_replicas:steady"
+                    f" and on (namespace, transport) {_SETTLED}"
                 ),
             ),
             highest=1,
@@ -148,7 +146,7 @@ _FAIRNESS = Row(
             queries=(
                 Query(
                     f"namespace_transport:wirebench_requests:jain_workers_rate15s{{{CHOSEN}}}"
-                    " and on (namespace, transport) namespace_transport:wirebench_replicas:steady"
+                    f" and on (namespace, transport) {_SETTLED}"
                 ),
             ),
             highest=1,

@@ -116,7 +116,7 @@ def test_a_panel_has_data(reader: Reader, board: Board, chart: Chart) -> None:
 
 
 def test_points_are_the_figures_of_the_index(owner: str, reader: Reader) -> None:
-    """What a panel draws is what `wirebench` says of the cell."""
+    """What a panel draws is what `wirebench` says of the cell; its name has the factors that differ, and no others."""
     (board,) = OURS
     (p99,) = (chart for chart in board.charts() if chart.title == "Latency, p99")
     with Index(owner) as index:
@@ -124,7 +124,13 @@ def test_points_are_the_figures_of_the_index(owner: str, reader: Reader) -> None
     drawn = {
         (row["time"], row["metric"]): row["value"] for row in reader.query(reader.chosen(board, p99.queries[0].expr))
     }
-    expected = {(each.started_at, f"{each.cell} ({each.target})"): each.p99_ms for each in found}
+    expected = {
+        (
+            each.started_at,
+            f"{each.transport} {each.driver} {each.operation} concurrency {each.concurrency}",
+        ): each.p99_ms
+        for each in found
+    }
     assert pytest.approx(expected) == drawn
 
 

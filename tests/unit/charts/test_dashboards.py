@@ -264,8 +264,9 @@ def test_dashboards_lead_to_each_other_and_to_the_report(board: Board) -> None:
 def test_runs_in_the_table_of_results_lead_to_their_pages() -> None:
     """At the address of `wirebench serve` that is written above the dashboard."""
     (table,) = (panel for panel in panels(RESULTS) if panel["type"] == "table")
-    (override,) = (each for each in table["fieldConfig"]["overrides"] if each["matcher"]["options"] == "run")
-    ((link,),) = (each["value"] for each in override["properties"])
+    overrides = [each for each in table["fieldConfig"]["overrides"] if each["matcher"]["options"] == "run"]
+    properties = itertools.chain.from_iterable(each["properties"] for each in overrides)
+    ((link,),) = (each["value"] for each in properties if each["id"] == "links")
     assert "${results}/runs/${__value.text}" == link["url"]
 
 
