@@ -8,15 +8,19 @@ from typing import Any
 
 import pytest
 
+from wirebench.system.paths import ROOT
+
 
 def pytest_configure() -> None:
-    """Let runs that tests start calibrate nothing, and take SIGINT and SIGHUP as from a terminal.
+    """Let runs that tests start calibrate nothing, keep what tests calibrate here, and take signals as from a terminal.
 
-    A script's `&` and `nohup` have them ignored, and whatever is started from there inherits that. What has a handler,
-    even one that does nothing, isn't inherited; to us it makes no difference.
+    A script's `&` and `nohup` have SIGINT and SIGHUP ignored, and whatever is started from there inherits that. What
+    has a handler, even one that does nothing, isn't inherited; to us it makes no difference.
     """
     # What a run calibrates depends on the machine; tests that are about it ask for it.
     os.environ.setdefault("WIREBENCH_CALIBRATE", "no")
+    # Tests have a part of the cores, and the user's calibration would be stale for all of them.
+    os.environ.setdefault("WIREBENCH_CALIBRATION", str(ROOT / "build" / "tests" / "calibration"))
     for number in (signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, lambda *_: None)
