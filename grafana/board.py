@@ -25,7 +25,7 @@ POSTGRESQL = Datasource("postgresql", "grafana-postgresql-datasource", "Results"
 #: What a chart needs that not every system has: cAdvisor's figures, a CPU limit of the services, PostgreSQL as store.
 Need = Literal["cadvisor", "cpu-limit", "postgres"]
 #: `lines`, `states` and `heatmap` are over time, `points` too, a point a run; `table` has a row for each set of labels,
-#: and `curve` a line for each transport over its first query, which gives the place, with the others there.
+#: and `curve` points of each transport over its first query, which gives the place, with the others there.
 Kind = Literal["lines", "points", "states", "heatmap", "table", "curve"]
 #: Those that show one value of each series, that of the time range.
 INSTANT: tuple[Kind, ...] = ("table", "curve")

@@ -40,7 +40,7 @@ _GROWTH = Row(
             title="Speed-up, beside the ideal",
             description="Settled throughput at each number of processes (replicas × workers), over that of the "
             "fewest; dashed is what as many times the processes would bring at best. The load has to ask for it: use "
-            "a closed one. Bad: a line that leaves the ideal one: see below what is shared badly or used up.",
+            "a closed one. Bad: points below that line: see below what is shared badly or used up.",
             unit="suffix: ×",
             queries=(
                 Query(_PROCESSES, "processes", unit=units.Short),
