@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 from wirebench.analysis.compare_cells import Comparison, find_comparisons
 from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.errors import UsageError
+from wirebench.model.labels import name_gate
 from wirebench.model.metric import METRICS
 from wirebench.present.caveats import list_caveats
 from wirebench.present.charts import file as chart_file
@@ -20,7 +21,7 @@ from wirebench.present.facts import make_repeat_command
 from wirebench.present.numbers import format_metric
 from wirebench.present.remarks import write_answer
 from wirebench.present.run_charts import draw_run
-from wirebench.present.sentences import describe_comparison, describe_verdict
+from wirebench.present.sentences import describe_agreement, describe_comparison, describe_verdict
 from wirebench.results.bundle.importing import unpack
 from wirebench.results.bundle.write import SUFFIX
 from wirebench.results.runs import Run
@@ -67,8 +68,8 @@ class Finding:
 
     @property
     def answer(self) -> Sequence[str]:
-        """What the report says first."""
-        return write_answer(self.run, self.comparisons)
+        """What the report says first; of a run that compares drivers alone, how far they agree."""
+        return write_answer(self.run, self.comparisons) or describe_agreement(find_comparisons(self.run))
 
     @property
     def figures(self) -> Sequence[str]:
@@ -114,10 +115,19 @@ class Finding:
 
     def figure(self, metric: str, **factors: Any) -> str:  # noqa: ANN401 - levels of any factor
         """Return a cell's figure, with its unit if it has one."""
+        value = self._find_cell(factors).figure(METRICS[metric])
+        return f"{format_metric(METRICS[metric], value)} {METRICS[metric].unit_label}".rstrip()
+
+    def count_failures(self, **factors: Any) -> str:  # noqa: ANN401 - levels of any factor
+        """Say how many of a cell's requests failed, and which gates: connections without a reply are no failures."""
+        failed = [name_gate(gate.name) for gate in self._find_cell(factors).failed_gates(METRICS["throughput"])]
+        gates = f" (failed gates: {', '.join(failed)})" if failed else ""
+        return f"{self.figure('errors', **factors)} of {self.figure('requests', **factors)}{gates}"
+
+    def _find_cell(self, factors: Mapping[str, Any]) -> CellSummary:
         for cell in self.cells:
             if all(cell.factors[name] == level for name, level in factors.items()):
-                value = cell.figure(METRICS[metric])
-                return f"{format_metric(METRICS[metric], value)} {METRICS[metric].unit_label}".rstrip()
+                return cell
         raise UsageError(f"{self.bundle.name} has no cell of {factors}", "correct the page's template")
 
 

@@ -176,6 +176,10 @@ class PlannedFinding:
         assert {one, other} <= levels, f"{one}, {other} at {factors}"
         return ""
 
+    def count_failures(self, **factors: object) -> str:
+        """Find the cell."""
+        return self.figure("errors", **factors)
+
     def figure(self, metric: str, **factors: object) -> str:
         """Find the cell."""
         assert metric in METRICS
@@ -188,6 +192,13 @@ def test_what_the_page_quotes_is_measured_by_its_scenario() -> None:
     scenarios = list_scenarios()
     planned: Any = {name: PlannedFinding(name) for name in scenarios}
     page.render(scenarios, planned, defaultdict(str))
+
+
+def test_every_finding_has_an_answer() -> None:
+    """A sentence at least, before its picture."""
+    text = (BUNDLES.parent / page.PAGE).read_text(encoding="utf-8")
+    findings = text.partition("\n## Findings\n")[2].split("\n### ")[1:]
+    assert [] == [each.partition("\n")[0] for each in findings if "\n- " not in each.partition("\n![")[0]]
 
 
 def test_tables_and_headings_keep_their_lines() -> None:
