@@ -204,7 +204,7 @@ def tabulate_changes() -> Iterator[tuple[str, ...]]:
         yield (name.replace("block", "run"), *(f"{each:.1%}" for each in false_alarms), f"{found:.1%}")
 
 
-def tabulate_laws(runs: int = LAW_RUNS) -> Iterator[tuple[str, ...]]:
+def tabulate_laws() -> Iterator[tuple[str, ...]]:
     """Yield the rows of the table of scaling laws: how often intervals cover, and how far off they predict."""
     yield (
         "σ",
@@ -226,7 +226,7 @@ def tabulate_laws(runs: int = LAW_RUNS) -> Iterator[tuple[str, ...]]:
         best = np.sqrt((1 - sigma) / kappa) if kappa else np.inf
         model = "usl" if kappa else "amdahl" if sigma else "linear"
         held, errors = [], []
-        for _ in range(runs):
+        for _ in range(LAW_RUNS):
             noise = random.normal(0, LAW_NOISE, (blocks, len(LEVELS))) + random.normal(0, LAW_NOISE, (blocks, 1))
             law = fit_scaling_law(LEVELS, (truth[:-1] * np.exp(noise)).tolist())
             (left_out,) = law.predict([float(at[-1])])

@@ -38,9 +38,7 @@ TAG = "wirebench"
 _GRAFANA = "12.0.0"
 
 #: Of the charts of a row, by how many they are; a line of the grid is 24 wide.
-_WIDTHS: Mapping[int, tuple[int, ...]] = MappingProxyType(
-    {1: (24,), 2: (12, 12), 3: (8, 8, 8), 4: (12, 12, 12, 12), 5: (12, 12, 8, 8, 8)}
-)
+_WIDTHS: Mapping[int, tuple[int, ...]] = MappingProxyType({1: (24,), 2: (12, 12), 3: (8, 8, 8), 4: (12, 12, 12, 12)})
 #: In pixels, like the width of what names the rows of a heat map.
 _COLUMN_WIDTH_MIN = 80
 _ROW_NAME_WIDTH = 250
@@ -185,14 +183,14 @@ def _add_queries(panel: _Panel, datasource: Datasource, chart: Chart) -> None:
             _override_column(panel, chart, query, [_property("unit", query.unit)])
         if query.dashed:
             dashes = {"fill": "dash", "dash": [8, 8]}
-            look = [_property("custom.lineStyle", dashes), _property("custom.fillOpacity", 0)]
+            properties = [_property("custom.lineStyle", dashes), _property("custom.fillOpacity", 0)]
             if chart.kind == "curve":
                 # The same line for all transports, and no more entries of the legend.
                 hidden = {"legend": True, "tooltip": False, "viz": False}
-                look += [_property("custom.show", curves.XYShowMode.LINES), _property("custom.hideFrom", hidden)]
-                _override_column(panel, chart, query, look)
+                properties += [_property("custom.show", curves.XYShowMode.LINES), _property("custom.hideFrom", hidden)]
+                _override_column(panel, chart, query, properties)
             else:
-                panel.override_by_query(ref_id, look)
+                panel.override_by_query(ref_id, properties)
     for column, address in chart.links:
         link = {"title": "Report", "url": f"${{results}}/{address}", "targetBlank": True}
         panel.override_by_name(column, [_property("links", [link])])
@@ -203,12 +201,12 @@ def _add_queries(panel: _Panel, datasource: Datasource, chart: Chart) -> None:
             panel.with_transformation(models.DataTransformerConfig(id_val=name, options=settings))
 
 
-def _override_column(panel: _Panel, chart: Chart, query: Query, look: list[models.DynamicConfigValue]) -> None:
+def _override_column(panel: _Panel, chart: Chart, query: Query, properties: list[models.DynamicConfigValue]) -> None:
     """Change what becomes of a query: a column, of a curve one of each transport."""
     if chart.kind == "curve":
-        panel.override_by_regexp(rf"/^{query.legend}\b/", look)
+        panel.override_by_regexp(rf"/^{query.legend}\b/", properties)
     else:
-        panel.override_by_name(query.legend, look)
+        panel.override_by_name(query.legend, properties)
 
 
 def _columns_of(chart: Chart) -> Iterator[tuple[str, dict[str, Any]]]:

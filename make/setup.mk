@@ -55,7 +55,7 @@ endef
 	@$(STEP) "python: installing packages from $<" $(call install-packages,--require-hashes --requirement $<)
 	@touch $@
 
-.venv/.installed: $(PROJECTS) .venv/.packages
+.venv/.installed: pyproject.toml proto/pyproject.toml services/python/pyproject.toml .venv/.packages
 	@$(STEP) "python: installing wirebench, its services and its contract" \
 	  $(call install-packages,--no-deps --no-build-isolation --editable proto --editable services/python --editable .)
 	@touch $@

@@ -96,7 +96,7 @@ def write_page(path: Path, results: Sequence[Result], facts: Sequence[str]) -> N
         pictures.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise make_write_error(pictures, error) from error
-    looks = assign_styles_to_lines(result.case.driver for result in results)
+    styles = assign_styles_to_lines(result.case.driver for result in results)
     by_condition: dict[tuple[str, str], list[Result]] = {}
     for result in results:
         by_condition.setdefault((result.case.behaviour, result.case.load), []).append(result)
@@ -104,7 +104,7 @@ def write_page(path: Path, results: Sequence[Result], facts: Sequence[str]) -> N
     for (behaviour, load), own in by_condition.items():
         title = f"{behaviour.capitalize()}: {LOADS[load]}"
         picture = pictures / f"{behaviour}-{load}.svg"
-        chart_file.write(_draw(f"{title}: latency by percentile, truth and measured", own, looks), picture)
+        chart_file.write(_draw(f"{title}: latency by percentile, truth and measured", own, styles), picture)
         table = (_HEADER, [row for each in own for row in make_rows(each)])
         conditions.append({"title": title, "picture": f"{pictures.name}/{picture.name}", "table": table})
     page = _TEMPLATE.render(
@@ -175,13 +175,13 @@ def _check_limits(results: Sequence[Result]) -> dict[str, Any] | None:
     }
 
 
-def _draw(title: str, results: Sequence[Result], looks: Mapping[str, Style]) -> Drawing:
+def _draw(title: str, results: Sequence[Result], styles: Mapping[str, Style]) -> Drawing:
     """Draw a panel for each transport, and in it a pair of curves for each driver."""
     cells: dict[Transport, list[PlotSeries]] = {each.case.transport: [] for each in results}
     for result in results:
         truth, measured = make_curve(result.merged.truth), make_curve(result.waited)
         if truth and measured:
-            style = looks[result.case.driver]
+            style = styles[result.case.driver]
             percentiles = {name: compute_quantile_ms(result.waited, quantile) for name, quantile in _QUANTILES.items()}
             cells[result.case.transport] += (
                 lines.make_latency_series(style, percentiles, curve=measured),

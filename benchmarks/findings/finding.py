@@ -80,7 +80,7 @@ class Finding:
         return [each for each in map(describe_comparison, decided[:_FIGURES_MAX]) if each not in answer]
 
     @property
-    def silence(self) -> Iterator[str]:
+    def limitations(self) -> Iterator[str]:
         """What it doesn't say: verdicts that were withheld or undecided, and caveats."""
         open_verdicts = sum(each.verdict not in _DECIDED for each in self.comparisons)
         if open_verdicts:

@@ -64,13 +64,18 @@ def add_options(parser: Any) -> None:
     parser.add_argument("--seed", type=int, default=1, help="of the random choice")
 
 
+def succeeded(reply: Any) -> bool:
+    """Say whether the status is 2xx."""
+    return reply.status_code // 100 == 2  # noqa: PLR2004
+
+
 @events.request.add_listener
 def keep(request_type: str, response: Any, exception: Any, context: Any, **others: Any) -> None:
     """Keep one request; `context` has the values that a reply to be checked must have."""
     if request_type == GrpcUser.request_type:  # which its client has kept
         return
     status = response.status_code
-    is_success = status // 100 == 2  # noqa: PLR2004 - 2xx
+    is_success = succeeded(response)
     is_broken = exception is not None and is_success  # its head came, and not all of its body
     outcome = str(status) if status and not is_broken else f"{type(exception).__name__}: {exception}"
     started_unix_s, latency_ms = others["start_time"], others["response_time"]
@@ -127,7 +132,7 @@ class RestUser(FastHttpUser):
             method, path, name=self.options.operation, data=body, headers=headers, allow_redirects=False,
             context={} if self.until_check else {"expected": expected},
         )  # fmt: skip
-        if self.until_check == 0 and reply.status_code // 100 == 2:  # noqa: PLR2004 - 2xx
+        if self.until_check == 0 and succeeded(reply):
             self.until_check = CHECK_EVERY
         self.until_check -= self.until_check > 0
 

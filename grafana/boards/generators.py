@@ -38,11 +38,11 @@ _BOTTLENECK = Row(
     (
         Chart(
             title="Bottleneck",
-            description="Of each load pod. Full: above 90 % of its CPU limit, as wirebench's gate says; throttled: it "
-            "met its limit in more than 5 % of the last minute's periods; drops: requests were due while all "
-            "connections waited for replies, so that the service or too few connections are the bottleneck. CPU is "
-            "known where cAdvisor is. Bad: full and throttled: the figures are then the generator's and not the "
-            "service's.",
+            description=f"Of each load pod. Full: above {100 * GENERATOR_CPU_MAX:.0f} % of its CPU limit, as the gate "
+            f"has it; throttled: it met its limit in more than {100 * THROTTLED_MAX:.0f} % of the last minute's "
+            "periods; drops: requests were due while all connections waited for replies, so that the service or too "
+            "few connections are the bottleneck. CPU is known where cAdvisor is. Bad: full and "
+            "throttled: the figures are then the generator's and not the service's.",
             unit=units.NoUnit,
             queries=(Query(f"max by (pod) ({' or '.join(_STATES)})", "{{pod}}"),),
             kind="states",
@@ -93,7 +93,7 @@ _CPU = Row(
     (
         Chart(
             title="CPU used of the limit, busiest generator",
-            description="Between the last two looks of cAdvisor, 10 to 15 s apart. Bad: above the line, which is the "
+            description="Between the last two samples of cAdvisor, 10 to 15 s apart. Bad: above the line, which is the "
             "limit of wirebench's gate: give the generator more CPU, or use more pods.",
             unit=units.PercentUnit,
             queries=(Query(f"max by (namespace) ({_CPU_USED})", "CPU used of the limit"),),

@@ -3,6 +3,12 @@
 
 # Files that only a living cluster and its images need; `make cluster-clean` removes them.
 state=build/cluster
+kubeconfig=$state/kubeconfig
+context=kind-wirebench
+
+kubectl_ours() {
+  .tools/bin/kubectl --kubeconfig "$kubeconfig" --context "$context" "$@"
+}
 
 # Prints what is wrong and what to do next, and ends the script.
 fail() { # what is wrong, what to do [exit status]

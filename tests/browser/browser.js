@@ -15,7 +15,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 const PYTHON = `${ROOT}.venv/bin/python`;
 
 // How long a busy machine may take for what the page does at once on a quiet one.
-const PATIENCE_MS = 120_000;
+const TIMEOUT_MS = 120_000;
 export const PHONE = { width: 360, height: 740 };
 export const DESKTOP = { width: 1280, height: 900 };
 
@@ -38,7 +38,7 @@ export function serving(module) {
   // on purpose, say.
   site.open = async (t, path, { at = "filled", expected = "", ...options } = {}) => {
     const context = await browser.newContext({ viewport: DESKTOP, baseURL: site.addresses[at], ...options });
-    context.setDefaultTimeout(PATIENCE_MS);
+    context.setDefaultTimeout(TIMEOUT_MS);
     const page = await context.newPage();
     const complaints = watch(page, new URL(site.addresses[at]).origin, expected);
     t.after(async () => {

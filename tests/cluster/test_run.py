@@ -187,7 +187,7 @@ def test_load_pods_calibrate_their_drivers(tmp_path: Path, monkeypatch: pytest.M
 
 @pytest.mark.slow
 def test_a_run_looks_up_what_was_calibrated_in_load_pods(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The ladder climbed in a pod is kept, and a run then measures nothing of its driver; without one, it does."""
+    """What a pod calibrates is kept, and a run then measures nothing of its driver; without one, it does."""
     monkeypatch.setenv("WIREBENCH_CALIBRATION", str(tmp_path / "state"))
     calibrated = Command(tmp_path, *CALIBRATE_REST)
     assert 0 == calibrated.end(), calibrated.printed

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.fake_prometheus import Reply, answering, succeed
+from tests.support.fake_prometheus import Reply, answering, show_a_load, succeed
 from tests.support.http_servers import QuietHandler
 from tests.support.prometheus import started_prometheus
 from tests.support.report_run import RunBuilder, cell
 from tests.support.waiting import TIMEOUT_S
 from tests.support.web import served, serving
-from wirebench.present.live_queries import FIGURES
+from wirebench.present.live_queries import FIGURES, LATENCIES
 from wirebench.targets.kubernetes.namespace import name_namespace
 from wirebench.web import prometheus as asked
 from wirebench.web.pages import live
@@ -117,6 +117,23 @@ def test_labels_of_others_stay_text(tmp_path: Path) -> None:
     assert f'<th scope="row">&lt;img src=x onerror=&#34;alert(1)&#34;&gt;</th>{"<td>–</td>" * len(FIGURES)}' in page
 
 
+def test_what_begins_at_the_same_time_is_all_written(tmp_path: Path) -> None:
+    """Two services that are scaled by one command."""
+
+    def scale_both(handler: QuietHandler, path: str, asked_for: dict[str, str]) -> None:
+        if "wirebench_scale:info" not in asked_for.get("query", ""):
+            show_a_load(handler, path, asked_for)
+            return
+        points = [[(float(asked_for["start"]) + float(asked_for["end"])) / 2, "1"]]
+        names = [{"transport": name, "replicas": "2", "workers": "1"} for name in ("rest", "grpc")]
+        result = [{"metric": metric, "values": points} for metric in names]
+        handler.answer(200, succeed({"resultType": "matrix", "result": result}))
+
+    with answering(scale_both) as url, served(tmp_path, prometheus=url) as site:
+        page = site.ask("/live").text
+    assert len(LATENCIES) == page.count("REST 2 × 1; gRPC 2 × 1")
+
+
 def test_prometheus_is_asked_once_for_all_who_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many look at once, and however often their pages look again."""
     monkeypatch.setattr(live, "_KEPT_S", TIMEOUT_S)
@@ -163,16 +180,16 @@ def test_a_prometheus_without_load_says_how_to_send_one(tmp_path: Path) -> None:
 
 
 def test_the_command_shows_live_metrics_where_it_is_asked_to(tmp_path: Path) -> None:
-    """Without --live the page says how; an invalid address is rejected before anything is served."""
+    """Without --live the page says how; an address that is invalid, or that nothing asks, is rejected at the start."""
     with serving(tmp_path) as (_, site):
-        assert HTTPStatus.NOT_FOUND == (answer := site.ask("/live")).status
-        assert "wirebench serve --live --prometheus URL" in answer.text
+        assert "Next: start it with --live: wirebench serve --live --prometheus URL." in site.ask("/live").text
     with serving(tmp_path, "--live", "--prometheus", "http://127.0.0.1:1") as (process, site):
         assert process.stdout is not None
         assert f"live metrics of http://127.0.0.1:1 at {site.url}live\n" == process.stdout.readline()
         assert "http://127.0.0.1:1: [Errno 111] Connection refused" in site.ask("/live").text
-    with pytest.raises(AssertionError), serving(tmp_path, "--live", "--prometheus", "file:///etc/passwd"):
-        pass
+    for options in (["--live", "--prometheus", "file:///etc/passwd"], ["--prometheus", "http://127.0.0.1:1"]):
+        with pytest.raises(AssertionError), serving(tmp_path, *options):
+            pass
 
 
 def test_a_run_and_its_dashboards_lead_to_each_other(tmp_path: Path) -> None:

@@ -90,6 +90,22 @@ def test_a_namespace_is_gone_after_a_failure() -> None:
     assert set() == list_interfaces()
 
 
+def test_what_a_killed_run_left_is_removed() -> None:
+    """By the next one, and what a running one uses isn't."""
+    with subprocess.Popen(["true"]) as gone:
+        pass
+    abandoned, used = f"wirebench-{gone.pid}", f"wirebench-{os.getppid()}"
+    for name in (abandoned, used):
+        subprocess.check_call(["ip", "netns", "add", name])
+    try:
+        with open_namespace():
+            found = subprocess.check_output(["ip", "netns", "list"], text=True)
+    finally:
+        subprocess.check_call(["ip", "netns", "delete", used])
+    assert abandoned not in found
+    assert used in found
+
+
 LOSSY = """\
 question: What does loss cost?
 factors: {transport: socket, network: {delay_ms: 0, loss_percent: [0, 5]}}

@@ -10,7 +10,7 @@ from wirebench.analysis.history import History, build_history
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.cell import has_levels
 from wirebench.model.factor import FACTORS
-from wirebench.model.labels import Factors, describe_common_factors
+from wirebench.model.labels import Factors, describe_factors
 from wirebench.model.metric import Metric
 from wirebench.results.index import Filters, Index, Result
 from wirebench.results.runs import DamagedRun, Run, load_run
@@ -39,7 +39,7 @@ class FoundCell:
 
     @property
     def name(self) -> str:
-        return describe_common_factors(self.factors)
+        return describe_factors(self.factors)
 
 
 def parse_levels(given: Iterable[str]) -> dict[str, list[str]]:
@@ -66,7 +66,7 @@ def find_cells(index: Index, filters: Filters, levels: Mapping[str, Sequence[str
     cells: dict[str, FoundCell] = {}
     for each in known:
         if has_levels(each.factors, levels):
-            name = describe_common_factors(each.factors)
+            name = describe_factors(each.factors)
             before = cells.get(name, FoundCell(each.factors, (), 0))
             cells[name] = FoundCell(before.factors, (*before.ids, each.cell), before.runs + each.runs)
     if not cells:

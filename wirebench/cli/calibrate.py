@@ -16,7 +16,7 @@ from wirebench.measure.calibration import Point
 from wirebench.model.contract import Driver, Transport
 from wirebench.model.labels import format_error
 from wirebench.present.numbers import format_duration
-from wirebench.run.ladders import Ladder, calibrate_ladders, choose_ladders
+from wirebench.run.driver_calibration import DriverTransport, calibrate_drivers, choose_drivers
 from wirebench.system.signals import STOPPING, handle_interrupts
 
 _HEADINGS = ("driver", "transport", "load", "connections", "reply, ms", "requests/s", "p50 error, ms", "p99 error, ms")
@@ -52,9 +52,9 @@ def calibrate(
     options = make_target_options(target, {}, cluster=cluster)
     _check_names("driver", driver or (), get_args(Driver))
     _check_names("transport", transport or (), get_args(Transport))
-    ladders = choose_ladders(driver or (), transport or (), in_cluster=options.kind == "kubernetes")
+    pairs = choose_drivers(driver or (), transport or (), in_cluster=options.kind == "kubernetes")
     with handle_interrupts(STOPPING):
-        path = calibrate_ladders(options, ladders, LadderTable())
+        path = calibrate_drivers(options, pairs, CalibrationTable())
     note(f"{path} is written; `wirebench doctor` shows it")
 
 
@@ -64,7 +64,7 @@ def _check_names(option: str, names: Sequence[str], known: Sequence[str]) -> Non
             raise UsageError(f"--{option}: no {option} {name!r}", f"one of {', '.join(known)}")
 
 
-class LadderTable:
+class CalibrationTable:
     """Prints a row for each point, and the rest beside it."""
 
     def note(self, text: str) -> None:
@@ -81,5 +81,5 @@ class LadderTable:
         sys.stdout.write(_ROW.format(point.driver, point.transport, *figures, *errors))
         sys.stdout.flush()
 
-    def end_ladder(self, ladder: Ladder, done: int, total: int, left_s: float) -> None:
-        note(f"{done}/{total}: {' '.join(ladder)}; {format_duration(left_s)} left")
+    def end_driver(self, pair: DriverTransport, done: int, total: int, left_s: float) -> None:
+        note(f"{done}/{total}: {' '.join(pair)}; {format_duration(left_s)} left")

@@ -30,7 +30,7 @@ _DISK_BYTES_MIN = 200 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Check:
     """One thing that was looked at; `fatal` ones keep `wirebench run` from working."""
 
     text: str
@@ -40,54 +40,54 @@ class Finding:
 
 def doctor() -> None:
     """Check this machine for what would spoil runs or their figures."""
-    findings = [*_check_tools(), *_check_calibration(), *_list_load_pod_calibrations(), *_check_machine()]
-    for finding in findings:
-        mark = "ok" if finding.good else "FAIL" if finding.fatal else "warn"
-        sys.stdout.write(f"{mark:5} {fit_installation(finding.text)}\n")
-    if any(finding.fatal and not finding.good for finding in findings):
+    checks = [*_check_tools(), *_check_calibration(), *_list_load_pod_calibrations(), *_check_machine()]
+    for check in checks:
+        mark = "ok" if check.good else "FAIL" if check.fatal else "warn"
+        sys.stdout.write(f"{mark:5} {fit_installation(check.text)}\n")
+    if any(check.fatal and not check.good for check in checks):
         raise typer.Exit(1)
 
 
-def _check_tools() -> Iterator[Finding]:
+def _check_tools() -> Iterator[Check]:
     versions = environment.read_versions()
-    yield Finding(f"Python {versions['python']}")
+    yield Check(f"Python {versions['python']}")
     tools = [(name, driver.path, driver.setup) for name, driver in DRIVERS.items()]
     for name, path, setup in (*tools, ("toxiproxy", toxiproxy.PROGRAM, SETUP)):
         found, optional = name in versions, name != "wireload"
         text = f"{name} {versions[name]}" if found else f"{name} is not at {path}: run `{setup}`"
-        yield Finding(f"{text}, if a scenario asks for it" if optional and not found else text, found, not optional)
+        yield Check(f"{text}, if a scenario asks for it" if optional and not found else text, found, not optional)
     for transport in ("rest", "grpc", "socket"):
         command = Path(sys.executable).parent / f"wirebench-{transport}"
         text = command.name if command.exists() else f"{command} is missing: run `make setup`"
-        yield Finding(text, command.exists(), fatal=True)
+        yield Check(text, command.exists(), fatal=True)
 
 
-def _check_calibration() -> Iterator[Finding]:
+def _check_calibration() -> Iterator[Check]:
     try:
         calibration, problem = read_calibration(Fingerprint.of(divide_cores()))
     except WirebenchError as error:
-        yield Finding(f"{error.message}: {error.hint}", good=False)
+        yield Check(f"{error.message}: {error.hint}", good=False)
         return
     if problem:
-        yield Finding(f"{problem}: run `wirebench calibrate`", good=False)
+        yield Check(f"{problem}: run `wirebench calibrate`", good=False)
     unknown = []
     for name in get_args(Driver):
         for transport in list_transports(name) if DRIVERS[name].read_version() else ():
             if points := calibration.find_points(name, transport):
-                yield Finding(_describe(points))
+                yield Check(_describe(points))
             else:
                 unknown.append(f"{name} {transport}")
     if unknown:
-        yield Finding(f"not calibrated: {', '.join(unknown)}; `wirebench calibrate` measures all, a run its own loads")
+        yield Check(f"not calibrated: {', '.join(unknown)}; `wirebench calibrate` measures all, a run its own loads")
 
 
-def _list_load_pod_calibrations() -> Iterator[Finding]:
+def _list_load_pod_calibrations() -> Iterator[Check]:
     for kept in list_load_pod_calibrations():
         place = f"load pods with a CPU limit of {kept.conditions.cpu_limit:g} on {kept.conditions.cpu}"
         for name in get_args(Driver):
             for transport in list_transports(name):
                 if points := kept.find_points(name, transport):
-                    yield Finding(f"{place}: {_describe(points)}")
+                    yield Check(f"{place}: {_describe(points)}")
 
 
 def _describe(points: Sequence[Point]) -> str:
@@ -105,20 +105,20 @@ def _describe(points: Sequence[Point]) -> str:
     return f"{first.driver} {first.transport}: up to {format_number(ceiling_per_s)} requests/s; {errors} ({how})"
 
 
-def _check_machine() -> Iterator[Finding]:
+def _check_machine() -> Iterator[Check]:
     facts = environment.read_machine()
-    yield Finding(f"{facts['cpu']}, {facts['cores']} cores, {facts['memory']}, {facts['kernel']}")
+    yield Check(f"{facts['cpu']}, {facts['cores']} cores, {facts['memory']}, {facts['kernel']}")
     cores = divide_cores()
-    yield Finding(str(cores), not cores.shared)
+    yield Check(str(cores), not cores.shared)
     for warning in environment.find_warnings(cores):
-        yield Finding(warning, good=False)
+        yield Check(warning, good=False)
     with socket.socket() as probe:
         try:
             probe.bind(("127.0.0.1", 0))
-            yield Finding("loopback ports can be had")
+            yield Check("loopback ports can be had")
         except OSError as error:
-            yield Finding(f"no port on 127.0.0.1: {error}", good=False, fatal=True)
+            yield Check(f"no port on 127.0.0.1: {error}", good=False, fatal=True)
     folder = DEFAULT_FOLDER if DEFAULT_FOLDER.exists() else Path()
     free = shutil.disk_usage(folder).free
     text = f"{free / 2**30:.1f} GiB free for results in {folder.resolve()}"
-    yield Finding(text, free >= _DISK_BYTES_MIN, fatal=True)
+    yield Check(text, free >= _DISK_BYTES_MIN, fatal=True)

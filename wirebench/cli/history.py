@@ -16,7 +16,7 @@ from wirebench.analysis.history import History, Line
 from wirebench.cli.options import Json, Out, RunFilters, check_folder, complete_scenarios
 from wirebench.cli.output import make_console, print_json, warn_of_damaged
 from wirebench.errors import UsageError
-from wirebench.model.labels import describe_common_factors, list_some, pluralise
+from wirebench.model.labels import describe_factors, list_some, pluralise
 from wirebench.model.metric import COMPARED, Metric
 from wirebench.present.caveats import list_history_notes
 from wirebench.present.escape import escape_controls
@@ -136,7 +136,7 @@ def _list_cells(cells: Sequence[FoundCell]) -> str:
 def _print(found: History, console: Console) -> None:
     """Print a table a machine and target; all of them have one scale."""
     metric = found.metric
-    console.print(f"\n{describe_common_factors(found.factors)}: {metric.heading} ({metric.better})", style="bold")
+    console.print(f"\n{describe_factors(found.factors)}: {metric.heading} ({metric.better})", style="bold")
     strip = IntervalPlot.of([point.figure for line in found.lines for point in line.points])
     for line in found.lines:
         console.print(_make_table(line, metric, strip))

@@ -27,7 +27,7 @@ from wirebench.targets.kubernetes import find_access
 _LABEL_WIDTH = 11
 #: Options that are factors by the same name.
 _FACTORS = ("concurrency", "operation", "payload", "placement", "balancing", "connection", "replicas", "workers")
-_RATE = re.compile(r"(?:(?P<first>\d+):)?(?P<last>\d+)(?::(?P<growing_s>\d+(?:\.\d+)?)s?)?")
+_RATE = re.compile(r"(?:(?P<first>\d+):)?(?P<last>\d+)(?::(?P<growing>\S+))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +110,14 @@ def load(
 def _parse_rate(rate: str) -> Iterable[Override]:
     """Yield the keys of a load with this rate, or one that grows. Raises UsageError."""
     found, option = _RATE.fullmatch(rate), f"--rate {rate}"
-    if found is None or (found["growing_s"] and not found["first"]):
-        raise UsageError(f"{option}: not a rate", "write it like 100, or 100:1000 for one that grows")
+    if found is None or (found["growing"] and not found["first"]):
+        raise UsageError(f"{option}: not a rate", "write it like 100, or 100:1000 or 100:1000:10s for one that grows")
     yield Override(option, ("factors", "rate_per_s"), int(found["last"]))
     if found["first"]:
         yield Override(option, ("load", "model"), "ramp")
         yield Override(option, ("load", "from_rate_per_s"), int(found["first"]))
-    if found["growing_s"]:
-        yield Override(option, ("load", "ramp_s"), float(found["growing_s"]))
+    if found["growing"]:
+        yield Override(option, ("load", "ramp_s"), parse_duration_s(found["growing"], least_s=0))
 
 
 class LoadCountdown(Countdown):

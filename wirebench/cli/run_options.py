@@ -116,7 +116,7 @@ class Settling:
                 hint = "add --until-settled, or set the number by --blocks"
                 raise UsageError(f"{option} limits --until-settled", hint)
             return None
-        duration_max_s = None if self.max_time is None else parse_duration_s(self.max_time, _MAX_TIME_S)
+        duration_max_s = None if self.max_time is None else parse_duration_s(self.max_time, most_s=_MAX_TIME_S)
         return schedule_looks(blocks, self.max_blocks, duration_max_s)
 
 

@@ -9,7 +9,10 @@ from typing import Annotated
 import typer
 
 from wirebench.cli.options import Out, check_folder
+from wirebench.errors import UsageError
 from wirebench.results.runs import DEFAULT_FOLDER
+
+_PROMETHEUS_URL = "http://127.0.0.1:9090"
 
 
 def serve(  # noqa: PLR0913 - options
@@ -27,8 +30,12 @@ def serve(  # noqa: PLR0913 - options
     ] = None,
     live: Annotated[bool, typer.Option("--live", help="Show live metrics from Prometheus, at /live.")] = False,
     prometheus: Annotated[
-        str, typer.Option(metavar="URL", help="Prometheus that --live asks; one with the rules of grafana/rules.")
-    ] = "http://127.0.0.1:9090",
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help=f"Prometheus that --live asks, one with the rules of grafana/rules; default: {_PROMETHEUS_URL}.",
+        ),
+    ] = None,
     grafana: Annotated[
         str, typer.Option(metavar="URL", help="Grafana with the dashboards, which pages of runs lead to.")
     ] = "",
@@ -43,7 +50,9 @@ def serve(  # noqa: PLR0913 - options
     from wirebench.web import Hosts, PageServer, format_url, listen, make_app
 
     grafana_url = parse_base_url(grafana, "Grafana") if grafana else ""
-    live_url = parse_base_url(prometheus, "Prometheus") if live else ""
+    if prometheus is not None and not live:
+        raise UsageError("--prometheus: without --live nothing asks it", "add --live")
+    live_url = parse_base_url(prometheus or _PROMETHEUS_URL, "Prometheus") if live else ""
     url = find_database_url(check_folder(out))
     Index(url).close()  # fail now, not at the first request
     with listen(host, port) as listener:

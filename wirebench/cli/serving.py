@@ -70,7 +70,7 @@ def serve_page(out: Path, port: int, run_id: str) -> Iterator[ServedPages]:
         child = processes.start("the page server", command, log, death_signal="KILL")
         try:
             _wait_ready(child, f"{LOOPBACK}:{free_port}")
-            child.give_way()  # only now: on a busy machine it would take minutes to start
+            child.lower_priority()  # only now: on a busy machine it would take minutes to start
             yield ServedPages(f"{url}runs/{run_id}", child)
         finally:
             child.stop()

@@ -43,7 +43,7 @@ def print_table(table: FigureTable, console: Console) -> None:
             figures = [_write(line, row.figures) for line in lines]
             show("\n".join([f"{row.name:{indent}}{figures[0]}"] if indent else [row.name, *figures]))
         for note in group.notes:
-            show(f"{_GAP}! {note}", "yellow")
+            show(f"{_GAP}• {note}")
 
 
 def _write(line: _Line, texts: Sequence[str]) -> str:

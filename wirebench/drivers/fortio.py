@@ -1,4 +1,4 @@
-"""fortio: drives REST and gRPC, to cross-check k6. docs/decisions/008 says why it is built from drivers/fortio/.
+"""fortio: drives REST and gRPC, to cross-check wireload. docs/decisions/008 says why it is built from drivers/fortio/.
 
 Read from its source (v1.75.3), and found by running it: it can't vary a request, so that all of them ask for one and
 the same user; it gives up if a first request fails, and reports no more of a failure than an HTTP status (-1: no reply)

@@ -1,4 +1,4 @@
-"""ghz: drives gRPC as well, to cross-check k6.
+"""ghz: drives gRPC, to cross-check wireload.
 
 Read from its source (v0.93.0): its percentiles leave out failures but its average doesn't; it keeps 1,000,000 details
 at most, and says nothing of those it dropped; `--skipFirst` drops calls but not their time; its default is one
@@ -76,7 +76,8 @@ def parse_calls(details: list[dict[str, Any]]) -> CallArrays:
     """Return ghz's details as calls. Raises WirebenchError if it has kept only some of them."""
     if len(details) >= DETAILS_MAX:
         raise WirebenchError(
-            f"ghz made over {DETAILS_MAX:,} calls and kept no more of them", "use a shorter window, or the driver k6"
+            f"ghz made over {DETAILS_MAX:,} calls and kept no more of them",
+            "use a shorter window, or the driver wireload",
         )
     # ghz was told to write UTC.
     ends = np.array([detail["timestamp"].removesuffix("Z") for detail in details], dtype="datetime64[ns]")

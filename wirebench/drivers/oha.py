@@ -1,4 +1,4 @@
-"""oha: drives REST, to cross-check k6.
+"""oha: drives REST, to cross-check wireload.
 
 Read from its source (v1.16.0), and found by running it: what it prints are percentiles of all requests that got a
 reply, of whatever status and warm-up included, so that every call is taken from the database that it writes; a request

@@ -1,4 +1,4 @@
-"""Calibrating drivers: their ceilings and errors over a ladder of loads, or at a run's own loads in a hurry."""
+"""Calibrating drivers: their ceilings and errors at many loads, or coarsely at those of a run."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _OTHERS_OVERHEAD_S = 1.3
 _CLOSED = {1: (0, 1), 16: (0, 1, 10), CALIBRATED_CONNECTIONS_MAX: (0, 10)}
 #: Open loads: their connections, their rates as shares of the ceiling, and one that is low for any driver.
 _OPEN_CONNECTIONS, _OPEN_SHARES, _OPEN_RATE_PER_S = CALIBRATED_CONNECTIONS_MAX, (0.1, 0.5), 500
-#: After how many milliseconds the server answers open loads, and those of a run that measures its own in a hurry.
+#: After how many milliseconds the server answers open loads, and those that a run measures itself.
 _SERVER_MS = 1
 #: At this rate half of the connections wait for replies; if all did, requests would be late by any driver.
 _OPEN_RATE_MAX_PER_S = _OPEN_CONNECTIONS * 1000 / _SERVER_MS / 2
@@ -72,15 +72,15 @@ class Probe:
 
 
 def estimate_duration_s(driver: Driver) -> float:
-    """Return about how long the ladder of a driver on one transport takes."""
+    """Return about how long `measure_loads` takes."""
     loads = sum(map(len, _CLOSED.values()))
     if not DRIVER_FACTS[driver].no_open_load:
         loads += len(_OPEN_SHARES) + 1
     return loads * _REPETITIONS * Probe(driver, "rest", 1, 0).expected_s
 
 
-def climb_ladder(driver: Driver, transport: Transport, cores: Cores) -> Iterator[Point]:
-    """Measure the whole ladder of a driver on a transport. Raises WirebenchError."""
+def measure_loads(driver: Driver, transport: Transport, cores: Cores) -> Iterator[Point]:
+    """Measure all loads at which a driver is calibrated on a transport. Raises WirebenchError."""
     ceiling_per_s = 0.0
     for concurrency, servers_ms in _CLOSED.items():
         for server_ms in servers_ms:

@@ -70,7 +70,7 @@ class Point(FrozenModel):
     rate_per_s: float
     service: Errors
     response: Errors | None
-    #: Whether it was measured in a hurry, at the start of a run.
+    #: Whether it was measured once and briefly, at the start of a run.
     coarse: bool
     measured_at: AwareDatetime
 
@@ -138,19 +138,18 @@ class Calibration(FrozenModel):
     points: tuple[Point, ...] = ()
 
     def add_points(self, points: Sequence[Point]) -> Calibration:
-        """Return it with further points in place of those of the same load, and a ladder in place of the last one.
+        """Return it with further points instead of those of the same load; thorough ones replace all of the last time.
 
         A coarse point takes no thorough one's place.
         """
         thorough = {_describe_load(point) for point in self.points if not point.coarse}
         points = [point for point in points if not (point.coarse and _describe_load(point) in thorough)]
         measured = {_describe_load(point) for point in points}
-        ladders = {(point.driver, point.transport) for point in points if not point.coarse}
+        anew = {(point.driver, point.transport) for point in points if not point.coarse}
         kept = [
             point
             for point in self.points
-            if _describe_load(point) not in measured
-            and (point.coarse or (point.driver, point.transport) not in ladders)
+            if _describe_load(point) not in measured and (point.coarse or (point.driver, point.transport) not in anew)
         ]
         return self.model_copy(update={"points": (*kept, *points)})
 

@@ -57,7 +57,8 @@ def route_job(job: Job, replicas: Sequence[Replica]) -> Iterator[ProxyRoute]:
             with open_namespace() as namespace:
                 namespace.shape(*build_netem(link))
                 address = proxy.open_route(job.address, host=namespace.host_address)
-                # Prometheus is on this machine's network.
+                if job.metrics_push:
+                    job.metrics_push.problem = "Prometheus can't be reached from a network with packet loss"
                 beyond = dataclasses.replace(job, address=address, namespace=namespace, metrics_push=None)
                 yield ProxyRoute(beyond, (proxy.child.pid,), *cost)
             return
@@ -76,10 +77,10 @@ def build_netem(link: Link) -> tuple[list[str], list[str]]:
     if link.delay_ms:
         jitter = [f"{link.jitter_ms}ms"] if link.jitter_ms else []
         towards += ["delay", f"{link.delay_ms}ms", *jitter]
-    for way in (towards, back):
-        way += ["loss", f"{link.loss_percent:g}%"]
+    for direction in (towards, back):
+        direction += ["loss", f"{link.loss_percent:g}%"]
         if link.bandwidth_kib_s:
-            way += ["rate", f"{link.bandwidth_kib_s * 1024}bps"]
+            direction += ["rate", f"{link.bandwidth_kib_s * 1024}bps"]
     return towards, back
 
 

@@ -31,7 +31,7 @@ def _allow_none(levels: Any) -> Any:  # noqa: ANN401 - a type
 
 
 def _read_http_version(value: Any) -> Any:  # noqa: ANN401 - untrusted
-    """Return None for HTTP/1.1: records had no level before there was a choice."""
+    """Return None for HTTP/1.1, which records don't name."""
     if value in (1, 2) and not isinstance(value, bool | float):
         return None if value == 1 else value
     raise ValueError("must be 1 (HTTP/1.1) or 2 (HTTP/2)")

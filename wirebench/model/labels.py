@@ -50,7 +50,7 @@ def describe_settings(factors: Factors, without: Collection[str] = (), varied: C
     )
 
 
-def describe_common_factors(factors: Factors, factor: str = "", varied: Collection[str] = ()) -> str:
+def describe_factors(factors: Factors, factor: str = "", varied: Collection[str] = ()) -> str:
     """Name what cells share that differ in a factor: the operation, the load, what isn't the default, what is `varied`.
 
     Without a factor, it is a cell by itself that is named: `gRPC users.get, 16 connections, 2 workers`.

@@ -26,7 +26,12 @@ from wirebench.plan.validation.levels import (
 )
 from wirebench.plan.validation.loads import validate_load
 from wirebench.plan.validation.messages import ValidationMessage, ValidationMessages
-from wirebench.plan.validation.targets import validate_cluster, validate_cpu_limit, validate_target, validate_variants
+from wirebench.plan.validation.targets import (
+    validate_cluster,
+    validate_service_limit,
+    validate_target,
+    validate_variants,
+)
 
 CELLS_MAX = 10_000
 
@@ -104,7 +109,7 @@ def make_plan(scenario: Scenario, seed: int, target: TargetName = "local", looks
         cells = _add_cross_check(scenario, scenario.cross_check, cells)
     _raise_first(
         scenario,
-        validate_cpu_limit(scenario, cells, target),
+        validate_service_limit(scenario, cells, target),
         validate_comparison(scenario, cells, is_needed=looks is not None),
     )
     shuffle = random.Random(seed)  # noqa: S311 - an order, not a secret

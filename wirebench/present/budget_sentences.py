@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from wirebench.analysis.budget import BudgetCheck, BudgetVerdict, LimitCheck
 from wirebench.analysis.ratio import BLOCKS_MIN
 from wirebench.analysis.significance import FALSE_ALARMS
-from wirebench.model.labels import describe_common_factors, pluralise
+from wirebench.model.labels import describe_factors, pluralise
 from wirebench.present.build_summary import BuildRow, BuildSummary, Outcome
 from wirebench.present.numbers import ABSENT, format_ci, format_ends, format_metric, format_number
 from wirebench.present.sentences import explain_withheld, format_interval
@@ -42,7 +42,7 @@ def format_figure(check: LimitCheck) -> str:
 
 
 def describe_check(check: LimitCheck) -> str:
-    return f"{describe_common_factors(check.cell.factors)}: {describe_limit(check)}"
+    return f"{describe_factors(check.cell.factors)}: {describe_limit(check)}"
 
 
 def describe_limit(check: LimitCheck) -> str:
@@ -109,7 +109,7 @@ def make_budget_build_summary(found: BudgetCheck) -> BuildSummary:
 
 
 def _make_build_row(check: LimitCheck) -> BuildRow:
-    cell, limit = describe_common_factors(check.cell.factors), name_limit(check)
+    cell, limit = describe_factors(check.cell.factors), name_limit(check)
     return BuildRow(
         name=f"{cell}: {limit}",
         outcome=_OUTCOMES.get(check.verdict, "skipped"),

@@ -10,7 +10,7 @@ from wirebench.analysis.change_points import LevelChange, LineChanges
 from wirebench.analysis.history import History, HistoryPoint, Line
 from wirebench.analysis.pair import Verdict
 from wirebench.analysis.ratio import Ratio
-from wirebench.model.labels import describe_common_factors
+from wirebench.model.labels import describe_factors
 from wirebench.model.metric import Metric
 from wirebench.present.data import make_view
 from wirebench.present.level_changes import describe_level_change
@@ -91,7 +91,7 @@ def make_history_data(found: History, changes: Sequence[LineChanges] | None = No
     metric = found.metric
     of_lines = [None] * len(found.lines) if changes is None else [each.changes for each in changes]
     lines = tuple(_make_line(line, of_line, metric) for line, of_line in zip(found.lines, of_lines, strict=True))
-    return make_view(HistoryData, found, metric, name=describe_common_factors(found.factors), lines=lines)
+    return make_view(HistoryData, found, metric, name=describe_factors(found.factors), lines=lines)
 
 
 def _make_line(line: Line, changes: Sequence[LevelChange] | None, metric: Metric) -> HistoryLineData:

@@ -17,7 +17,7 @@ from wirebench.present.picture import Groups
 _BIN = 1.06
 
 
-def draw(groups: Groups, looks: Mapping[str, Style]) -> Iterator[Chart]:
+def draw(groups: Groups, styles: Mapping[str, Style]) -> Iterator[Chart]:
     """Draw the p99 and the median of each group that was searched: a mark for each window, hollow if it missed.
 
     The line goes through the medians of the windows with about the same rate.
@@ -25,7 +25,7 @@ def draw(groups: Groups, looks: Mapping[str, Style]) -> Iterator[Chart]:
     for title, cells in groups.items():
         limits_ms = [record.search.p99_ms for cell in cells for record in cell.records if record.search]
         for name, field, limit_ms in (("p99", "p99_ms", limits_ms[:1]), ("p50", "p50_ms", [])):
-            curves = [curve for cell in cells if (curve := _make_curve(cell, looks[cell.name], field))]
+            curves = [curve for cell in cells if (curve := _make_curve(cell, styles[cell.name], field))]
             if curves:
                 svg = draw_load_curves(f"{name} response time over requests/s, {title}", curves, *limit_ms)
                 yield Chart(f"{name}, ms: {title}", "over requests/s asked for", svg)

@@ -45,7 +45,7 @@ class ChartSection:
     sentences: tuple[str, ...] = ()
 
 
-def draw_answer(groups: Groups, looks: Mapping[str, Style]) -> ChartSection:
+def draw_answer(groups: Groups, styles: Mapping[str, Style]) -> ChartSection:
     """Draw the answer at a glance: what verdicts are on and what it costs the server, of all cells.
 
     It is drawn over a factor if its levels are numbers.
@@ -59,21 +59,21 @@ def draw_answer(groups: Groups, looks: Mapping[str, Style]) -> ChartSection:
         return _make_section([replace(cell, shared=cell.shared & shared) for cell in cells], factors[0], metrics)
     panels = []
     for metric in metrics:
-        if drawn := _make_bars(metric, groups, looks):
+        if drawn := _make_bars(metric, groups, styles):
             svg = bars.draw_bars(f"{capitalise(metric.label)} of all cells", drawn)
             panels.append(Chart(capitalise(metric.label), metric.caption, svg))
     return ChartSection("", tuple(panels))
 
 
 def draw_latencies(
-    what: str, groups: Groups, looks: Mapping[str, Style], latencies: Mapping[str, CellLatency], *, shared: bool = True
+    what: str, groups: Groups, styles: Mapping[str, Style], latencies: Mapping[str, CellLatency], *, shared: bool = True
 ) -> tuple[Chart, ...]:
     """Draw what the cells of each group have by percentile: those that have enough of it.
 
     All charts share their scales, or else each has its own.
     """
     curves = {
-        title: [_make_curve(looks[cell.name], cell, latencies[cell.cell]) for cell in cells if cell.cell in latencies]
+        title: [_make_curve(styles[cell.name], cell, latencies[cell.cell]) for cell in cells if cell.cell in latencies]
         for title, cells in groups.items()
     }
     charts = []
@@ -88,9 +88,9 @@ def draw_latencies(
     return tuple(charts)
 
 
-def draw_metric(metric: Metric, groups: Groups, looks: Mapping[str, Style]) -> tuple[Chart, ...]:
+def draw_metric(metric: Metric, groups: Groups, styles: Mapping[str, Style]) -> tuple[Chart, ...]:
     """Draw a metric's charts, where it was measured; each has its own scale."""
-    return draw_bars(metric.label, _make_bars(metric, groups, looks))
+    return draw_bars(metric.label, _make_bars(metric, groups, styles))
 
 
 def draw_bars(label: str, groups: Mapping[str, Sequence[Bar]], scale: Scale | None = None) -> tuple[Chart, ...]:
@@ -99,19 +99,19 @@ def draw_bars(label: str, groups: Mapping[str, Sequence[Bar]], scale: Scale | No
     )
 
 
-def _make_bars(metric: Metric, groups: Groups, looks: Mapping[str, Style]) -> dict[str, list[Bar]]:
+def _make_bars(metric: Metric, groups: Groups, styles: Mapping[str, Style]) -> dict[str, list[Bar]]:
     drawn = {
-        title: [bar for cell in cells if (bar := _make_bar(metric, cell, looks))] for title, cells in groups.items()
+        title: [bar for cell in cells if (bar := _make_bar(metric, cell, styles))] for title, cells in groups.items()
     }
     return {title: group for title, group in drawn.items() if group}
 
 
-def _make_bar(metric: Metric, cell: CellSummary, looks: Mapping[str, Style]) -> Bar | None:
+def _make_bar(metric: Metric, cell: CellSummary, styles: Mapping[str, Style]) -> Bar | None:
     figure, blocks = cell.estimate(metric), tuple(cell.by_block(metric).values())
     if figure is None:
         return None
     failed = tuple(name_gate(gate.name) for gate in cell.failed_gates(metric))
-    return Bar(looks[cell.name], figure.estimate, blocks, interval_of(figure), failed)
+    return Bar(styles[cell.name], figure.estimate, blocks, interval_of(figure), failed)
 
 
 def _make_curve(style: Style, cell: CellSummary, of: CellLatency) -> PlotSeries:
@@ -147,16 +147,16 @@ def make_factor_sections(cells: Sequence[CellSummary]) -> dict[str, ChartSection
 def _make_section(cells: Sequence[CellSummary], factor: str, metrics: Sequence[Metric]) -> ChartSection:
     """Return small multiples: those of a metric share their scales."""
     found = find_series(cells, factor)
-    looks = assign_styles_to_names((_name_series(each), str(each.cells[0].factors["transport"])) for each in found)
+    styles = assign_styles_to_names((_name_series(each), str(each.cells[0].factors["transport"])) for each in found)
     label = label_factor(factor)
     charts = tuple(
         chart
         for metric in metrics
         # An open load's rate is what was asked for: there is nothing to see in it.
         if not (metric.name == "throughput" and all(cell.factors["rate_per_s"] for cell in cells))
-        for chart in _draw_levels(found, metric, looks, label)
+        for chart in _draw_levels(found, metric, styles, label)
     )
-    return ChartSection(f"Over {label}", charts, tuple(looks.values()))
+    return ChartSection(f"Over {label}", charts, tuple(styles.values()))
 
 
 def _name_series(of: FactorSeries) -> str:
@@ -164,13 +164,13 @@ def _name_series(of: FactorSeries) -> str:
 
 
 def _draw_levels(
-    found: Sequence[FactorSeries], metric: Metric, looks: Mapping[str, Style], label: str
+    found: Sequence[FactorSeries], metric: Metric, styles: Mapping[str, Style], label: str
 ) -> Iterator[Chart]:
     by_title: dict[str, list[PlotSeries]] = {}
     for each in found:
         if points := _mark_levels(each, metric):
             title = describe_situation(each.cells[0].factors, {each.factor})
-            by_title.setdefault(title, []).append(PlotSeries(looks[_name_series(each)], points))
+            by_title.setdefault(title, []).append(PlotSeries(styles[_name_series(each)], points))
     scale = plots.make_level_scale(line for lines in by_title.values() for line in lines)
     for title, lines in by_title.items():
         svg = plots.draw_levels(f"{metric.label} over {label}, {title}", lines, scale)

@@ -30,7 +30,7 @@ class RunCharts:
     """
 
     groups: Groups
-    looks: Mapping[str, Style]
+    styles: Mapping[str, Style]
     answer: ChartSection
     latencies: Mapping[str, CellLatency]
     latency: tuple[Chart, ...]
@@ -39,22 +39,22 @@ class RunCharts:
 
     @property
     def legend(self) -> tuple[Style, ...]:
-        return tuple(self.looks.values())
+        return tuple(self.styles.values())
 
 
 def draw_run(run: Run, cells: Iterable[CellSummary], latencies_max: int | None = None) -> RunCharts:
     """Draw cells of a run; latencies, whose histograms take time to read, of so many groups at most."""
     groups = group_cells(cells, run.info.compare)
-    looks = assign_styles(itertools.chain(*groups.values()))
+    styles = assign_styles(itertools.chain(*groups.values()))
     of_requests = select_requests(groups)
     shown = dict(itertools.islice(of_requests.items(), latencies_max))
     latencies, unreadable = read_latencies(run, itertools.chain(*shown.values()))
     return RunCharts(
         groups,
-        looks,
-        draw_answer(groups, looks),
+        styles,
+        draw_answer(groups, styles),
         latencies,
-        draw_latencies("Latency", shown, looks, latencies),
+        draw_latencies("Latency", shown, styles, latencies),
         [*of_requests][len(shown) :],
         unreadable,
     )

@@ -8,7 +8,7 @@ from wirebench.analysis.compare_runs import CellChange, RunComparison
 from wirebench.analysis.differences import Difference
 from wirebench.analysis.pair import Verdict
 from wirebench.analysis.ratio import BLOCKS_MIN
-from wirebench.model.labels import describe_common_factors, list_some, pluralise
+from wirebench.model.labels import describe_factors, list_some, pluralise
 from wirebench.model.run_info import RunInfo
 from wirebench.present.build_summary import BuildRow, BuildSummary, Outcome
 from wirebench.present.caveats import list_run_notes
@@ -33,7 +33,7 @@ _COUNTED: tuple[Verdict, ...] = ("faster", "slower", "equivalent", "inconclusive
 
 
 def describe_change(change: CellChange) -> str:
-    return f"{describe_common_factors(change.subject.factors)}: {describe_verdict(change)}"
+    return f"{describe_factors(change.subject.factors)}: {describe_verdict(change)}"
 
 
 def describe_verdict(change: CellChange) -> str:
@@ -89,7 +89,7 @@ def make_build_summary(found: RunComparison) -> BuildSummary:
 def _make_build_row(change: CellChange) -> BuildRow:
     has_verdict = change.verdict not in ("withheld", "inconclusive")
     outcome: Outcome = "failed" if change.regressed else "passed" if has_verdict else "skipped"
-    name, metric = describe_common_factors(change.subject.factors), change.metric
+    name, metric = describe_factors(change.subject.factors), change.metric
     ratio = change.ratios.get(metric.name)
     return BuildRow(
         name=name,
@@ -131,7 +131,7 @@ def list_caveats(found: RunComparison) -> Iterator[str]:
         yield f"Fewer than {BLOCKS_MIN} blocks have no interval: for verdicts, give {few} more (--blocks)."
     for name, cells in (("base", found.only_in_base), ("head", found.only_in_head)):
         if cells:
-            named = list_some([describe_common_factors(cell.factors) for cell in cells], _NAMED_MAX)
+            named = list_some([describe_factors(cell.factors) for cell in cells], _NAMED_MAX)
             yield f"Only in {name}: {'; '.join(named)}."
     if speed := describe_machine_speed(found.reference_ratio):
         yield f"{speed} in head. Verdicts hold whether figures follow the machine's speed or not; intervals are wider."

@@ -47,13 +47,13 @@ def draw_scalings(scalings: Iterable[Scaling]) -> tuple[Chart, ...]:
         factor = each.series.factor
         title = describe_situation(each.series.cells[0].factors, {factor})
         by_title.setdefault((factor, title), []).append(each)
-    looks = assign_styles_to_names(
+    styles = assign_styles_to_names(
         (_name_line(each), str(each.series.cells[0].factors["transport"])) for each in with_law
     )
     return tuple(
         chart
         for (factor, title), together in by_title.items()
-        for chart in _draw(label_factor(factor), title, [(looks[_name_line(each)], each) for each in together])
+        for chart in _draw(label_factor(factor), title, [(styles[_name_line(each)], each) for each in together])
     )
 
 

@@ -11,7 +11,7 @@ from wirebench.analysis.ratio import BLOCKS_MIN, LEVEL, Ratio
 from wirebench.model import labels
 from wirebench.model.labels import (
     OF_TRANSPORT,
-    describe_common_factors,
+    describe_factors,
     name_by_factors,
     name_gate,
     name_level,
@@ -71,7 +71,7 @@ def describe_comparison(comparison: Comparison) -> str:
 def describe_situation(comparison: Comparison) -> str:
     """Name what both cells share: the operation, the load, and what else isn't the default or the same in all cells."""
     cell = comparison.subject
-    return describe_common_factors(cell.factors, comparison.factor, cell.factors.keys() - cell.shared)
+    return describe_factors(cell.factors, comparison.factor, cell.factors.keys() - cell.shared)
 
 
 def describe_verdict(comparison: Comparison) -> str:

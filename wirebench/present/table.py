@@ -12,7 +12,7 @@ from wirebench.analysis.compare_cells import Comparison
 from wirebench.analysis.compare_runs import CellChange
 from wirebench.analysis.pair import CellPair
 from wirebench.analysis.summary import CellSummary
-from wirebench.model.labels import describe_common_factors, describe_situation, format_error, name_gate
+from wirebench.model.labels import describe_factors, describe_situation, format_error, name_gate
 from wirebench.model.metric import CAPACITIES, DRIVERS, LATENCIES, METRICS, SPREAD, Metric
 from wirebench.model.record import Record
 from wirebench.present import sentences
@@ -198,7 +198,7 @@ def make_side_table(changes: Iterable[CellChange], names: Collection[str]) -> Fi
     groups: dict[str, list[_TableRow]] = {}
     for change in changes:
         metrics = [METRICS[name] for name in change.ratios if name in names]
-        title = describe_common_factors(change.subject.factors)
+        title = describe_factors(change.subject.factors)
         groups[title] = [(metric.heading, (), (change, metric)) for metric in metrics]
     columns = (
         TableColumn("base", "", lambda of: _format_side(of[0], "base", of[1])),

@@ -19,15 +19,15 @@ _DRAWN = ("cpu", "p50")
 _JUDGED = ("cpu", "p50", "throughput")
 
 
-def make_ladders(cells: Sequence[CellSummary], looks: Mapping[str, Style], info: RunInfo) -> tuple[ChartSection, ...]:
+def make_ladders(cells: Sequence[CellSummary], styles: Mapping[str, Style], info: RunInfo) -> tuple[ChartSection, ...]:
     """Return a sentence a step of each ladder, and its charts."""
     ladders = find_ladders(cells, info.equivalence_margin, info.looks_planned)
-    return tuple(_make_section(each, looks) for each in ladders)
+    return tuple(_make_section(each, styles) for each in ladders)
 
 
-def _make_section(ladder: Ladder, looks: Mapping[str, Style]) -> ChartSection:
+def _make_section(ladder: Ladder, styles: Mapping[str, Style]) -> ChartSection:
     title = describe_situation(ladder[0].cell.factors)
-    charts = tuple(_draw_charts(title, ladder, looks))
+    charts = tuple(_draw_charts(title, ladder, styles))
     return ChartSection(title, charts, sentences=tuple(_write_sentences(ladder)))
 
 
@@ -41,10 +41,10 @@ def _write_sentences(ladder: Ladder) -> Iterator[str]:
         yield f"{rung.step[:1].upper()}{rung.step[1:]}: {', '.join(parts) or 'not measured'}."
 
 
-def _draw_charts(title: str, ladder: Ladder, looks: Mapping[str, Style]) -> Iterator[Chart]:
+def _draw_charts(title: str, ladder: Ladder, styles: Mapping[str, Style]) -> Iterator[Chart]:
     for metric in map(METRICS.__getitem__, _DRAWN):
         rows = [
-            StepBar(looks[rung.cell.name], value, rung.step)
+            StepBar(styles[rung.cell.name], value, rung.step)
             for rung in ladder
             if (value := rung.cell.figure(metric)) is not None
         ]

@@ -60,12 +60,12 @@ def make_operation_table(groups: Groups, latencies: Mapping[str, CellLatency]) -
     return make_table(rows, [TableColumn(each.label, each.unit_label, partial(_format_figure, each)) for each in shown])
 
 
-def draw(groups: Groups, looks: Mapping[str, Style], latencies: Mapping[str, CellLatency]) -> tuple[Chart, ...]:
+def draw(groups: Groups, styles: Mapping[str, Style], latencies: Mapping[str, CellLatency]) -> tuple[Chart, ...]:
     """Draw each operation's median latency as bars of all cells of a group, on one scale for all."""
     drawn = {
         title: bars
         for title, found in _list_operations(groups, latencies)
-        if (bars := [bar for each in found if (bar := _make_bar(each, looks))])
+        if (bars := [bar for each in found if (bar := _make_bar(each, styles))])
     }
     scale = make_bar_scale([bar for group in drawn.values() for bar in group])
     return draw_bars(METRICS["p50"].heading, drawn, scale)
@@ -89,7 +89,7 @@ def _format_figure(metric: Metric, of: _CellOperation) -> str:
     return format_metric(metric, of.figure(metric.name))
 
 
-def _make_bar(of: _CellOperation, looks: Mapping[str, Style]) -> Bar | None:
+def _make_bar(of: _CellOperation, styles: Mapping[str, Style]) -> Bar | None:
     clocks = (each.response or each.service for each in of.blocks)
     medians = [clock.p50_ms for clock in clocks if clock and clock.p50_ms > 0]
     merged_ms = of.quantile_ms(0.5)
@@ -97,4 +97,4 @@ def _make_bar(of: _CellOperation, looks: Mapping[str, Style]) -> Bar | None:
         return None
     interval = (min(medians), max(medians)) if len(medians) > 1 else None
     failed = tuple(name_gate(gate.name) for gate in of.cell.failed_gates(METRICS["p50"]))
-    return Bar(looks[of.cell.name], merged_ms, tuple(medians), interval, failed)
+    return Bar(styles[of.cell.name], merged_ms, tuple(medians), interval, failed)

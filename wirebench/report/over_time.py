@@ -29,20 +29,20 @@ _MS = 1e6
 _Blocks = list[NDArray[np.int64]]
 
 
-def draw(groups: Groups, looks: Mapping[str, Style]) -> Iterator[Chart]:
+def draw(groups: Groups, styles: Mapping[str, Style]) -> Iterator[Chart]:
     """Draw the rate asked for and the waits over time, for each group whose load changes.
 
     The median and the slowest: a part of a window has too few requests for a quantile between them.
     """
     for title, cells in groups.items():
-        asked = [curve for cell in cells if (curve := _make_asked_series(cell, looks[cell.name]))]
+        asked = [curve for cell in cells if (curve := _make_asked_series(cell, styles[cell.name]))]
         if not asked:
             continue
         # All cells of a group are asked for the same.
         svg = draw_curves(f"Requests a second asked for, {title}", asked[:1], is_log=False)
         yield Chart(f"requests/s asked for: {title}", _AXIS, svg)
         for what, field in (("p50", "p50_ms"), ("slowest", "max_ms")):
-            waited = [curve for cell in cells if (curve := _make_latency_series(cell, looks[cell.name], field))]
+            waited = [curve for cell in cells if (curve := _make_latency_series(cell, styles[cell.name], field))]
             if waited:
                 svg = draw_curves(f"{what} response time, {title}", waited, is_log=True)
                 yield Chart(f"{what}, ms: {title}", _AXIS, svg)
@@ -67,13 +67,13 @@ def _make_latency_series(cell: CellSummary, style: Style, field: str) -> PlotSer
     return PlotSeries(style, points=points, band=band if len(blocks) > 1 else ()) if points else None
 
 
-def draw_calls(run: Run, groups: Groups, looks: Mapping[str, Style]) -> tuple[Chart, ...]:
+def draw_calls(run: Run, groups: Groups, styles: Mapping[str, Style]) -> tuple[Chart, ...]:
     """Draw each operation's latency and cumulative time over the number of calls; nothing for loads without one."""
     drawn: dict[str, list[tuple[Style, _Blocks]]] = {}
     for title, cells in groups.items():
         for cell in cells:
             for operation, blocks in _read_calls(run, cell).items():
-                drawn.setdefault(f"{operation} in {title}", []).append((looks[cell.name], blocks))
+                drawn.setdefault(f"{operation} in {title}", []).append((styles[cell.name], blocks))
     return tuple(chart for title, cells in drawn.items() for chart in _draw_operation(title, cells))
 
 

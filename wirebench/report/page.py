@@ -40,13 +40,13 @@ def gather(run: Run) -> dict[str, Any]:
     """Return what `body.html.j2` shows, in the report and on the run's page."""
     cells = summarise(run.records, run.info.compare)
     charts = draw_run(run, cells)
-    groups, looks, latencies = charts.groups, charts.looks, charts.latencies
+    groups, styles, latencies = charts.groups, charts.styles, charts.latencies
     comparisons = find_comparisons(run)
     judged = [comparison for comparison in comparisons if not comparison.instruments]
     instruments = [comparison for comparison in comparisons if comparison.instruments]
     of_requests = select_requests(groups)
     of_streams = {title: members for title, members in groups.items() if any(cell.has_streams for cell in members)}
-    streams = make_streams(run, of_streams, looks)
+    streams = make_streams(run, of_streams, styles)
     return {
         "run": run,
         "command": make_repeat_command(run.info),
@@ -64,11 +64,11 @@ def gather(run: Run) -> dict[str, Any]:
         "has_server_use": any(cell.by_block(METRICS["cpu"]) or cell.by_block(METRICS["item_cpu"]) for cell in cells),
         "ladders": ladder.make_ladders(cells, assign_styles(cells), run.info),
         "over": picture.make_factor_sections(cells),
-        "calls": over_time.draw_calls(run, groups, looks),
-        "load_curves": tuple(load_curves.draw(of_requests, looks)),
-        "over_time": tuple(over_time.draw(of_requests, looks)),
+        "calls": over_time.draw_calls(run, groups, styles),
+        "load_curves": tuple(load_curves.draw(of_requests, styles)),
+        "over_time": tuple(over_time.draw(of_requests, styles)),
         "operations": operations.make_operation_table(of_requests, latencies),
-        "operation_charts": operations.draw(of_requests, looks, latencies),
+        "operation_charts": operations.draw(of_requests, styles, latencies),
         "streams": streams,
         "table": make_request_table(of_requests),
         "failed_gates": failed_gates(cells),

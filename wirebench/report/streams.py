@@ -18,7 +18,7 @@ from wirebench.present.table import TableColumn
 from wirebench.results.runs import Run
 
 
-def make_streams(run: Run, groups: Groups, looks: Mapping[str, Style]) -> dict[str, Any]:
+def make_streams(run: Run, groups: Groups, styles: Mapping[str, Style]) -> dict[str, Any]:
     """Gather what the page shows of these cells, which are all of streams; empty without any.
 
     Each kind of chart has one for each group of cells, with scales of its own. Groups differ in what was asked of a
@@ -31,10 +31,10 @@ def make_streams(run: Run, groups: Groups, looks: Mapping[str, Style]) -> dict[s
     gaps, _ = read_latencies(run, cells, "gap")  # What can't be read is the same.
     first_item = capitalise(METRICS["first_item"].label)
     return {
-        "first_item": draw_latencies(first_item, groups, looks, first_items, shared=False),
-        "item_rate": draw_metric(METRICS["item_rate"], groups, looks),
-        "gap": draw_latencies("Gap between items", groups, looks, gaps, shared=False),
-        "cpu": draw_metric(METRICS["item_cpu"], groups, looks),
+        "first_item": draw_latencies(first_item, groups, styles, first_items, shared=False),
+        "item_rate": draw_metric(METRICS["item_rate"], groups, styles),
+        "gap": draw_latencies("Gap between items", groups, styles, gaps, shared=False),
+        "cpu": draw_metric(METRICS["item_cpu"], groups, styles),
         "table": table.make_table(table.list_rows(groups), _make_columns(first_items, gaps)),
         "unreadable": unreadable,
     }

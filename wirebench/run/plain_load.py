@@ -59,7 +59,7 @@ class ReplicaWatch:
     clock: Callable[[], float] = time.monotonic
     started: float | None = None
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Read the rates once; leave out what can't be read, as the load doesn't need it."""
         with contextlib.suppress(WirebenchError):
             if not (rates := self.read()):
@@ -120,7 +120,7 @@ def send_load(  # noqa: PLR0913, PLR0917 - where, what, and who watches
     expected_s = AROUND_S + count_parts(cell.driver, load.window_s) * load.warmup_s + load.window_s
     try:
         with show(f"{cell.transport} {cell.operation} by {cell.driver}", expected_s) as show_rates:
-            load_pods.watch = ReplicaWatch(read_rates, show_rates, phases).look
+            load_pods.watch = ReplicaWatch(read_rates, show_rates, phases).poll
             observed = pods.observe(load_pods, job, endpoint, lambda: None)
     finally:
         cluster.remove(load_pods)

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
 
+import psutil
+
 from wirebench.system import processes
 from wirebench.system.processes import ProcessError
 
@@ -17,6 +19,8 @@ _TIMEOUT_S = 20.0
 #: 198.18.0.0/15 is for measurements between networks (RFC 2544); each namespace has four addresses of it.
 _FIRST = IPv4Address("198.18.0.0")
 _NAMESPACES = 2**15
+#: Where ip-netns(8) keeps them, and how ours are called, by process id.
+_FOLDER, _PREFIX = Path("/run/netns"), "wirebench-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +45,11 @@ class NetworkNamespace:
 
 @contextlib.contextmanager
 def open_namespace() -> Iterator[NetworkNamespace]:
-    """Make a namespace, and remove it with its interfaces. Raises ProcessError."""
+    """Make a namespace, and remove it with its interfaces; killed runs' too. Raises ProcessError."""
+    _remove_abandoned()
     number = os.getpid()
     first = _FIRST + 4 * (number % _NAMESPACES)
-    made = NetworkNamespace(f"wirebench-{number}", str(first + 2), str(first + 1), f"wb{number}n", f"wb{number}h")
+    made = NetworkNamespace(f"{_PREFIX}{number}", str(first + 2), str(first + 1), f"wb{number}n", f"wb{number}h")
     _run("ip", "netns", "add", made.name)
     try:
         _run("ip", "link", "add", made.host_interface, "type", "veth", "peer", made.interface, "netns", made.name)
@@ -58,7 +63,17 @@ def open_namespace() -> Iterator[NetworkNamespace]:
         # Its end of the pair goes with it, and ours with its end; at once, and not when the kernel gets to it.
         with contextlib.suppress(ProcessError):
             _run("ip", "link", "delete", made.host_interface)
-        _run("ip", "netns", "delete", made.name)
+        with contextlib.suppress(ProcessError):
+            _run("ip", "netns", "delete", made.name)
+
+
+def _remove_abandoned() -> None:
+    """Remove the namespaces of processes that are gone."""
+    for path in _FOLDER.glob(f"{_PREFIX}*"):
+        pid = path.name.removeprefix(_PREFIX)
+        if pid.isdigit() and not psutil.pid_exists(int(pid)):
+            with contextlib.suppress(ProcessError):
+                _run("ip", "netns", "delete", path.name)
 
 
 def explain_no_netem() -> str:

@@ -55,7 +55,7 @@ class Child:
     def pid(self) -> int:
         return self.process.pid
 
-    def give_way(self) -> None:
+    def lower_priority(self) -> None:
         """Let it run when nothing else wants to from now on, with all that it starts."""
         with contextlib.suppress(OSError, psutil.Error):  # ended already, or not ours to change: it runs like any other
             os.setpriority(os.PRIO_PROCESS, self.pid, _NICE_MAX)

@@ -111,7 +111,7 @@ def start_toxiproxy(log: Path, cores: frozenset[int] | None, seed: int) -> Itera
 
 
 def build_toxics(link: Link) -> list[dict[str, Any]]:
-    """Return what makes a way a link, in the API's words and in the order in which to add it."""
+    """Return the toxics of a link, in the API's words and in the order in which to add it."""
     wanted = []
     if link.delay_ms:
         wanted.append(_build_toxic("latency", "downstream", latency=link.delay_ms, jitter=link.jitter_ms or 0))

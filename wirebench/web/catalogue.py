@@ -19,7 +19,7 @@ from wirebench.web.problems import HttpError
 from wirebench.web.watch import FolderWatch
 
 #: How long a request waits for an index that is being rebuilt, in seconds.
-_PATIENCE_S = 5.0
+_WAIT_S_MAX = 5.0
 
 
 class Catalogue:
@@ -40,7 +40,7 @@ class Catalogue:
         Raises IndexUnusableError; HttpError while it isn't that far, or the folder is lost as well.
         """
         with self._open() as index:
-            if not self._watch.has_caught_up(_PATIENCE_S):
+            if not self._watch.has_caught_up(_WAIT_S_MAX):
                 raise HttpError(
                     HTTPStatus.SERVICE_UNAVAILABLE,
                     f"the index lacks runs: {self._watch.describe_progress()}",

@@ -16,8 +16,8 @@ import orjson
 from wirebench.errors import WirebenchError
 from wirebench.system.http import build_direct_opener
 
-#: For all questions of one page together.
-DEADLINE_S = 10.0
+#: For all questions of one page together; pages wait for longer than twice that.
+DEADLINE_S = 5.0
 #: An answer of all that a page shows has some 100 KB.
 ANSWER_BYTES_MAX = 4_000_000
 SERIES_MAX = 100
@@ -99,7 +99,7 @@ class Prometheus:
         return answer.get("data")
 
     def _read(self, response: HTTPResponse) -> bytes:
-        """Read an answer in time, however slowly its bytes come, unless it is too long."""
+        """Read an answer however slowly its bytes come, within twice the deadline, unless it is too long."""
         parts: list[bytes] = []
         size = 0
         while part := response.read1(_CHUNK_BYTES):

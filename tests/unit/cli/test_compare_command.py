@@ -40,7 +40,7 @@ def test_a_regression_fails_what_asks_for_it(tmp_path: Path) -> None:
     compare = ("compare", "a-base", "last", "--out", tmp_path)
     status, shown, _ = wirebench(*compare, "--fail-on-regression")
     assert 1 == status
-    assert "  ! gRPC: slower beyond the margin" in shown
+    assert "  • gRPC: slower beyond the margin" in shown
     assert "2 cells in both runs: head is slower in 1, equivalent in 1; 1 is slower by more than 5 %" in shown
     assert 0 == wirebench(*compare)[0]
     assert 0 == wirebench("compare", "b-head", "a-base", "--out", tmp_path, "--fail-on-regression")[0]
@@ -56,7 +56,7 @@ def test_cells_are_a_table_that_fits_a_terminal(tmp_path: Path) -> None:
     headings, unit, *rows = narrow.getvalue().splitlines()
     assert ["verdict", "req/s", "p99", "CPU/req"] == headings.split()
     assert "on req/s" == unit.strip()
-    assert ["REST", "gRPC", "  ! gRPC: slower beyond the margin"] == [re.split(r"(?<=\S) {2,}", row)[0] for row in rows]
+    assert ["REST", "gRPC", "  • gRPC: slower beyond the margin"] == [re.split(r"(?<=\S) {2,}", row)[0] for row in rows]
     assert max(map(len, rows)) <= 80
     compare = ("compare", base, head, "--out", tmp_path)
     wide, verbose = wirebench(*compare)[1], wirebench(*compare, "-v")[1]

@@ -13,7 +13,7 @@ import pytest
 from tests.support.command_line import wirebench
 from tests.support.judged_window import FAILING
 from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed
-from wirebench.cli.load import print_load
+from wirebench.cli.load import LoadOptions, print_load
 from wirebench.cli.options import parse_duration_s
 from wirebench.cli.output import make_console
 from wirebench.errors import UsageError, WirebenchError
@@ -43,6 +43,13 @@ def test_a_duration_is_written_as_load_tools_take_it(text: str, expected: float)
     assert expected == parse_duration_s(text)
 
 
+@pytest.mark.parametrize(("text", "ramp_s"), [("0", 0), ("10s", 10), ("2.5", 2.5), ("1m30s", 90)])
+def test_a_rate_grows_for_a_duration(text: str, ramp_s: float) -> None:
+    """As --duration is written, and 0 for a step."""
+    asked = {each.at: each.value for each in LoadOptions(rate=f"100:1000:{text}").parse("rest")}
+    assert ramp_s == asked["load", "ramp_s"]
+
+
 @pytest.mark.parametrize("text", ["", "s", "m", "0s", "-5s", "5x", "1h", "31m", "nan", "1e9s"])
 def test_what_is_no_duration_is_rejected(text: str) -> None:
     """With what it should look like, and how long it may be."""
@@ -57,6 +64,7 @@ def test_what_is_no_duration_is_rejected(text: str) -> None:
         (["rest", "--rate", "abc"], "--rate abc: not a rate"),
         (["rest", "--rate", "100::5"], "--rate 100::5: not a rate"),
         (["rest", "--rate", "100:5x"], "--rate 100:5x: not a rate"),
+        (["rest", "--rate", "1:9:5x"], "the duration '5x' isn't between 0 s and 30 min"),
         (["rest", "--rate", "1:9:60"], "--rate 1:9:60: load.ramp_s: the rate would grow for 60 s"),
         (["rest", "--rate", "1:500000"], "requests in warm-up and window are over"),
         (["grpc", "--driver", "ghz", "--rate", "1:9"], "ghz takes no schedule of single requests"),
@@ -179,7 +187,7 @@ def test_replicas_are_watched_until_others_are_there() -> None:
     moments = itertools.count(100)
     watch = ReplicaWatch(read, lambda *args: shown_rates.append(args), phases, clock=lambda: next(moments))
     while seen:
-        watch.look()
+        watch.poll()
     assert [ReplicaPhase(0, 1, {"a": 2}), ReplicaPhase(2, 3, {"a": 2, "b": 2})] == phases
     assert [None, None, 1, None] == [before for _, before in shown_rates]
 
@@ -283,6 +291,21 @@ def test_a_service_that_is_not_there_is_told_from_one_without_replicas(monkeypat
     cluster.check("grpc", scales=True)
     with pytest.raises(WirebenchError, match="grpc is scaled to no replica"):
         cluster.check("grpc")
+
+
+@pytest.mark.parametrize("answer", ["", "[]", '{"data": null}', '{"data": {"result": [{"metric": {}}]}}'])
+def test_rates_that_are_none_do_not_end_a_load(monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
+    """Whatever answers in Prometheus' place: the load needs no rates."""
+    monkeypatch.setattr(Kubectl, "read", lambda *_: answer)
+    cluster = DeployedServices(Access(None, None), [])
+    shown: list[object] = []
+    watch = ReplicaWatch(
+        lambda: cluster.read_rates("rest", "http://prometheus.monitoring:9090"), lambda *given: shown.append(given), []
+    )
+    with pytest.raises(WirebenchError, match=r"prometheus\.monitoring:9090 gave no rates"):
+        watch.read()
+    watch.poll()
+    assert [] == shown == watch.phases
 
 
 @pytest.mark.parametrize(

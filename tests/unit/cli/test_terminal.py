@@ -53,7 +53,7 @@ def test_a_table_fits_80_columns(tmp_path: Path) -> None:
     assert max(map(len, lines)) <= 80
     assert HEADINGS == lines[0].split()
     assert ["ms", "ms", "ms", "ms", "ms", "µs"] == lines[1].split()
-    first = ["users.get, 1 connection", "REST", "gRPC", "socket", "  ! gRPC: failed gates: generator CPU"]
+    first = ["users.get, 1 connection", "REST", "gRPC", "socket", "  • gRPC: failed gates: generator CPU"]
     assert [*first, "users.get, 64 connections", *first[1:]] == [re.split(r" {3,}", line)[0] for line in lines[2:]]
 
 
@@ -74,7 +74,7 @@ def test_verdicts_are_a_table_that_fits_80_columns(tmp_path: Path) -> None:
     assert ["users.get, 1 connection", "gRPC / REST", "socket / REST", "socket / gRPC"] == [
         line.partition("  ")[0] for line in lines[:4]
     ]
-    assert "  ! withheld (failed gates: generator CPU)" == lines[4]
+    assert "  • withheld (failed gates: generator CPU)" == lines[4]
     assert re.fullmatch(r"gRPC / REST +faster( +[\d.]+× [\d.]+–[\d.]+){3}", lines[6])
 
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from benchmarks.findings import page
-from benchmarks.findings.finding import read_findings
+from benchmarks.findings.finding import Finding, read_findings
 from benchmarks.findings.page import BUNDLES, count_lines, list_scenarios, wrap, write_page
-from tests.support.report_run import RunBuilder, cell
+from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed
 from wirebench.cli.list_ import plan_anywhere
 from wirebench.errors import UsageError
 from wirebench.model.cell import Cell
@@ -114,6 +114,17 @@ def test_a_count_has_no_unit(bundles: Path, tmp_path: Path) -> None:
     assert finding.figure("p50", **cell).endswith(" ms")
 
 
+def test_failures_are_counted_beside_the_gates_that_failed(tmp_path: Path) -> None:
+    """A count of windows that aren't to be trusted says so; another cell's gates aren't told."""
+    run = RunBuilder(gates=lambda cell, _: (GENERATOR_GATE if cell.concurrency == 16 else passed(),)).write(tmp_path)
+    finding = Finding(run, "0", tmp_path)
+    cell = {"transport": "rest", "operation": "users.get"}
+    busy, idle = (finding.count_failures(**cell, concurrency=connections) for connections in (16, 1))
+    assert busy.startswith("0 of ")
+    assert busy.endswith(" (failed gates: generator CPU)")
+    assert "gates" not in idle
+
+
 def test_two_bundles_of_a_scenario_are_rejected(bundles: Path, quick: Path, tmp_path: Path) -> None:
     """It would be unclear which one the page is of."""
     shutil.copy(quick, bundles / "again.wirebench.tar.gz")
@@ -160,7 +171,7 @@ class PlannedFinding:
     bundle, digest, command, size_kib = Path("x.wirebench.tar.gz"), "0", "wirebench run", 1
     answer: tuple[str, ...] = ()
     figures: tuple[str, ...] = ()
-    silence: tuple[str, ...] = ()
+    limitations: tuple[str, ...] = ()
 
     def __init__(self, scenario: str) -> None:
         plan, _ = plan_anywhere(read_scenario(scenario))

@@ -165,7 +165,7 @@ def test_streams_have_no_ceiling_of_requests() -> None:
     assert found.ceiling_share is None
 
 
-def test_a_ladder_takes_the_place_of_the_last_one() -> None:
+def test_a_thorough_calibration_takes_the_place_of_the_last_one() -> None:
     """Its open loads depend on the ceiling, and so aren't the same; coarse points of other loads stay."""
     coarse = point(256, 0, 9_000, (0.0, 9.0), coarse=True)
     renewed = KNOWN.add_points([coarse]).add_points([point(1, 0, 6_000, (0.3, 0.4))])

@@ -67,7 +67,7 @@ def test_variants_are_shown_by_their_names(tmp_path: Path) -> None:
     """Nothing that isn't known of them shows."""
     cells = plan(tmp_path).cells
     assert ["rest-v1", "rest-v2 TLS"] == [names.name_cell(cell.factors) for cell in cells]
-    assert "item, 1 connection" == names.describe_common_factors(cells[1].factors, "variant")
+    assert "item, 1 connection" == names.describe_factors(cells[1].factors, "variant")
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_a_coarse_calibration_is_said_wherever_a_run_is_shown(run: Run) -> None:
     """In one sentence with the command that renews it: terminal, report and pages."""
     said = describe_calibration(run)
     assert (
-        "the drivers' error and ceiling are known coarsely in all 6 cells, measured once and in a hurry at the start "
+        "the drivers' error and ceiling are known coarsely in all 6 cells, measured once and briefly at the start "
         "of a run; `wirebench calibrate` renews it, for up to 64 connections"
     ) == said
     assert f"! {said}\n" in render_run(run)

@@ -91,20 +91,20 @@ def test_a_quantile_without_ten_samples_beyond_is_absent(tmp_path: Path) -> None
 
 
 def test_a_transport_has_one_colour_and_its_variants_differ_by_line(tmp_path: Path) -> None:
-    """Two drivers of gRPC look related, and not the same."""
-    looks = assign_styles(summarise(RunBuilder(cells=quick_cells(), blocks=1, samples=30).write(tmp_path).records))
-    assert {"REST", "gRPC", "gRPC by ghz", "socket"} == set(looks)
-    assert looks["gRPC"].colour == looks["gRPC by ghz"].colour
-    assert looks["gRPC"].dashes != looks["gRPC by ghz"].dashes
-    assert 3 == len({look.colour for look in looks.values()})
-    assert 3 == len({look.outline for look in looks.values()})
+    """Two drivers of gRPC style related, and not the same."""
+    styles = assign_styles(summarise(RunBuilder(cells=quick_cells(), blocks=1, samples=30).write(tmp_path).records))
+    assert {"REST", "gRPC", "gRPC by ghz", "socket"} == set(styles)
+    assert styles["gRPC"].colour == styles["gRPC by ghz"].colour
+    assert styles["gRPC"].dashes != styles["gRPC by ghz"].dashes
+    assert 3 == len({style.colour for style in styles.values()})
+    assert 3 == len({style.outline for style in styles.values()})
 
 
 def test_lines_of_one_transport_differ_by_colour_and_marker() -> None:
-    """A mark without a line says whose it is; where there are more lines than colours, none look the same."""
-    looks = list(assign_styles_to_lines(f"machine {number}" for number in range(30)).values())
-    assert (6, 6) == (len({look.colour for look in looks[:6]}), len({look.outline for look in looks[:6]}))
-    assert 30 == len({(look.colour, look.outline) for look in looks})
+    """A mark without a line says whose it is; where there are more lines than colours, none style the same."""
+    styles = list(assign_styles_to_lines(f"machine {number}" for number in range(30)).values())
+    assert (6, 6) == (len({style.colour for style in styles[:6]}), len({style.outline for style in styles[:6]}))
+    assert 30 == len({(style.colour, style.outline) for style in styles})
 
 
 def test_forest_places_are_on_a_log_scale_around_one(comparison: Comparison) -> None:

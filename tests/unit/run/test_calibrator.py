@@ -81,7 +81,7 @@ class LoadPods:
         assert (2 * asked.cores, ()) == (cores, endpoints)
         self.tasks.append(asked)
         self.expected_s.append(expected_s)
-        if self.failure and asked.ladder:
+        if self.failure and asked.driver:
             raise self.failure
         return encode_answer(main._carry_out(asked))
 
@@ -119,11 +119,11 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cluster:
     here = {"cpu": "Some CPU, 2 cores", "kernel": "Linux 6.1", "cores": "server on core 0", "truth": "0123456789ab"}
     monkeypatch.setattr(Fingerprint, "of", lambda _cores, cpu_limit=None: Fingerprint(cpu_limit=cpu_limit, **here))
     monkeypatch.setattr(main, "identify_version", lambda driver: f"{driver} 1")
-    ladder = [(1, 0), (16, 0), (16, 10)]
+    loads = [(1, 0), (16, 0), (16, 10)]
     monkeypatch.setattr(
         main,
-        "climb_ladder",
-        lambda driver, transport, _: [make_point(Probe(driver, transport, *each), coarse=False) for each in ladder],
+        "measure_loads",
+        lambda driver, transport, _: [make_point(Probe(driver, transport, *each), coarse=False) for each in loads],
     )
     monkeypatch.setattr(
         main, "measure_coarsely", lambda probes, _: ([make_point(each, coarse=True) for each in probes], [])
@@ -145,11 +145,11 @@ def calibrate_for_run(cluster: Cluster, folder: Path, driver: str = "wireload", 
 
 
 def test_a_run_looks_up_what_was_calibrated_in_load_pods(cluster: Cluster, tmp_path: Path) -> None:
-    """Each ladder has a pod, nothing else is asked of the cluster meanwhile, and a run then measures nothing."""
+    """Each driver has a pod a transport, nothing else is asked of the cluster meanwhile, and a run measures nothing."""
     status, rows, stderr = wirebench("calibrate", "--target", "kubernetes", "--driver", "wireload", "--driver", "ghz")
     assert 0 == status, stderr
     wireload = [("wireload", transport) for transport in ("rest", "grpc", "socket")]
-    assert [None, *wireload, ("ghz", "grpc")] == [task.ladder for task in cluster.load_pods.tasks]
+    assert [None, *wireload, ("ghz", "grpc")] == [task.driver for task in cluster.load_pods.tasks]
     assert 0 == cluster.load_pods.expected_s[0]
     assert min(cluster.load_pods.expected_s[1:]) > 10
     assert ["prepare", "start", "clean up"] == cluster.calls
@@ -215,7 +215,7 @@ def test_nothing_is_left_in_the_cluster(
     assert [] == list((tmp_path / "state").iterdir())
 
 
-def test_a_ladder_that_fails_in_its_pod_says_why(
+def test_a_driver_that_fails_in_its_pod_says_why(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And is not kept in part."""
@@ -223,7 +223,7 @@ def test_a_ladder_that_fails_in_its_pod_says_why(
     def fail(*_: object) -> None:
         raise WirebenchError("no request succeeded", "see its log")
 
-    monkeypatch.setattr(main, "climb_ladder", fail)
+    monkeypatch.setattr(main, "measure_loads", fail)
     status, _, stderr = wirebench("calibrate", "--target", "kubernetes", "--driver", "ghz")
     assert 1 == status
     assert "not calibrated: ghz grpc (no request succeeded)" in stderr

@@ -44,7 +44,7 @@ MEASURE = MeasureTask(
 CALIBRATE = CalibrateTask(probes=(Probe("wireload", "grpc", 16, 0.5), Probe("k6", "rest", 64, 1, 500)), cores=1.0)
 
 
-@pytest.mark.parametrize("task", [MEASURE, CALIBRATE, CalibrateTask(ladder=("k6", "grpc"), cores=0.5)])
+@pytest.mark.parametrize("task", [MEASURE, CALIBRATE, CalibrateTask(driver=("k6", "grpc"), cores=0.5)])
 def test_a_task_is_read_as_it_was_written(tmp_path: Path, task: Task) -> None:
     """What the harness asks for is what the pod does."""
     path = tmp_path / "load.json"

@@ -44,6 +44,22 @@ def test_no_variable_keeps_the_space_before_its_comment() -> None:
     assert {name: value.strip() for name, value in shown.items()} == shown
 
 
+def test_no_rule_is_of_a_variable_that_nothing_sets() -> None:
+    """It would be empty, and a rule would lack what it depends on; GOFLAGS is the user's."""
+    command = [
+        "make",
+        "--warn-undefined-variables",
+        "--dry-run",
+        "--directory",
+        str(ROOT),
+        "help",
+        "test",
+        "cluster-up",
+    ]
+    warned = set(re.findall(r"undefined variable '(\w+)'", run_program(command).stderr))
+    assert set() == warned - {"GOFLAGS"}
+
+
 def test_a_variable_that_is_given_replaces_the_default() -> None:
     """As it is written, with the spaces within it."""
     (arguments,) = wirebench_arguments("make load-rest DURATION=1m ARGS='--operation \"a  b\"'")

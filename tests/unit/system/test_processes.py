@@ -99,7 +99,7 @@ time.sleep(60)
     child = processes.start("a program", [sys.executable, "-c", code], log)
     try:
         wait_until(log.read_text, "it has a thread")
-        child.give_way()
+        child.lower_priority()
         wait_until(lambda: log.read_text().count("\n") == 2, "it has another thread")
         threads = [thread.id for thread in psutil.Process(child.pid).threads()]
         assert 3 == len(threads)

@@ -330,7 +330,7 @@ def test_load_pods_find_the_files_for_tls_that_a_variant_names(tmp_path: Path, m
     secrets.create_client_tls(Kubectl(Access(None, None), "run"), "shop", tls, tmp_path)
     assert "wirebench-client-tls-shop" == applied[0]["metadata"]["name"]
     assert ["ca.crt"] == list(applied[0]["data"])
-    assert ClientTls(Path("/etc/wirebench-tls/ca.crt")) == secrets.locate_client_tls(tls)
+    assert ClientTls(Path("/etc/wirebench-tls/ca.crt")) == secrets.locate_variant_tls(tls)
     for name in ("our.crt", "our.key"):
         (tmp_path / name).write_text(name, encoding="utf-8")
     both = TlsFiles(authority="ca.pem", certificate="our.crt", key="our.key")
@@ -338,7 +338,7 @@ def test_load_pods_find_the_files_for_tls_that_a_variant_names(tmp_path: Path, m
     content = {name: base64.b64decode(value) for name, value in applied[1]["data"].items()}
     assert {"ca.crt": b"authority", "tls.crt": b"our.crt", "tls.key": b"our.key"} == content
     places = (Path("/etc/wirebench-tls") / name for name in ("ca.crt", "tls.crt", "tls.key"))
-    assert ClientTls(*places) == secrets.locate_client_tls(both)
+    assert ClientTls(*places) == secrets.locate_variant_tls(both)
     with pytest.raises(UsageError, match="can't read"):
         secrets.create_client_tls(Kubectl(Access(None, None), "run"), "shop", TlsFiles(authority="no.pem"), tmp_path)
 

@@ -60,14 +60,14 @@ class GrpcClient(Client):
     def _read_items(self, found: OperationMessages, request: bytes) -> Generator[object, None, Reply]:
         method: Callable[..., Any] = self.channel.unary_stream(f"/{found.grpc.call}")
         call = method(request)
-        patience = _Patience(call, self._peer.timeout_s)
+        idle_timeout = _IdleTimeout(call, self._peer.timeout_s)
         try:
             for response in call:
-                patience.pause()
+                idle_timeout.pause()
                 yield self._decode(found, response)[1]
-                patience.start()
+                idle_timeout.start()
         except grpc.RpcError as error:
-            if patience.is_over:
+            if idle_timeout.is_over:
                 raise self._peer.explain_failure(TimeoutError()) from None
             return self._parse_error(error)
         finally:
@@ -94,7 +94,7 @@ class GrpcClient(Client):
         return Reply(status.name.lower(), details)
 
 
-class _Patience:
+class _IdleTimeout:
     """Cancels a call that gives nothing for too long: gRPC itself knows deadlines only for calls as a whole."""
 
     def __init__(self, call: Any, timeout_s: float) -> None:  # noqa: ANN401 - grpc's own type has no name
@@ -104,7 +104,7 @@ class _Patience:
         self._done = threading.Event()
         self.start()
         call.add_done_callback(lambda _: self._done.set())
-        threading.Thread(target=self._watch, name="patience", daemon=True).start()
+        threading.Thread(target=self._watch, name="idle_timeout", daemon=True).start()
 
     def start(self) -> None:
         self._ends_s = time.monotonic() + self._timeout_s

@@ -72,12 +72,12 @@ class Peer:
                     "check the port, see whether the service is overloaded, or allow more time",
                 )
             case ConnectionError() | ssl.SSLEOFError():
-                return self.hang_up()
+                return self.explain_hang_up()
             case ssl.SSLError() if self.tls:
                 return self._explain_tls(error)
         return ClientError(f"can't reach {address}: {error.strerror or error}", "check the address and the network")
 
-    def hang_up(self) -> ClientError:
+    def explain_hang_up(self) -> ClientError:
         """Return that the connection ended before the reply did."""
         if self.tls is None and _speaks_tls(self.address):
             return self._explain_plain_text()

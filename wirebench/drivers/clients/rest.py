@@ -102,7 +102,7 @@ class RestClient(Client):
                     yield self._decode(event.data)
             finally:
                 self._connection.close()  # which cancels what has not ended
-        raise self._peer.hang_up()
+        raise self._peer.explain_hang_up()
 
     def _parse_end(self, event: _ServerSentEvent) -> Reply:
         data = self._decode(event.data)
@@ -135,7 +135,7 @@ class RestClient(Client):
             yield
         except (http.client.RemoteDisconnected, http.client.IncompleteRead):
             self._connection.close()
-            raise self._peer.hang_up() from None
+            raise self._peer.explain_hang_up() from None
         except http.client.HTTPException as error:
             self._connection.close()
             raise self._peer.explain_wrong_protocol(_PROTOCOL, str(error).encode(errors="replace")) from None

@@ -152,6 +152,6 @@ class SocketClient(Client):
             except OSError as error:
                 raise self._peer.explain_failure(error) from error
             if not part:
-                raise self._peer.hang_up()
+                raise self._peer.explain_hang_up()
             data += part
         return bytes(data)

@@ -52,7 +52,7 @@ def validate_runtimes(factors: Factors) -> ValidationMessages:
 
 
 def validate_cross_check(check: CrossCheck, scenario: Scenario, cells: Sequence[Cell]) -> ValidationMessages:
-    """Reject a cross-check of cells that there aren't, or by a driver that verdicts would rest on: stats.compare."""
+    """Reject a cross-check of missing cells, or by a driver that comes before the one that it checks."""
     yield from _validate_checked_levels(check, scenario, cells)
     ranks = get_args(Driver)
     for transport, drivers in check.driver.items():

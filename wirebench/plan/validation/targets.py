@@ -132,7 +132,7 @@ def _make_hint(factor: str, place: InCluster) -> str:
     return f'write "{{{factor}}}" into kubernetes.values of its chart, or remove the factor'
 
 
-def validate_cpu_limit(scenario: Scenario, cells: Iterable[Cell], target: TargetName) -> ValidationMessages:
+def validate_service_limit(scenario: Scenario, cells: Iterable[Cell], target: TargetName) -> ValidationMessages:
     """Reject loads over the limit of a service that the run hasn't started; without a limit, any load."""
     for cell in cells:
         variant = scenario.variants.get(cell.variant or "")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from wirebench.analysis.change_points import LineChanges
 from wirebench.analysis.history import History, HistoryPoint
-from wirebench.model.labels import describe_common_factors
+from wirebench.model.labels import describe_factors
 from wirebench.present.charts import file
 from wirebench.present.charts.file import Panel
 from wirebench.present.charts.plot import LevelMark, Mark, Plot, PlotFrame, PlotSeries
@@ -36,10 +36,10 @@ def draw(history: History, width: int, changes: Sequence[LineChanges] = ()) -> C
         (point for line in history.lines for point in line.points), key=lambda point: (point.started_at, point.run.id)
     )
     places = {point.run.id: float(place) for place, point in enumerate(runs)}
-    looks = legend(history)
+    styles = legend(history)
     series = [
         PlotSeries(
-            looks[line.name],
+            styles[line.name],
             [
                 Mark(
                     places[point.run.id],
@@ -66,13 +66,13 @@ def draw(history: History, width: int, changes: Sequence[LineChanges] = ()) -> C
     steps = [
         LevelMark(
             places[change.first.run.id] - 0.5,
-            looks[of.line.name],
+            styles[of.line.name],
             f"{format_estimate(change.ratio)}: {name_direction(change, metric)}",
         )
         for of in changes
         for change in of.changes
     ]
-    title = f"{metric.label} over runs, {describe_common_factors(history.factors)}"
+    title = f"{metric.label} over runs, {describe_factors(history.factors)}"
     svg = Plot(scale, (0, len(runs) - 1), labels, frame).draw(
         title, "; ".join(_describe(history)), series, turns, steps
     )
@@ -89,7 +89,7 @@ def arrange(histories: Sequence[History], changes: Sequence[Sequence[LineChanges
         chart = draw(each, _FILE_WIDTH, of_each)
         panels.append(
             Panel(
-                f"{describe_common_factors(each.factors)}: {each.metric.heading}",
+                f"{describe_factors(each.factors)}: {each.metric.heading}",
                 tuple(legend(each).values()),
                 chart.svg,
             )

@@ -146,7 +146,7 @@ def draw_curves(title: str, curves: Sequence[PlotSeries], *, is_log: bool) -> Dr
 
 
 def assign_live_styles(progress: RunProgress) -> dict[str, Style]:
-    """Return the looks of a run's variants while it is measured: those that they have in its charts."""
+    """Return the styles of a run's variants while it is measured: those that they have in its charts."""
     return assign_styles_to_names((*progress.variants.items(), *((each.variant, "") for each in progress.history)))
 
 
@@ -154,7 +154,7 @@ def draw_live(
     title: str, unit: str, progress: RunProgress | None, of: Callable[[ProgressPoint], float | None]
 ) -> Chart:
     """Draw a figure of a run's last two minutes, from 0 on: a line for each cell; one with a single point is a mark."""
-    now, looks = (progress.updated_at, assign_live_styles(progress)) if progress else (datetime.now(UTC), {})
+    now, styles = (progress.updated_at, assign_live_styles(progress)) if progress else (datetime.now(UTC), {})
     points = [
         (point, min((point.at - now).total_seconds(), 0.0), value)
         for point in (progress.history if progress else ())
@@ -164,7 +164,7 @@ def draw_live(
     for (_, variant), cell in itertools.groupby(points, key=lambda each: (each[0].cell, each[0].variant)):
         places = [(x, y) for _, x, y in cell]
         marks = [Mark(*places[0])] if len(places) == 1 else []
-        series.append(PlotSeries(looks[variant], marks, places[len(marks) :]))
+        series.append(PlotSeries(styles[variant], marks, places[len(marks) :]))
     values = [value for *_, value in points]
     description = "nothing yet"
     if values:

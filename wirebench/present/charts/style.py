@@ -47,13 +47,13 @@ def assign_styles(cells: Iterable[CellSummary]) -> dict[str, Style]:
 
 def assign_styles_to_names(names: Iterable[tuple[str, str]]) -> dict[str, Style]:
     """Give each name, which comes with its transport, a look: a transport's variants differ by line."""
-    looks: dict[str, Style] = {}
+    styles: dict[str, Style] = {}
     variants: dict[str, itertools.count[int]] = {}
     for name, transport in names:
-        if name not in looks:
+        if name not in styles:
             variant = next(variants.setdefault(transport, itertools.count()))
-            looks[name] = Style(name, *_TRANSPORTS.get(transport, _OTHER), _DASHES[variant % len(_DASHES)])
-    return looks
+            styles[name] = Style(name, *_TRANSPORTS.get(transport, _OTHER), _DASHES[variant % len(_DASHES)])
+    return styles
 
 
 def assign_styles_to_lines(names: Iterable[str]) -> dict[str, Style]:
@@ -61,9 +61,9 @@ def assign_styles_to_lines(names: Iterable[str]) -> dict[str, Style]:
 
     Colour and marker differ, and once the colours are through, they come with other markers and another line.
     """
-    looks: dict[str, Style] = {}
+    styles: dict[str, Style] = {}
     for index, name in enumerate(dict.fromkeys(names)):
         rounds, place = divmod(index, len(_COLOURS))
         outline = _OUTLINES[(place + rounds) % len(_OUTLINES)]
-        looks[name] = Style(name, _COLOURS[place], outline, _DASHES[rounds % len(_DASHES)])
-    return looks
+        styles[name] = Style(name, _COLOURS[place], outline, _DASHES[rounds % len(_DASHES)])
+    return styles

@@ -20,7 +20,7 @@ from wirebench.drivers.clients.reflection import reflect
 from wirebench.drivers.metrics_push import MetricsPush
 from wirebench.drivers.wireload import send_requests
 from wirebench.errors import WirebenchError
-from wirebench.measure.calibrate import climb_ladder, measure_coarsely
+from wirebench.measure.calibrate import measure_coarsely, measure_loads
 from wirebench.measure.calibration import Fingerprint, identify_version
 from wirebench.measure.conformance import check_services
 from wirebench.measure.counters import find_containers_beside
@@ -83,9 +83,9 @@ def _calibrate(task: CalibrateTask) -> CalibrateAnswer:
     cores = divide_cores()
     interference = Interference(cores.all)
     points, problems = measure_coarsely(task.probes, cores)
-    if task.ladder:
+    if task.driver:
         try:
-            points += climb_ladder(*task.ladder, cores)
+            points += measure_loads(*task.driver, cores)
         except WirebenchError as error:
             problems.append(error.message)
     return CalibrateAnswer(

@@ -100,11 +100,11 @@ def verify(load_pods: LoadPods, endpoints: Collection[Endpoint], seed: int) -> C
 
 
 def calibrate(
-    load_pods: LoadPods, load: Load, probes: Sequence[Probe] = (), ladder: tuple[Driver, Transport] | None = None
+    load_pods: LoadPods, load: Load, probes: Sequence[Probe] = (), driver: tuple[Driver, Transport] | None = None
 ) -> CalibrateAnswer:
     """Have a pod calibrate drivers on the cores of a load pod, with as many for the server. Raises WirebenchError."""
     cores = load_pods.count_cores(load)
-    task = CalibrateTask(probes=tuple(probes), ladder=ladder, cores=cores)
-    expected_s = sum(probe.expected_s for probe in probes) + (estimate_duration_s(ladder[0]) if ladder else 0)
+    task = CalibrateTask(probes=tuple(probes), driver=driver, cores=cores)
+    expected_s = sum(probe.expected_s for probe in probes) + (estimate_duration_s(driver[0]) if driver else 0)
     printed = load_pods.run_once(task.model_dump(mode="json"), 2 * cores, expected_s=expected_s)
     return decode_answer(printed, CalibrateAnswer)

@@ -109,12 +109,12 @@ class VerifyTask(FrozenModel):
 class CalibrateTask(FrozenModel):
     """Measure drivers against a server of known latency in the same pod. Answered with CalibrateAnswer.
 
-    Probes are measured once each, a ladder as often as its loads need; without both, only the conditions are read.
+    Probes are measured once each, a driver at all loads of a calibration; without both, only the conditions are read.
     """
 
     kind: Literal["calibrate"] = "calibrate"
     probes: tuple[Probe, ...] = ()
-    ladder: tuple[Driver, Transport] | None = None
+    driver: tuple[Driver, Transport] | None = None
     #: How many cores each of driver and server may use.
     cores: float
 

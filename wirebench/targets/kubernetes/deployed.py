@@ -95,8 +95,11 @@ class DeployedServices:
             f"and on (pod) wirebench_build_info{{{labels}}}) or 0 * max by (pod) (wirebench_build_info{{{labels}}})"
         )
         path = f"/api/v1/namespaces/{namespace_there}/services/{service}:{address.port}/proxy/api/v1/query"
-        found = json.loads(self._kubectl.read(f"{path}?{urlencode({'query': query})}"))["data"]["result"]
-        return {each["metric"]["pod"]: float(each["value"][1]) for each in found}
+        answer = self._kubectl.read(f"{path}?{urlencode({'query': query})}")
+        try:
+            return {each["metric"]["pod"]: float(each["value"][1]) for each in json.loads(answer)["data"]["result"]}
+        except (ValueError, LookupError, TypeError):
+            raise WirebenchError(f"{address.netloc} gave no rates", "see the log of Prometheus") from None
 
     def make_load_pods(self, transport: Transport) -> KubernetesLoadPods:
         """Return what starts load on a service. Raises WirebenchError if another such load is running."""

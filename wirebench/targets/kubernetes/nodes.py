@@ -78,8 +78,7 @@ class Nodes:
         if zones < 2:  # noqa: PLR2004 - one zone leaves no choice
             raise UsageError(
                 f"factors.traffic_distribution needs nodes in two zones or more, and these are in {zones}",
-                f"label the nodes with {ZONE} (a cluster of `make cluster-up` from before that label: make "
-                "cluster-down cluster-up), or remove the factor",
+                f"label the nodes with {ZONE}, or remove the factor",
             )
         if replicas < zones:
             raise UsageError(

@@ -56,7 +56,7 @@ def name_client_tls_secret(variant: str) -> str:
     return f"{values.CLIENT_SECRET}-{variant}"
 
 
-def locate_client_tls(tls: TlsFiles) -> ClientTls:
+def locate_variant_tls(tls: TlsFiles) -> ClientTls:
     """Return the same files as load pods have them."""
     present = _list_client_files(tls)
     return ClientTls(*(values.CLIENT_TLS_FOLDER / name if name in present else None for name in _CLIENT_FILES))

@@ -162,7 +162,7 @@ class VariantServices:
         pods = backend.wait_ready(self._get_timeout_s(name))
         self._running[service] = backend, pods
         variant, namespace = self._application.variants[name], backend.kubectl.namespace
-        tls = secrets.locate_client_tls(variant.tls) if variant.tls else None
+        tls = secrets.locate_variant_tls(variant.tls) if variant.tls else None
         addresses = tuple(f"{find_host(pod, namespace if tls else None)}:{backend.find_host_port(pod)}" for pod in pods)
         return Endpoint(
             service,

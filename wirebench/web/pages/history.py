@@ -21,7 +21,7 @@ from wirebench.analysis.history_search import (
     match_cells,
 )
 from wirebench.errors import UsageError
-from wirebench.model.labels import capitalise, describe_common_factors
+from wirebench.model.labels import capitalise, describe_factors
 from wirebench.model.metric import COMPARED, Metric
 from wirebench.present.caveats import list_history_notes
 from wirebench.present.charts import history as chart
@@ -114,7 +114,7 @@ def _read(paths: Paths, metric: Metric | None, notices: list[str]) -> tuple[Hist
         return found, damaged
     found, damaged = read_kept_history(paths, None)
     if found:
-        notices.append(f"{describe_common_factors(found.factors)} has no {metric.label}: this is {found.metric.label}.")
+        notices.append(f"{describe_factors(found.factors)} has no {metric.label}: this is {found.metric.label}.")
     return found, damaged
 
 
@@ -125,7 +125,7 @@ def _make_options(values: Iterable[str], chosen: str) -> tuple[Option, ...]:
 def _draw(found: History) -> dict[str, Any]:
     changes = find_changes(found)
     return {
-        "name": describe_common_factors(found.factors),
+        "name": describe_factors(found.factors),
         "metric": found.metric,
         "chart": chart.draw(found, _PLOT_WIDTH, changes),
         "styles": chart.legend(found).values(),

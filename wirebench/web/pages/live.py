@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
-from http import HTTPStatus
 from typing import Literal
 
 from pydantic import Field
@@ -26,7 +25,6 @@ from wirebench.present.live_queries import EVENTS, FIGURES, LATENCIES, NAMESPACE
 from wirebench.present.numbers import ABSENT, format_number
 from wirebench.results.query import Query, Single
 from wirebench.web.pages.form import Option
-from wirebench.web.problems import HttpError
 from wirebench.web.prometheus import Prometheus, PrometheusError, TimeSeries
 from wirebench.web.render import render
 
@@ -52,7 +50,7 @@ _SHOWN: Mapping[Unit, tuple[float, str]] = {
 
 
 class LiveQuery(Query):
-    """What is shown: the newest load, unless a namespace is named."""
+    """What is shown: unless a namespace is named, the deployed services, or else the newest run."""
 
     namespace: Single[str] = Field(None, description="The namespace of services and load.")
     range: Single[Literal["5m", "15m", "1h", "6h"]] = Field(None, description="How far back.")
@@ -71,10 +69,15 @@ class LiveFigures:
     #: A row for each transport: its name, and the figures as they are written.
     rows: tuple[tuple[str, tuple[str, ...]], ...] = ()
     charts: tuple[Chart, ...] = field(default_factory=_draw_nothing)
-    looks: tuple[Style, ...] = ()
+    styles: tuple[Style, ...] = ()
     events: tuple[tuple[str, str], ...] = ()
     problem: str = ""
     hint: str = ""
+
+
+_NOT_ASKED = LiveFigures(
+    problem="this server shows no live metrics", hint="start it with --live: wirebench serve --live --prometheus URL"
+)
 
 
 class LiveMetrics:
@@ -92,35 +95,32 @@ class LiveMetrics:
             if kept and time.monotonic() < kept[0] + _KEPT_S:
                 return kept[1]
             try:
-                snapshot = _take(Prometheus.ask(self.url), namespace, range_s)
+                found = _read_figures(Prometheus.ask(self.url), namespace, range_s)
             except PrometheusError as error:
-                snapshot = LiveFigures(problem=error.message, hint=error.hint)
+                found = LiveFigures(problem=error.message, hint=error.hint)
             if len(self._kept) >= _KEPT_MAX:
                 self._kept.clear()
-            self._kept[namespace, range_s] = (time.monotonic(), snapshot)
-            return snapshot
+            self._kept[namespace, range_s] = (time.monotonic(), found)
+            return found
 
 
 def show_live(request: Request) -> Response:
     live: LiveMetrics | None = request.app.state.live
-    if live is None:
-        hint = "start it with --live: `wirebench serve --live --prometheus URL`"
-        raise HttpError(HTTPStatus.NOT_FOUND, "this server shows no live metrics", hint)
     query = LiveQuery.read(request.query_params.multi_items())
     name = query.range or "15m"
-    snapshot = live.read(query.namespace, _RANGES[name])
+    found = live.read(query.namespace, _RANGES[name]) if live else _NOT_ASKED
     return render(
-        "metrics.html.j2",
+        "live.html.j2",
         current_page="/live",
-        snapshot=snapshot,
+        found=found,
         headings=["÷ REST" if figure.unit == "ratio" else figure.name for figure in FIGURES],
-        namespaces=[Option(each, each, each == snapshot.namespace) for each in snapshot.namespaces],
+        namespaces=[Option(each, each, each == found.namespace) for each in found.namespaces],
         ranges=[Option(each, f"last {each}", each == name) for each in _RANGES],
         range=name,
     )
 
 
-def _take(prometheus: Prometheus, wanted: str | None, range_s: int) -> LiveFigures:
+def _read_figures(prometheus: Prometheus, wanted: str | None, range_s: int) -> LiveFigures:
     end_s = time.time()
     start_s = end_s - range_s
     namespaces = tuple(prometheus.list_values("namespace", NAMESPACES, start_s, end_s))
@@ -155,7 +155,7 @@ def _take(prometheus: Prometheus, wanted: str | None, range_s: int) -> LiveFigur
         each.name: prometheus.query_range(_resolve(each.expr, namespace, range_s), since_s, end_s, _STEP_S_MIN)
         for each in EVENTS
     }
-    return _show(LiveFigures(namespaces, namespace), figures, latencies, events, end_s, range_s)
+    return _make_figures(LiveFigures(namespaces, namespace), figures, latencies, events, end_s, range_s)
 
 
 def _resolve(expr: str, namespace: str, range_s: int) -> str:
@@ -165,8 +165,8 @@ def _resolve(expr: str, namespace: str, range_s: int) -> str:
     return re.sub(r"\$(\w+)", lambda found: values[found[1]], expr)
 
 
-def _show(  # noqa: PLR0913, PLR0917 - what a page is of
-    snapshot: LiveFigures,
+def _make_figures(  # noqa: PLR0913, PLR0917 - what a page is of
+    page: LiveFigures,
     figures: Sequence[Sequence[TimeSeries]],
     latencies: Sequence[Sequence[TimeSeries]],
     events: Mapping[str, Sequence[TimeSeries]],
@@ -176,23 +176,26 @@ def _show(  # noqa: PLR0913, PLR0917 - what a page is of
     """Write figures into a table by transport, and draw latencies over time with what began in the meantime."""
     found = {each.labels.get("transport", "") for series in (*figures, *latencies) for each in series}
     names = [name for name in TRANSPORTS if name in found] + sorted(found - TRANSPORTS.keys())
-    looks = {
-        name: replace(look, name=_name(name))
-        for name, look in assign_styles_to_names((each, each) for each in names).items()
+    styles = {
+        name: replace(style, name=_name(name))
+        for name, style in assign_styles_to_names((each, each) for each in names).items()
     }
     start_s = end_s - range_s
     begun = sorted(_list_events(events, start_s))[-_EVENTS_MAX:]
     # Of loads, their lines say when they begin.
     changes = {name: series for name, series in events.items() if name != "Load"}
-    turns = {at_s - end_s: words for at_s, words in sorted(_list_events(changes, start_s))[-_EVENTS_MAX:]}
+    turns: dict[float, str] = {}
+    for at_s, words in sorted(_list_events(changes, start_s))[-_EVENTS_MAX:]:
+        before = turns.get(at_s - end_s)
+        turns[at_s - end_s] = f"{before}; {words}" if before else words
     return replace(
-        snapshot,
+        page,
         rows=tuple((_name(name), tuple(_write_figures(name, figures))) for name in names),
         charts=tuple(
             draw_times(
                 f"Service time, {figure.name}",
                 {
-                    looks[each.labels.get("transport", "")]: [
+                    styles[each.labels.get("transport", "")]: [
                         (at_s - end_s, 1e3 * value) for at_s, value in each.points if math.isfinite(value)
                     ]
                     for each in series
@@ -202,7 +205,7 @@ def _show(  # noqa: PLR0913, PLR0917 - what a page is of
             )
             for figure, series in zip(LATENCIES, latencies, strict=True)
         ),
-        looks=tuple(looks.values()),
+        styles=tuple(styles.values()),
         events=tuple(
             (datetime.fromtimestamp(at_s, UTC).strftime("%H:%M:%S"), words) for at_s, words in reversed(begun)
         ),

@@ -96,7 +96,7 @@ def _show_progress(info: RunInfo, progress: RunProgress | None) -> Response:
     """Show what is measured now. No verdicts: who sees them come and go is tempted to stop where they please."""
     streams = bool(progress and (shown := progress.now or progress.last) and shown.items_per_s is not None)
     return render(
-        "live.html.j2",
+        "progress.html.j2",
         info=info,
         progress=progress,
         done=progress.done if progress else 0,
@@ -108,7 +108,7 @@ def _show_progress(info: RunInfo, progress: RunProgress | None) -> Response:
             "now": ("In the last second", *_describe_window(progress)),
             "last": ("The last window that is done", *_describe_figures(progress.last if progress else None), ""),
         },
-        looks=tuple(assign_live_styles(progress).values()) if progress else (),
+        styles=tuple(assign_live_styles(progress).values()) if progress else (),
         charts=(
             draw_live("Rate", _ITEMS if streams else _REQUESTS, progress, lambda point: point.rate_per_s),
             draw_live(_P99.label, _P99.unit, progress, lambda point: point.p99_ms),

@@ -3,7 +3,7 @@
 
 const INTERVAL_MS = 1000;
 const INTERVAL_LOST_MS = 5000;
-const PATIENCE_MS = 10000;
+const FETCH_TIMEOUT_MS = 15000;
 
 // refresh changes an element in place: what is being read, or has the focus, stays where it is.
 function refresh(shown, fresh) {
@@ -16,11 +16,11 @@ function refresh(shown, fresh) {
   shown.replaceChildren(...fresh.childNodes);
 }
 
-// look returns how long to wait before the next look.
-async function look() {
+// poll returns how long to wait before the next poll.
+async function poll() {
   let reply, text;
   try {
-    reply = await fetch(window.location.href, { signal: AbortSignal.timeout(PATIENCE_MS) });
+    reply = await fetch(window.location.href, { signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) });
     text = await reply.text();
   } catch {
     document.getElementById("lost").hidden = false;
@@ -54,7 +54,7 @@ function untilShown() {
 }
 
 for (;;) {
-  const waitMs = await look();
+  const waitMs = await poll();
   await new Promise((resolve) => {
     setTimeout(resolve, waitMs);
   });

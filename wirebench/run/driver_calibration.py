@@ -1,4 +1,4 @@
-"""Calibration of drivers over whole ladders of loads, on this machine or in load pods: `wirebench calibrate`."""
+"""Calibration of drivers over all loads that it has, on this machine or in load pods: `wirebench calibrate`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol, get_args
 
 from wirebench.drivers import DRIVERS
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.measure.calibrate import climb_ladder, estimate_duration_s, list_transports, write_undisturbed
+from wirebench.measure.calibrate import estimate_duration_s, list_transports, measure_loads, write_undisturbed
 from wirebench.measure.calibration import Fingerprint, Point, prepare_folder, read_calibration, write_calibration
 from wirebench.measure.environment import find_warnings
 from wirebench.measure.gates import INTERFERENCE_MAX
@@ -26,28 +26,28 @@ from wirebench.targets import divide_cores
 from wirebench.targets.cores import CoreClaim
 from wirebench.targets.kubernetes.load import AROUND_S
 
-Ladder = tuple[Driver, Transport]
-#: Measures a ladder, keeps its points, and returns where.
-_Climb = Callable[[Driver, Transport], Path]
+DriverTransport = tuple[Driver, Transport]
+#: Measures a driver on a transport, keeps its points, and returns where.
+_Calibrate = Callable[[Driver, Transport], Path]
 
 
-class LadderProgress(Protocol):
+class CalibrationProgress(Protocol):
     """Receives the progress of a calibration."""
 
     def note(self, text: str) -> None:
         """Receive what concerns the figures, or what is kept of them."""
 
     def begin(self, expected_s: float) -> None:
-        """Receive about how long it takes, before the first ladder."""
+        """Receive about how long it takes, before the first driver."""
 
     def add_point(self, point: Point) -> None:
         """Receive a point when it is measured."""
 
-    def end_ladder(self, ladder: Ladder, done: int, total: int, left_s: float) -> None:
-        """Receive a ladder when it has ended; `done` of `total` have."""
+    def end_driver(self, pair: DriverTransport, done: int, total: int, left_s: float) -> None:
+        """Receive a driver and transport when they have ended; `done` of `total` have."""
 
 
-def choose_ladders(drivers: Collection[str], transports: Collection[str], *, in_cluster: bool) -> list[Ladder]:
+def choose_drivers(drivers: Collection[str], transports: Collection[str], *, in_cluster: bool) -> list[DriverTransport]:
     """Return the drivers, by default all that are there, with those of the transports that they speak.
 
     Raises UsageError if one isn't there, or if there are none.
@@ -73,8 +73,8 @@ def choose_ladders(drivers: Collection[str], transports: Collection[str], *, in_
     return chosen
 
 
-def calibrate_ladders(options: TargetOptions, ladders: Sequence[Ladder], progress: LadderProgress) -> Path:
-    """Measure ladders one after the other, keep each that is complete, and return where.
+def calibrate_drivers(options: TargetOptions, pairs: Sequence[DriverTransport], progress: CalibrationProgress) -> Path:
+    """Calibrate drivers one after the other, keep each that is complete, and return where.
 
     Raises WirebenchError, at the end, for those that failed.
     """
@@ -82,18 +82,18 @@ def calibrate_ladders(options: TargetOptions, ladders: Sequence[Ladder], progres
     path, failed = None, dict[str, str]()
     in_cluster = options.kind == "kubernetes"
     opened = _open_load_pods(options, progress) if in_cluster else _open_this_machine(progress)
-    with opened as climb:
-        ladder_s = sum(estimate_duration_s(driver) for driver, _ in ladders) / len(ladders) + in_cluster * AROUND_S
-        left = TimeLeft(len(ladders), ladder_s)
+    with opened as calibrate:
+        pair_s = sum(estimate_duration_s(driver) for driver, _ in pairs) / len(pairs) + in_cluster * AROUND_S
+        left = TimeLeft(len(pairs), pair_s)
         progress.begin(left.compute_s())
         try:
-            for done, ladder in enumerate(ladders, start=1):
+            for done, pair in enumerate(pairs, start=1):
                 try:
-                    path = climb(*ladder)
+                    path = calibrate(*pair)
                 except WirebenchError as error:
-                    failed[f"{' '.join(ladder)} ({error.message})"] = error.hint
+                    failed[f"{' '.join(pair)} ({error.message})"] = error.hint
                 left.count_done(done)
-                progress.end_ladder(ladder, done, len(ladders), left.compute_s())
+                progress.end_driver(pair, done, len(pairs), left.compute_s())
         except Interrupted:
             progress.note(f"{path} has what was complete" if path else "nothing was kept")
             raise
@@ -103,7 +103,7 @@ def calibrate_ladders(options: TargetOptions, ladders: Sequence[Ladder], progres
 
 
 @contextlib.contextmanager
-def _open_this_machine(progress: LadderProgress) -> Iterator[_Climb]:
+def _open_this_machine(progress: CalibrationProgress) -> Iterator[_Calibrate]:
     """Keep other runs from the cores while the block runs."""
     cores = divide_cores()
     with CoreClaim(cores.all):
@@ -113,26 +113,26 @@ def _open_this_machine(progress: LadderProgress) -> Iterator[_Climb]:
             progress.note(caveat)
         progress.note(str(cores))
 
-        def climb(driver: Driver, transport: Transport) -> Path:
+        def calibrate(driver: Driver, transport: Transport) -> Path:
             nonlocal calibration
             interference = Interference(cores.all)
-            measured = calibration.add_points(_collect(climb_ladder(driver, transport, cores), progress))
+            measured = calibration.add_points(_collect(measure_loads(driver, transport, cores), progress))
             path = write_undisturbed(measured, interference)
             calibration = measured
             return path
 
-        yield climb
+        yield calibrate
 
 
 @contextlib.contextmanager
-def _open_load_pods(options: TargetOptions, progress: LadderProgress) -> Iterator[_Climb]:
+def _open_load_pods(options: TargetOptions, progress: CalibrationProgress) -> Iterator[_Calibrate]:
     """Have a namespace for load pods while the block runs, which keeps runs away as that of a run does."""
     target = options.make_load_target(make_run_id("calibration"))
     load = Load()
     others: list[float] = []
 
-    def climb(driver: Driver, transport: Transport) -> Path:
-        answer = pods.calibrate(target.load_pods, load, ladder=(driver, transport))
+    def calibrate(driver: Driver, transport: Transport) -> Path:
+        answer = pods.calibrate(target.load_pods, load, driver=(driver, transport))
         if answer.problems:
             raise WirebenchError("; ".join(answer.problems), "calibrate again")
         others.append(answer.interference)
@@ -147,7 +147,7 @@ def _open_load_pods(options: TargetOptions, progress: LadderProgress) -> Iterato
         if problem := read_calibration(first.conditions, first.versions)[1]:
             progress.note(problem)
         progress.note(f"in load pods with a CPU limit of {first.conditions.cpu_limit:g} on {first.conditions.cpu}")
-        yield climb
+        yield calibrate
     finally:
         target.clean_up()
     # What a cluster runs beside its load pods is there in runs as well.
@@ -156,7 +156,7 @@ def _open_load_pods(options: TargetOptions, progress: LadderProgress) -> Iterato
         progress.note(f"other programs took {share}: errors are wider, and ceilings lower, than on a quieter node")
 
 
-def _collect(points: Iterable[Point], progress: LadderProgress) -> tuple[Point, ...]:
+def _collect(points: Iterable[Point], progress: CalibrationProgress) -> tuple[Point, ...]:
     measured = []
     for point in points:
         progress.add_point(point)
