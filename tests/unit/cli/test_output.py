@@ -102,7 +102,7 @@ def test_gates_are_named_in_words(tmp_path: Path) -> None:
     """Beside the cell and in what to do, as pages and sentences name them."""
     run = RunBuilder(blocks=1, gates=lambda _cell, _block: (GENERATOR_GATE,)).write(tmp_path)
     text = render_run(run)
-    assert "! failed gates: generator CPU\n" in text
+    assert "• failed gates: generator CPU\n" in text
     assert "! gate generator CPU failed in 16 cells: " in text
     assert "generator_cpu" not in text
 
