@@ -12,16 +12,18 @@ from typing import Any
 from wirebench.analysis.compare_cells import Comparison, find_comparisons
 from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.errors import UsageError
-from wirebench.model.labels import name_gate
-from wirebench.model.metric import METRICS
+from wirebench.model.labels import name_gate, pluralise
+from wirebench.model.metric import METRICS, Metric
 from wirebench.present.caveats import list_caveats
 from wirebench.present.charts import file as chart_file
 from wirebench.present.charts.file import Panel
+from wirebench.present.charts.style import assign_styles
 from wirebench.present.facts import make_repeat_command
 from wirebench.present.numbers import format_metric
-from wirebench.present.remarks import write_answer
+from wirebench.present.remarks import list_notes, write_answer
 from wirebench.present.run_charts import draw_run
 from wirebench.present.sentences import describe_agreement, describe_comparison, describe_verdict
+from wirebench.report.ladder import make_ladders
 from wirebench.results.bundle.importing import unpack
 from wirebench.results.bundle.write import SUFFIX
 from wirebench.results.runs import Run
@@ -68,37 +70,39 @@ class Finding:
 
     @property
     def answer(self) -> Sequence[str]:
-        """What the report says first; of a run that compares drivers alone, how far they agree."""
-        return write_answer(self.run, self.comparisons) or describe_agreement(find_comparisons(self.run))
+        """What the report says first, and the steps of a codec ladder; of drivers alone, how far they agree."""
+        ladders = make_ladders(self.cells, assign_styles(self.cells), self.run.info)
+        steps = [f"{ladder.heading}. {sentence}" for ladder in ladders for sentence in ladder.sentences]
+        answer = (*steps, *write_answer(self.run, self.comparisons))
+        return answer or describe_agreement(find_comparisons(self.run))
 
     @property
     def figures(self) -> Sequence[str]:
-        """The decided comparisons that differ most, with their intervals, unless the answer has them."""
+        """The decided comparisons that differ most and least, with their intervals, unless the answer has them."""
         decided = [each for each in self.comparisons if each.verdict in _DECIDED]
         decided.sort(key=lambda each: -abs(math.log(each.ratios[each.metric.name].estimate)))
+        shown = decided if len(decided) <= _FIGURES_MAX else [decided[0], *decided[-(_FIGURES_MAX - 1) :]]
         answer = self.answer
-        return [each for each in map(describe_comparison, decided[:_FIGURES_MAX]) if each not in answer]
+        return [each for each in map(describe_comparison, shown) if each not in answer]
 
     @property
     def limitations(self) -> Iterator[str]:
         """What it doesn't say: verdicts that were withheld or undecided, and caveats."""
-        open_verdicts = sum(each.verdict not in _DECIDED for each in self.comparisons)
-        if open_verdicts:
-            yield f"{open_verdicts} of {len(self.comparisons)} comparisons have no verdict, or an undecided one."
+        if undecided := sum(each.verdict not in _DECIDED for each in self.comparisons):
+            yield f"Undecided or without a verdict: {undecided} of {pluralise(len(self.comparisons), 'comparison')}."
         caveats = list_caveats(self.run)
         yield from caveats[:_CAVEATS_MAX]
         if len(caveats) > _CAVEATS_MAX:
             yield f"{len(caveats) - _CAVEATS_MAX} more caveats are in the report."
-        where = "one machine" if self.run.info.target == "kubernetes" else "one machine and its loopback"
-        yield f"It is of {where}, and of these versions of the servers."
+        yield from list_notes(self.cells)
 
-    def draw(self, folder: Path) -> str:
-        """Write its picture, and return the file's name."""
+    def draw(self, question: str, folder: Path) -> str:
+        """Write its picture, under its question, and return the file's name."""
         charts = draw_run(self.run, self.cells, 0)
         shared = charts.answer.legend or charts.legend
         panels = [Panel(chart.title, shared, chart.svg, chart.unit) for chart in charts.answer.charts[:_PANELS_MAX]]
         name = f"{self.scenario}.svg"
-        drawing = chart_file.arrange(self.run.info.question, panels, f"run {self.run.info.id}", columns=_PANELS_MAX)
+        drawing = chart_file.arrange(question, panels, f"run {self.run.info.id}", columns=_PANELS_MAX)
         chart_file.write(drawing, folder / name)
         return name
 
@@ -114,21 +118,31 @@ class Finding:
         )
 
     def figure(self, metric: str, **factors: Any) -> str:  # noqa: ANN401 - levels of any factor
-        """Return a cell's figure, with its unit if it has one."""
-        value = self._find_cell(factors).figure(METRICS[metric])
-        return f"{format_metric(METRICS[metric], value)} {METRICS[metric].unit_label}".rstrip()
+        """Return a cell's figure, with its unit if it has one, and the gates that failed for it."""
+        cell, of = self._find_cell(factors), METRICS[metric]
+        return f"{format_metric(of, cell.figure(of))} {of.unit_label}".rstrip() + _name_failed_gates(cell, of)
 
     def count_failures(self, **factors: Any) -> str:  # noqa: ANN401 - levels of any factor
         """Say how many of a cell's requests failed, and which gates: connections without a reply are no failures."""
-        failed = [name_gate(gate.name) for gate in self._find_cell(factors).failed_gates(METRICS["throughput"])]
-        gates = f" (failed gates: {', '.join(failed)})" if failed else ""
-        return f"{self.figure('errors', **factors)} of {self.figure('requests', **factors)}{gates}"
+        cell = self._find_cell(factors)
+        failed, sent = (format_metric(METRICS[name], cell.figure(METRICS[name])) for name in ("errors", "requests"))
+        return f"{failed} of {sent}{_name_failed_gates(cell, METRICS['throughput'])}"
 
     def _find_cell(self, factors: Mapping[str, Any]) -> CellSummary:
         for cell in self.cells:
             if all(cell.factors[name] == level for name, level in factors.items()):
                 return cell
         raise UsageError(f"{self.bundle.name} has no cell of {factors}", "correct the page's template")
+
+
+def _name_failed_gates(cell: CellSummary, metric: Metric) -> str:
+    failed = [
+        f"connections, {100 * gate.value:.0f} % of which got replies"
+        if gate.name == "connections"
+        else name_gate(gate.name)
+        for gate in cell.failed_gates(metric)
+    ]
+    return f" (failed gates: {', '.join(failed)})" if failed else ""
 
 
 def read_findings(folder: Path, into: Path) -> dict[str, Finding]:

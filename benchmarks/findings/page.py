@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,16 @@ _CODE: Mapping[str, tuple[Path, ...]] = {
     "socket in Go: goroutines": (_GO / "socket/server.go", _GO / "socket/connection.go"),
 }
 _COLUMNS = 120
+#: What the services run on, by the name in a run's versions.
+_SERVERS: Mapping[str, str] = {
+    "python": "Python",
+    "flask": "Flask",
+    "gunicorn": "gunicorn",
+    "uvicorn": "uvicorn",
+    "grpcio": "grpcio",
+    "go": "Go",
+    "grpc-go": "grpc-go",
+}
 #: Counts are given in tens: a line more or less says nothing.
 _LINES_STEP = 10
 
@@ -67,7 +77,9 @@ def write_page(bundles: Path, docs: Path) -> Path:
         findings = read_findings(bundles, Path(unpacked))
         if unknown := findings.keys() - scenarios.keys():
             raise UsageError(f"there is no scenario {', '.join(sorted(unknown))}", f"remove its bundle from {bundles}")
-        drawn = {name: f"{pictures.name}/{finding.draw(pictures)}" for name, finding in findings.items()}
+        drawn = {
+            name: f"{pictures.name}/{finding.draw(scenarios[name], pictures)}" for name, finding in findings.items()
+        }
         page = render(scenarios, findings, drawn)
     path = docs / PAGE
     write_atomic(path, wrap(page))
@@ -101,12 +113,23 @@ def render(scenarios: Mapping[str, str], findings: Mapping[str, Finding], pictur
         scenarios=scenarios,
         findings=findings,
         pictures=pictures,
-        machines=sorted({str(each.run.info.machine.get("cpu", "unknown")) for each in findings.values()}),
+        machines=sorted({_describe_machine(each.run.info.machine) for each in findings.values()}),
+        versions=_describe_versions([each.run.info.versions for each in findings.values()]),
         link=require,
         compare=compare,
         figure=figure,
         code={name: _round_lines(map(count_lines, files)) for name, files in _CODE.items()},
     )
+
+
+def _describe_machine(machine: Mapping[str, str]) -> str:
+    return f"{machine.get('cpu', 'unknown')}, {machine.get('cores', '?')} cores"
+
+
+def _describe_versions(seen: Sequence[Mapping[str, str]]) -> str:
+    """Name the servers' versions, several where runs differ."""
+    found = {name: sorted({each[name] for each in seen if name in each}) for name in _SERVERS}
+    return ", ".join(f"{label} {' or '.join(found[name])}" for name, label in _SERVERS.items() if found[name])
 
 
 def wrap(page: str) -> str:

@@ -145,11 +145,12 @@ class Calibration(FrozenModel):
         thorough = {_describe_load(point) for point in self.points if not point.coarse}
         points = [point for point in points if not (point.coarse and _describe_load(point) in thorough)]
         measured = {_describe_load(point) for point in points}
-        anew = {(point.driver, point.transport) for point in points if not point.coarse}
+        calibrated = {(point.driver, point.transport) for point in points if not point.coarse}
         kept = [
             point
             for point in self.points
-            if _describe_load(point) not in measured and (point.coarse or (point.driver, point.transport) not in anew)
+            if _describe_load(point) not in measured
+            and (point.coarse or (point.driver, point.transport) not in calibrated)
         ]
         return self.model_copy(update={"points": (*kept, *points)})
 

@@ -55,7 +55,7 @@ def _simplify(value: object) -> object:
 class GainData:
     """How much more a comparison's step does for its service than for another: the ratio of the two steps' ratios.
 
-    `subject` and `baseline` are the other service's cells. `faster` is that the comparison's own service gains more.
+    `subject` and `baseline` are the other service's cells. `faster` is that the change does more for the comparison's.
     """
 
     subject: str

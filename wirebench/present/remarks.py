@@ -32,16 +32,19 @@ from wirebench.results.runs import Run
 #: Latencies over this, in milliseconds, are said without tenths.
 _TENTHS_MS_MAX = 100
 
-#: What gave way where one of `series.BREAKING` failed.
+#: Which limit was reached where one of `series.BREAKING` failed.
 _BROKEN = {
     "error_rate": "requests failed",
     "conformance": "replies were wrong",
     "counts": "driver and service counted differently",
-    "connections": "some of them got no reply",
+    "connections": "some of them got no reply (servers limit how many they take)",
     "generator_cpu": "the load generator's CPU was full",
     "ceiling": "the load generator was near what it makes at most",
     "dropped_iterations": "requests were due that no connection was free for",
 }
+
+#: What requests waited for may then have been the load generator.
+_GENERATOR_GATES = ("generator_cpu", "throttled_generator")
 
 _FAILED_REQUESTS = (
     "A request counts as failed if it got no answer, or another one than it should. A socket client sends once more "
@@ -88,7 +91,7 @@ def describe_disruptions(cells: Iterable[CellSummary]) -> tuple[str, ...]:
 
 
 def describe_sweep(series: FactorSeries) -> str:
-    """Say of a series over the concurrency what served the most, and what gave way first."""
+    """Say of a series over the concurrency what served the most, and which limit was reached first."""
     first = series.cells[0]
     what = f"{first.name}, {describe_situation(first.factors, {'concurrency'})}"
     greatest = pluralise(int(series.levels[-1]), "connection")
@@ -97,7 +100,7 @@ def describe_sweep(series: FactorSeries) -> str:
     at = pluralise(int(series.most.factors["concurrency"] or 0), "connection")
     most = f"{what}: serves the most from {at} on ({_describe_served(series.most)})"
     if series.first_broken is None:
-        return f"{most}; nothing gave way up to {greatest}."
+        return f"{most}; no limit was reached up to {greatest}."
     cell, gate = series.first_broken
     where = pluralise(int(cell.factors["concurrency"] or 0), "connection")
     error = f" ({cell.errors[0]})" if cell.errors and gate.name == "error_rate" else ""
@@ -149,13 +152,15 @@ def _describe_recovery(cell: CellSummary) -> str:
     if not seen:
         return ""
     kept_s = [each.recovered_s for each in seen if each.recovered_s is not None]
+    failed = ", ".join(name_gate(gate.name) for gate in cell.failed_gates() if gate.name in _GENERATOR_GATES)
+    doubt = f" (unreliable, failed gates: {failed})" if failed else ""
     objective = f"a p99 of at most {seen[0].p99_ms:g} ms and at most {100 * seen[0].error_share:g} % errors"
     if not kept_s:
-        return f"did not get back to {objective} by the end of the window"
+        return f"did not get back to {objective} by the end of the window{doubt}"
     in_blocks = f" in {len(kept_s)} of {len(seen)} blocks" if len(kept_s) < len(seen) else ""
     if not any(kept_s):
-        return f"met {objective}{in_blocks or ' all the time'}"
-    return f"met {objective} from {_format_range(kept_s)} s after the window's start on{in_blocks}"
+        return f"met {objective}{in_blocks or ' all the time'}{doubt}"
+    return f"met {objective} from {_format_range(kept_s)} s after the window's start on{in_blocks}{doubt}"
 
 
 def _describe_autoscaling(cell: CellSummary) -> str:
@@ -267,7 +272,7 @@ def describe_uneven_workers(cells: Iterable[CellSummary]) -> str:
 
 
 def write_answer(run: Run, comparisons: Sequence[Comparison]) -> tuple[str, ...]:
-    """Say what a run comes to: what was lost, what gave way first, who is faster, whether and how far drivers agree.
+    """Say what a run comes to: what was lost, which limit came first, who is faster, and how far drivers agree.
 
     `comparisons` are those of the run; a running one has no answer yet.
     """

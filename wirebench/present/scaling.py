@@ -79,6 +79,9 @@ def _name_line(scaling: Scaling) -> str:
 def _describe_law(scaling: Scaling, law: ScalingLaw) -> str:
     label = label_factor(scaling.series.factor)
     unit = scaling.series.cells[0].rate.label
+    if law.is_misfit:
+        worst = max(abs(each - 1) for each in law.residuals)
+        return f"{name_scaling(scaling)}: {unit} follows no scaling law; the best fit is up to {100 * worst:.2g} % off."
     parts = [f"{name_scaling(scaling)}: {unit} {_MODELS[law.model]} with {label}"]
     if law.model == "linear":
         parts.append(f"{_format_estimate(law.one)} for each")
@@ -86,11 +89,7 @@ def _describe_law(scaling: Scaling, law: ScalingLaw) -> str:
         parts.append(f"σ {_format_estimate(law.sigma)}")
     if law.model == "usl":
         parts.append(f"κ {_format_estimate(law.kappa)}")
-    sentence = f"{', '.join(parts)}; {_describe_best(law, label)}."
-    if law.is_misfit:
-        worst = max(abs(each - 1) for each in law.residuals)
-        sentence += f" Points are up to {100 * worst:.2g} % off the law, more than their noise explains."
-    return sentence
+    return f"{', '.join(parts)}; {_describe_best(law, label)}."
 
 
 def _describe_best(law: ScalingLaw, label: str) -> str:

@@ -27,6 +27,9 @@ SUMMARY_SENTENCES_MAX = 3
 #: Ratios beyond this are noise, or so clear that more digits say nothing.
 _RATIO_MAX = 1000
 
+#: An interval whose ends are so far apart says nothing of a figure that isn't judged.
+_NOISE_MIN = 100
+
 #: What is shown beside the metric that is judged.
 _BESIDE = ("p99", *CAPACITIES, "item_rate", "first_item", "cpu", "item_cpu")
 
@@ -87,7 +90,7 @@ def describe_verdict(comparison: Comparison) -> str:
 
 
 def _list_further_sentences(comparison: Comparison) -> Iterator[str]:
-    """Yield what more blocks would decide, what other drivers measured, and who gains more."""
+    """Yield what more blocks would decide, what other drivers measured, and for whom the change does more."""
     if comparison.verdict == "inconclusive":
         blocks = str(comparison.ratios[comparison.metric.name].blocks)
         if detectable := describe_detectable_ratio(comparison, blocks).strip():
@@ -165,7 +168,9 @@ def describe_cross_checks(comparisons: Iterable[Comparison]) -> tuple[str, ...]:
     same = [verdict == of_check for verdict, of_check in pairs if "withheld" not in (verdict, of_check)]
     if not same:
         return ()
-    return (f"other drivers lead to the same verdict in {sum(same)} of {pluralise(len(same), 'cross-check')}.",)
+    without = len(pairs) - len(same)
+    others = f"; {without} more {'has' if without == 1 else 'have'} no verdict" if without else ""
+    return (f"other drivers lead to the same verdict in {sum(same)} of {pluralise(len(same), 'cross-check')}{others}.",)
 
 
 def _describe_cross_check(comparison: Comparison, check: Comparison) -> str:
@@ -178,23 +183,24 @@ def _describe_cross_check(comparison: Comparison, check: Comparison) -> str:
 
 
 def describe_gain(gain: Gain) -> str:
-    """Say which of two services a step does more for; a whole sentence."""
+    """Say for which of two services the change of a factor does more, or costs less; a whole sentence."""
     subject, baseline = (name_by_factors(each.factors, OF_TRANSPORT) for each in (gain.subject, gain.baseline))
     ratio = gain.ratios.get(gain.metric.name)
     if ratio is None:
-        return f"No block has what it takes to compare the gains of {subject} and {baseline}."
+        return f"No block has what it takes to compare what the change does for {subject} and {baseline}."
     measured = f"{subject}'s ratio of {gain.metric.label} is {format_interval(ratio)} {baseline}'s"
     match gain.verdict:
         case "withheld":
             why = explain_withheld_pair(gain)
-            return f"No verdict on which of {subject} and {baseline} gains more ({why}); {measured}."
+            return f"No verdict on whether the change does more for {subject} or {baseline} ({why}); {measured}."
         case "equivalent":
-            return f"{subject} and {baseline} gain equally: {measured}."
+            return f"The change does as much for {subject} as for {baseline}: {measured}."
         case "inconclusive":
             detectable = describe_detectable_ratio(gain, str(ratio.blocks))
-            return f"Inconclusive which of {subject} and {baseline} gains more: {measured}.{detectable}"
+            return f"Inconclusive whether the change does more for {subject} or {baseline}: {measured}.{detectable}"
         case verdict:
-            return f"{subject} gains {'more' if verdict == 'faster' else 'less'} than {baseline}: {measured}."
+            does = "more" if verdict == "faster" else "less"
+            return f"The change does {does} for {subject} than for {baseline}: {measured}."
 
 
 def describe_few_blocks(comparisons: Sequence[Comparison]) -> str:
@@ -213,7 +219,15 @@ def describe_certainty(comparisons: Sequence[Comparison]) -> str:
 
 def format_ratios(pair: CellPair) -> str:
     """Say the ratios of two cells: that which is judged, and those that are shown beside it."""
-    return ", ".join(format_ratio(pair, name) for name in list_metrics(pair) if name in pair.ratios) or "nothing"
+    names = [name for name in list_metrics(pair) if name in pair.ratios]
+    return ", ".join(_format_noise(pair, name) or format_ratio(pair, name) for name in names) or "nothing"
+
+
+def _format_noise(pair: CellPair, name: str) -> str:
+    """Say that a ratio beside the judged one is noise; empty if it isn't."""
+    ratio = pair.ratios[name]
+    is_noise = ratio.low is not None and ratio.high is not None and ratio.high > _NOISE_MIN * ratio.low
+    return f"{METRICS[name].label} too noisy to compare" if is_noise and name != pair.metric.name else ""
 
 
 def format_ratio(pair: CellPair, name: str) -> str:
@@ -338,10 +352,12 @@ def _summarise_pair(subject: str, baseline: str, comparisons: Sequence[Compariso
 
 
 def _format_ranges(comparisons: Sequence[Comparison], names: Iterable[str] = ()) -> str:
-    """Say between which ratios the situations lie: by default of the metric that is judged and of the server's CPU."""
+    """Say between which ratios the situations lie: by default of what each is judged by, and of the server's CPU."""
+    judged = dict.fromkeys(comparison.metric.name for comparison in comparisons)
     parts = []
-    for name in names or dict.fromkeys((comparisons[0].metric.name, "cpu", "item_cpu")):
-        estimates = [comparison.ratios[name].estimate for comparison in comparisons if name in comparison.ratios]
+    for name in names or dict.fromkeys((*judged, "cpu", "item_cpu")):
+        of = [each for each in comparisons if names or name not in judged or name == each.metric.name]
+        estimates = [each.ratios[name].estimate for each in of if name in each.ratios]
         if estimates:
             ends = dict.fromkeys((_format_number(min(estimates)), _format_number(max(estimates))))
             parts.append(f"{'–'.join(ends)}× the {METRICS[name].label}")

@@ -50,7 +50,7 @@ def test_a_sweep_that_nothing_broke_says_so(tmp_path: Path) -> None:
     """Where all gates passed, the last number of connections is said that was tried."""
     (line, _) = find_series(summarise(RunBuilder(SWEPT).write(tmp_path).records), "concurrency")
     assert "REST, users.get: serves the most from " in describe_sweep(line)
-    assert describe_sweep(line).endswith("; nothing gave way up to 64 connections.")
+    assert describe_sweep(line).endswith("; no limit was reached up to 64 connections.")
 
 
 def test_what_a_sweep_has_found_is_the_first_answer(tmp_path: Path) -> None:

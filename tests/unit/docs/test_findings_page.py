@@ -176,7 +176,7 @@ class PlannedFinding:
     def __init__(self, scenario: str) -> None:
         plan, _ = plan_anywhere(read_scenario(scenario))
         self.compared, self.cells = plan.scenario.compare, [cell.factors for cell in plan.cells]
-        self.run = SimpleNamespace(info=SimpleNamespace(id="x", blocks=1, machine={}))
+        self.run = SimpleNamespace(info=SimpleNamespace(id="x", blocks=1, machine={}, versions={}))
 
     def _select(self, **factors: object) -> list[dict[str, Any]]:
         return [cell for cell in self.cells if all(cell[name] == level for name, level in factors.items())]

@@ -19,6 +19,7 @@ from wirebench.model import labels as names
 from wirebench.model.cell import Cell
 from wirebench.model.contract import Driver
 from wirebench.model.histogram import Histogram
+from wirebench.model.metric import METRICS
 from wirebench.model.record import Gate
 from wirebench.present import remarks, sentences
 from wirebench.present.charts.forest import draw_forests
@@ -440,9 +441,33 @@ def test_a_cross_check_says_whether_it_leads_to_the_same_verdict(tmp_path: Path)
     assert "Cross-check by ghz and k6: another verdict, gRPC is slower than REST (1." in sentences.describe_verdict(
         other
     )
-    assert ("other drivers lead to the same verdict in 0 of 1 cross-check.",) == sentences.describe_cross_checks(
-        [other]
-    )
+    said = "other drivers lead to the same verdict in 0 of 1 cross-check"
+    assert (f"{said}.",) == sentences.describe_cross_checks([other])
+    withheld = dataclasses.replace(checked, checks=(dataclasses.replace(checked.checks[0], verdict="withheld"),))
+    assert (f"{said}; 1 more has no verdict.",) == sentences.describe_cross_checks([other, withheld])
+
+
+def test_a_figure_beside_the_verdict_that_is_noise_is_not_told(tmp_path: Path) -> None:
+    """What the verdict is on is told whatever its interval."""
+    (found,) = comparisons_of(RunBuilder(cells=CHECKED[:2]).write(tmp_path))
+    noise = dataclasses.replace(found.ratios["p99"], low=0.05, high=50.0)
+    noisy = dataclasses.replace(found, ratios={**found.ratios, "p99": noise, "throughput": noise})
+    assert ", p99 too noisy to compare, " in sentences.format_ratios(noisy)
+    assert "(95 % CI 0.050–50.0) the requests/s" in sentences.format_ratios(noisy)
+    assert "noisy" not in sentences.format_ratios(found)
+
+
+def test_ranges_are_of_what_each_situation_is_judged_by(tmp_path: Path) -> None:
+    """A rate that another situation's load has set says nothing."""
+    (found,) = comparisons_of(RunBuilder(cells=CHECKED[:2]).write(tmp_path))
+    ratios = {
+        name: dataclasses.replace(found.ratios["throughput"], estimate=value)
+        for name, value in (("p50", 0.5), ("throughput", 1.0))
+    }
+    other = dataclasses.replace(found, metric=METRICS["p50"], ratios=ratios)
+    rate = found.ratios["throughput"].estimate
+    (said,) = sentences.summarise_comparisons([found, other])
+    assert f"in both situations: {rate:.2f}× the requests/s, 0.50× the p50, " in said
 
 
 def test_a_cross_check_that_failed_a_gate_has_no_verdict(tmp_path: Path) -> None:
@@ -462,9 +487,9 @@ def test_a_cross_check_that_failed_a_gate_has_no_verdict(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("grpc_gain", "said"),
     [
-        (2.0, "gRPC gains more than REST: gRPC's ratio of requests/s is 2."),
-        (0.5, "gRPC gains less than REST: gRPC's ratio of requests/s is 0."),
-        (1.0, "gRPC and REST gain"),
+        (2.0, "The change does more for gRPC than for REST: gRPC's ratio of requests/s is 2."),
+        (0.5, "The change does less for gRPC than for REST: gRPC's ratio of requests/s is 0."),
+        (1.0, "Inconclusive whether the change does more for gRPC or REST: gRPC's"),
     ],
 )
 def test_what_a_step_does_for_two_services_is_compared(tmp_path: Path, grpc_gain: float, said: str) -> None:
@@ -493,7 +518,7 @@ def test_a_gain_of_a_service_that_failed_a_gate_has_no_verdict(tmp_path: Path) -
     _, grpc = comparisons_of(builder.write(tmp_path))
     assert grpc.verdict != "withheld"
     assert grpc.gains[0].verdict == "withheld"
-    assert "No verdict on which of gRPC and REST gains more (failed gates: generator CPU)" in (
+    assert "No verdict on whether the change does more for gRPC or REST (failed gates: generator CPU)" in (
         sentences.describe_verdict(grpc)
     )
 

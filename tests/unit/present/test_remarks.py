@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.command_line import render_run
-from tests.support.report_run import START_NS, RunBuilder, cell
+from tests.support.report_run import GENERATOR_GATE, START_NS, RunBuilder, cell, passed
 from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.cli.load import print_load
 from wirebench.cli.output import make_console
@@ -114,6 +114,15 @@ def test_blocks_that_differ_are_stated(tmp_path: Path) -> None:
     (sentence,) = describe_recoveries(summarise([first, other]))
     assert "from 64.8 s after the window's start on in 1 of 2 blocks" in sentence
     assert "2–4 replicas in the end (the first added after 31–35 s)" in sentence
+
+
+def test_a_recovery_under_a_full_generator_is_doubted(tmp_path: Path) -> None:
+    """What users waited for may have been the generator; gates of other figures say nothing of it."""
+    (of_run,) = summarise(run_with(tmp_path, 64.8, None).records)
+    others = (passed("drift", passed=False), GENERATOR_GATE)
+    doubted = [each.model_copy(update={"gates": others}) for each in of_run.records]
+    (sentence,) = describe_recoveries(summarise(doubted))
+    assert sentence.endswith("start on (unreliable, failed gates: generator CPU).")
 
 
 def test_an_autoscaler_is_compared_with_none(tmp_path: Path) -> None:

@@ -40,6 +40,17 @@ def describe(run: Run) -> tuple[str, ...]:
     return describe_scalings(find_scalings(summarise(run.records)))
 
 
+def test_points_far_from_the_best_fit_have_no_law(tmp_path: Path) -> None:
+    """Parameters of a law that they don't follow would be quoted."""
+
+    def rate(record: Record) -> float:
+        return {1: 1000.0, 2: 1900.0, 4: 1500.0, 8: 5200.0, 16: 3000.0}[int(record.factors["workers"] or 0)]
+
+    run = write_run(tmp_path, [cell("rest", workers=level) for level in (1, 2, 4, 8, 16)], rate)
+    (sentence,) = describe(run)
+    assert "requests/s follows no scaling law; the best fit is up to " in sentence
+
+
 def test_terminal_report_and_programs_have_the_law(tmp_path: Path) -> None:
     """All have the same sentence; programs have parameters with intervals, the report has points, law and residuals."""
     run = write_workers(tmp_path)

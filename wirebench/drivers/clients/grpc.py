@@ -130,6 +130,6 @@ def _probe(peer: Peer) -> None:
         except OSError as error:
             raise peer.explain_failure(error) from error
     if not received:
-        raise peer.hang_up()
+        raise peer.explain_hang_up()
     if len(received) < _FRAME_HEADER_BYTES or received[3] != _SETTINGS:
         raise peer.explain_wrong_protocol("gRPC", received)
