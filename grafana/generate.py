@@ -283,6 +283,8 @@ def _states(chart: Chart) -> statetimeline.Panel:
 
 def _heatmap(chart: Chart) -> heatmap.Panel:
     colour = heatmap.HeatmapColorOptions().mode(heatmaps.HeatmapColorMode.SCHEME).scheme("Blues").steps(64)
+    # They are of shares. Without the ends, a replica that has no other beside it would have any colour.
+    colour = colour.min(0).max(1)
     return (
         heatmap.Panel()
         .calculate(calculate=False)
