@@ -16,6 +16,7 @@ from wirebench.cli.progress import Countdown
 from wirebench.cli.verbosity import note
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.contract import Balancing, Connection, Driver, Placement, Transport
+from wirebench.model.scenario import Load
 from wirebench.plan.overrides import Override, parse_override
 from wirebench.plan.plain_load import plan_load
 from wirebench.present import plain_load as text
@@ -101,7 +102,7 @@ def load(
     access, images = find_access(cluster.context, cluster.kubeconfig, cluster.values or ())
     with handle_interrupts(STOPPING):
         done = send_load(access, images, cell, asked, (options.replicas, options.workers), LoadCountdown)
-    print_load(done, make_console(), asked.from_rate_per_s)
+    print_load(done, asked, make_console())
     if done.record.service is None:
         hint = f"see the service's log: kubectl --namespace wirebench logs deployment/wirebench-{transport}"
         raise WirebenchError("not one request succeeded", hint)
@@ -129,12 +130,12 @@ class LoadCountdown(Countdown):
             note(f"replicas: {before} -> {len(rates)}")
 
 
-def print_load(done: PlainLoad, console: Console, from_rate_per_s: int | None = None) -> None:
+def print_load(done: PlainLoad, asked: Load, console: Console) -> None:
     """Print a load on what `make_console` returns: what was asked for, its figures, failed gates, and notes."""
-    console.print(text.describe_load(done.record, from_rate_per_s), style="bold", soft_wrap=True)
+    console.print(text.describe_load(done.record, asked, done.phases), style="bold", soft_wrap=True)
     for label, figure in text.list_figures(done.record, done.phases):
         console.print(f"  {label:{_LABEL_WIDTH}} {figure}", soft_wrap=True)
-    for line in text.list_failed_gates(done.record):
+    for line in text.list_failed_gates(done.record, done.phases):
         console.print(line, style="yellow", soft_wrap=True)
     for each in done.notes:
         console.print(escape_controls(each), soft_wrap=True)

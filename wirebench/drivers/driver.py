@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -167,4 +168,7 @@ class Driver(ABC):
                 log.seek(said_before)
                 lines = [line.decode(errors="replace").strip() for line in log]
             failures = [line for line in lines if self.push_failure in line]
-            job.metrics_push.problem = failures[-1] if failures else job.metrics_push.problem
+            if failures:
+                # The driver logs in logfmt.
+                found = re.search(r'error="((?:[^"\\]|\\.)*)"', failures[-1])
+                job.metrics_push.problem = found[1] if found else failures[-1]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import random
+import socket
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,17 +21,21 @@ from wirebench.drivers.metrics_push import MetricsPush
 from wirebench.errors import WirebenchError
 from wirebench.measure.cell import Conditions, make_record
 from wirebench.model.cell import Cell
-from wirebench.model.contract import CLOSING_RUNTIMES
+from wirebench.model.contract import CLOSING_RUNTIMES, Transport
+from wirebench.model.labels import pluralise
 from wirebench.model.record import Record
 from wirebench.model.scenario import Load
 from wirebench.plan.driver_support import count_parts
 from wirebench.run.load_pod import pods
 from wirebench.system.paths import IMAGES
 from wirebench.targets import Endpoint
+from wirebench.targets.cores import bind_name
 from wirebench.targets.kubernetes import OUR_CONTEXT, Access, DeployedServices, find_observer
 from wirebench.targets.kubernetes.load import AROUND_S
 
 _SEED_MAX = 2**31 - 1
+#: About how long a service takes to have other replicas or workers.
+_SCALE_S = 15.0
 #: What shows live metrics, and where kind-config.yaml maps the node ports that `make deploy` asks for.
 _OBSERVERS = {"Prometheus": "http://127.0.0.1:9090", "Grafana": "http://127.0.0.1:3000/d/wirebench-generators"}
 
@@ -51,18 +57,23 @@ class ReplicaPhase:
 
 @dataclass(slots=True)
 class ReplicaWatch:
-    """Reads rates again and again, and appends to `phases` whenever other replicas are there."""
+    """Reads rates again and again, and appends to `phases` whenever other replicas are there.
+
+    It begins when all of `expected` are seen: Prometheus finds a new pod within seconds.
+    """
 
     read: Callable[[], Mapping[str, float]]
     show: ShowRates
     phases: list[ReplicaPhase]
+    expected: frozenset[str] = frozenset()
     clock: Callable[[], float] = time.monotonic
     started: float | None = None
 
     def poll(self) -> None:
         """Read the rates once; leave out what can't be read, as the load doesn't need it."""
         with contextlib.suppress(WirebenchError):
-            if not (rates := self.read()):
+            rates = self.read()
+            if not self.phases and not (rates and self.expected <= rates.keys()):
                 return
             now = self.clock()
             self.started = now if self.started is None else self.started
@@ -103,24 +114,53 @@ def send_load(  # noqa: PLR0913, PLR0917 - where, what, and who watches
     Nothing is left of the pod. Of the cell, what the service decides is the service's. Raises WirebenchError.
     """
     cluster = DeployedServices(access, values_files)
+    with _claim_transport(cell.transport):
+        return _send_load(cluster, access, cell, load, scale, show)
+
+
+@contextlib.contextmanager
+def _claim_transport(transport: Transport) -> Iterator[None]:
+    """Keep other loads of this machine away: two that begin at once would remove each other's pods."""
+    with socket.socket(socket.AF_UNIX) as claim:
+        if sys.platform == "linux" and not bind_name(claim, f"\0wirebench-load-{transport}"):
+            raise WirebenchError(f"another load on {transport} is running", "wait for its end")
+        yield
+
+
+def _send_load(  # noqa: PLR0913, PLR0917 - as send_load
+    cluster: DeployedServices,
+    access: Access,
+    cell: Cell,
+    load: Load,
+    scale: tuple[int | None, int | None],
+    show: ShowProgress,
+) -> PlainLoad:
     cluster.check(cell.transport, scales=scale[0] is not None)
     load_pods = cluster.make_load_pods(cell.transport)
-    cluster.scale(cell.transport, *scale)
+    if scale != (None, None):
+        with show(f"{cell.transport}: {_describe_scale(*scale)}", _SCALE_S):
+            cluster.scale(cell.transport, *scale)
     endpoint = cluster.find_endpoint(cell.transport, beside_load=cell.placement == "same-pod")
     prometheus = find_observer(access, "prometheus")
     job = _make_job(endpoint, cell, load, prometheus)
     cell, phases = job.cell, list[ReplicaPhase]()
+    names = frozenset(each.name for each in endpoint.replicas)
+    # Prometheus still has those that were replaced for a while.
+    replaced = frozenset[str]()
 
     def read_rates() -> dict[str, float]:
         # A service beside the load has one replica.
         if prometheus is None or endpoint.service.beside_load:
             return {}
-        return cluster.read_rates(cell.transport, prometheus)
+        rates = cluster.read_rates(cell.transport, prometheus)
+        return {name: rate for name, rate in rates.items() if name not in replaced}
 
+    with contextlib.suppress(WirebenchError):
+        replaced = frozenset(read_rates()) - names
     expected_s = AROUND_S + count_parts(cell.driver, load.window_s) * load.warmup_s + load.window_s
     try:
         with show(f"{cell.transport} {cell.operation} by {cell.driver}", expected_s) as show_rates:
-            load_pods.watch = ReplicaWatch(read_rates, show_rates, phases).poll
+            load_pods.watch = ReplicaWatch(read_rates, show_rates, phases, names).poll
             observed = pods.observe(load_pods, job, endpoint, lambda: None)
     finally:
         cluster.remove(load_pods)
@@ -132,12 +172,18 @@ def send_load(  # noqa: PLR0913, PLR0917 - where, what, and who watches
     notes = list(_list_observers(access))
     if prometheus is None:
         notes.append("no Prometheus was ready in the cluster, so nothing was live; make deploy installs it")
-    if record.server.cpu_s is None:
+    if record.server.cpu_s is None and len(phases) <= 1:
         why = endpoint.usage_problem or "an agent did not answer in time, or replicas were replaced"
         notes.append(f"server CPU and memory are missing: {why}")
     if problem := observed[0].metrics_push_problem:
         notes.append(f"live metrics are incomplete: {problem}")
     return PlainLoad(record, tuple(phases), tuple(notes))
+
+
+def _describe_scale(replicas: int | None, workers: int | None) -> str:
+    parts = [pluralise(replicas, "replica")] if replicas is not None else []
+    parts += [pluralise(workers, "worker")] if workers is not None else []
+    return f"scaling to {' × '.join(parts)}"
 
 
 def _make_job(endpoint: Endpoint, cell: Cell, load: Load, prometheus: str | None) -> Job:

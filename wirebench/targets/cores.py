@@ -52,9 +52,9 @@ class CoreClaim:
         for core in sorted(cores) if sys.platform == "linux" else ():  # in order, so that two runs can't wait in turns
             claim = self._sockets.enter_context(socket.socket(socket.AF_UNIX))
             name = f"\0wirebench-core-{core}"
-            if not _bind(claim, name):
+            if not bind_name(claim, name):
                 announce(f"waiting for another run, of process {_find_holder(name)}, that measures on core {core}")
-                while not _bind(claim, name):
+                while not bind_name(claim, name):
                     time.sleep(_POLL_S)
             claim.listen()
 
@@ -69,7 +69,8 @@ class CoreClaim:
         self._sockets.close()
 
 
-def _bind(claim: socket.socket, name: str) -> bool:
+def bind_name(claim: socket.socket, name: str) -> bool:
+    """Return whether an abstract name is this socket's now; the kernel releases it however the process ends."""
     try:
         claim.bind(name)
     except OSError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +13,18 @@ import pytest
 
 from tests.support.command_line import wirebench
 from tests.support.judged_window import FAILING
-from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed
-from wirebench.cli.load import LoadOptions, print_load
+from tests.support.report_run import GENERATOR_GATE, WINDOW_S, RunBuilder, cell, passed
+from wirebench.cli.load import LoadCountdown, LoadOptions, print_load
 from wirebench.cli.options import parse_duration_s
 from wirebench.cli.output import make_console
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.cell import Cell, ServiceSpec
 from wirebench.model.histogram_file import ErrorText
-from wirebench.model.record import Server
+from wirebench.model.record import Gate, Server
 from wirebench.model.scenario import Load
 from wirebench.plan.overrides import Override
 from wirebench.plan.plain_load import plan_load
+from wirebench.run import plain_load
 from wirebench.run.plain_load import PlainLoad, ReplicaPhase, ReplicaWatch
 from wirebench.system.paths import ROOT
 from wirebench.targets.kubernetes import deployed, namespace
@@ -74,12 +76,12 @@ def test_what_is_no_duration_is_rejected(text: str) -> None:
         (["rest", "--payload", "huge"], "--payload huge: factors.payload: must be one of small,"),
         (["rest", "--payload", "5"], "--payload 5: factors.payload: users.get has no payload 5"),
         (["rest", "--payload", "5,6"], "--payload 5,6: a load takes one value"),
-        (["rest", "--operation", "users.grab"], "there is no operation or workload 'users.grab'"),
-        (["rest", "--operation", "ledger.stream_transactions"], "it writes or is a stream"),
+        (["rest", "--operation", "users.grab"], "--operation users.grab: no operation of a load"),
+        (["rest", "--operation", "ledger.stream_transactions"], "no operation of a load"),
         (["rest", "--placement", "here"], "'here' is not one of 'same-pod'"),
         (["rest", "--placement", "same-pod", "--replicas", "2"], "has one service to go to, and not 2"),
-        (["rest", "--driver", "oha"], "oha is not in the image of the load pods"),
-        (["rest", "--driver", "ghz"], "rest has no driver 'ghz'"),
+        (["rest", "--driver", "oha"], "--driver oha: no driver of rest in load pods"),
+        (["rest", "--driver", "ghz"], "--driver ghz: no driver of rest in load pods"),
         (["tcp"], "'tcp'"),
         (["rest", "--values", "/nowhere.yaml"], "/nowhere.yaml: no such file"),
     ],
@@ -98,12 +100,13 @@ def shown(
     of: Cell,
     *notes: str,
     phases: tuple[ReplicaPhase, ...] = (),
+    asked: Load = Load(window_s=WINDOW_S),  # noqa: B008 - it is frozen
     **changes: Any,  # noqa: ANN401 - fields of Record
 ) -> list[str]:
     """Return the lines that are printed of a load."""
     run = RunBuilder(cells=[of], blocks=1, record=changes).write(tmp_path)
     text = io.StringIO()
-    print_load(PlainLoad(run.records[0], phases, notes), make_console(text))
+    print_load(PlainLoad(run.records[0], phases, notes), asked, make_console(text))
     return text.getvalue().splitlines()
 
 
@@ -155,8 +158,12 @@ def test_requests_are_told_by_replica_and_worker(tmp_path: Path) -> None:
         requests_by_replica={"a": 100, "b": 100},
     )
     lines = shown(tmp_path, cell("rest", replicas=2, workers=2), server=server)
-    assert "  replicas    a: 100 (50%); by worker 60, 40" in lines
-    assert "              b: 100 (50%); by worker 100, 0" in lines
+    assert "  replicas    a: 100 with warm-up (50%); by worker 60, 40" in lines
+    assert "              b: 100 with warm-up (50%); by worker 100, 0" in lines
+    lost = passed("counts", passed=False)
+    lines = shown(tmp_path / "lost", cell("rest", replicas=2), server=server, gates=(lost,), requests_total=400)
+    assert "              b: 100 with warm-up (25%)" in lines
+    assert "              not known to these: 200" in lines
 
 
 def test_replicas_that_came_are_told_with_the_rates_before_and_after(tmp_path: Path) -> None:
@@ -171,11 +178,43 @@ def test_replicas_that_came_are_told_with_the_rates_before_and_after(tmp_path: P
     assert 2 == len(found)
     assert "\n".join(found) in (ROOT / "README.md").read_text("utf-8")
     assert "  CPU/req     unknown: replicas came or went" in lines
+    assert "; 1 -> 2 -> 3 replicas × 1 worker (" in lines[0]
+    (said,) = (line for line in shown(tmp_path / "short", cell("rest"), phases=phases[1:2] * 2) if "replicas  " in line)
+    assert said.endswith("none of these was there for 10 s, which rates need")
+
+
+def test_what_errors_and_other_replicas_explain_is_no_advice(tmp_path: Path) -> None:
+    """A rollout that was asked for changes counts and rates, and requests that fail change rates."""
+    gates = tuple(passed(name, passed=False) for name in ("counts", "rate_error"))
+    phases = (ReplicaPhase(0, 31, {"a": 1.0}), ReplicaPhase(32, 60, {"a": 1.0, "b": 1.0}))
+
+    def list_warned(*more: Gate, phases: tuple[ReplicaPhase, ...] = ()) -> list[str]:
+        folder = tmp_path / f"{len(more)}-{len(phases)}"
+        lines = shown(folder, cell("rest"), gates=(*gates, *more), phases=phases)
+        return [line.split(" (")[0] for line in lines if line.startswith("!")]
+
+    assert ["! counts", "! rate error"] == list_warned()
+    assert ["! rate error"] == list_warned(phases=phases)
+    assert ["! counts"] == list_warned(passed("error_rate", passed=False))
+
+
+def test_a_window_that_a_driver_made_shorter_says_so(tmp_path: Path) -> None:
+    """The figures are of less than was asked for."""
+    assert " for 1.6 s of 8 s; " in shown(tmp_path, cell("rest"), asked=Load(window_s=8))[0]
 
 
 def test_replicas_are_watched_until_others_are_there() -> None:
-    """Each change begins a phase, which has the last rates that were seen; what can't be read is left out."""
-    seen: list[dict[str, float] | None] = [{"a": 1}, {"a": 2}, None, {}, {"a": 3, "b": 0}, {"a": 2, "b": 2}]
+    """Each change begins a phase, with its last rates, once all that are expected are seen; failures are left out."""
+    seen: list[dict[str, float] | None] = [
+        {},
+        {"b": 9},
+        {"a": 1},
+        {"a": 2},
+        None,
+        {"a": 3, "b": 0},
+        {"a": 2, "b": 2},
+        {},
+    ]
     shown_rates: list[tuple[Any, int | None]] = []
     phases: list[ReplicaPhase] = []
 
@@ -185,11 +224,11 @@ def test_replicas_are_watched_until_others_are_there() -> None:
         return rates
 
     moments = itertools.count(100)
-    watch = ReplicaWatch(read, lambda *args: shown_rates.append(args), phases, clock=lambda: next(moments))
+    watch = ReplicaWatch(read, lambda *args: shown_rates.append(args), phases, frozenset("a"), lambda: next(moments))
     while seen:
         watch.poll()
-    assert [ReplicaPhase(0, 1, {"a": 2}), ReplicaPhase(2, 3, {"a": 2, "b": 2})] == phases
-    assert [None, None, 1, None] == [before for _, before in shown_rates]
+    assert [ReplicaPhase(0, 1, {"a": 2}), ReplicaPhase(2, 3, {"a": 2, "b": 2}), ReplicaPhase(4, 4, {})] == phases
+    assert [None, None, 1, None, 2] == [before for _, before in shown_rates]
 
 
 def test_a_load_is_planned_as_a_cell_is() -> None:
@@ -222,10 +261,11 @@ def test_what_to_do_about_a_gate_is_said_in_options_that_a_load_has(tmp_path: Pa
     judged = (window.judge(tmp_path) for _, window in FAILING)
     gates = {name: gate for each in judged for name, gate in each.items() if not gate.passed}
     del gates["disruption"], gates["resolution"]  # which only a scenario can ask for
+    del gates["error_rate"]  # which explains others
     lines = shown(tmp_path, cell("rest"), gates=tuple(gates.values()))
     warnings = [line for line in lines if line.startswith("! ")]
     options = set(re.findall(r"--[a-z]+", wirebench("load", "--help")[1]))
-    assert len(gates) - 2 == len(warnings)  # two have lines of their own
+    assert len(gates) - 1 == len(warnings)  # dropped iterations have a line of their own
     assert 1 == sum("make load-* takes these options as RATE" in line for line in lines)
     for line in warnings:
         assert "load." not in line
@@ -306,6 +346,37 @@ def test_rates_that_are_none_do_not_end_a_load(monkeypatch: pytest.MonkeyPatch, 
         watch.read()
     watch.poll()
     assert [] == shown == watch.phases
+
+
+def test_a_service_that_cannot_be_scaled_is_left_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cluster without room isn't left with pods that wait for it."""
+    monkeypatch.setattr(Kubectl, "get", lambda *_: [a_deployment()])
+    changes: list[Any] = []
+    monkeypatch.setattr(Helm, "change", lambda _self, _release, values: changes.append(values))
+
+    def find_no_room(*_: object) -> None:
+        raise WirebenchError("no node takes it")
+
+    monkeypatch.setattr(deployed, "wait_ready", find_no_room)
+    with pytest.raises(WirebenchError, match="no node takes it"):
+        DeployedServices(Access(None, None), []).scale("grpc", 100, None)
+    assert [{"grpc": {"replicas": 100}}, {"grpc": {"replicas": 2}}] == changes
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are claimed on Linux only")
+def test_two_loads_on_one_transport_exclude_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second is rejected before it touches what the first one has started."""
+    asked: list[str] = []
+
+    def send_another(_: DeployedServices, transport: str, **__: object) -> None:
+        asked.append(transport)
+        plain_load.send_load(Access(None, None), [], cell("rest"), Load(window_s=1), (None, None), LoadCountdown)
+
+    monkeypatch.setattr(DeployedServices, "check", send_another)
+    monkeypatch.setattr(DeployedServices, "make_load_pods", lambda *_: pytest.fail("it was sent"))
+    with pytest.raises(WirebenchError, match="another load on rest is running"):
+        plain_load.send_load(Access(None, None), [], cell("rest"), Load(window_s=1), (None, None), LoadCountdown)
+    assert ["rest"] == asked
 
 
 @pytest.mark.parametrize(

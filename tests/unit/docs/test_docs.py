@@ -99,7 +99,7 @@ def test_decisions_are_numbered_without_gaps_and_listed() -> None:
 def test_hosted_ci_runs_the_commands_of_the_script() -> None:
     """The workflow has a job for each command of .ci/run."""
     (job,) = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"].values()
-    commands = re.findall(r"(?m)^(make \S+|scripts/\S+)", (ROOT / ".ci/run").read_text())
+    commands = re.findall(r"(?m)^(make [a-z -]+|scripts/\S+)", (ROOT / ".ci/run").read_text())
     assert commands == job["strategy"]["matrix"]["command"]
 
 

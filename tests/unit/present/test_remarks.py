@@ -154,7 +154,7 @@ def test_a_plain_load_says_so_in_a_line(tmp_path: Path, fairness: float, is_said
     """Beside the figures, and not among the warnings."""
     text = io.StringIO()
     run = RunBuilder(cells=SHARED[:1], blocks=1, server={"fairness": fairness}).write(tmp_path)
-    print_load(PlainLoad(run.records[0], (), ()), make_console(text))
+    print_load(PlainLoad(run.records[0], (), ()), Load(window_s=1.6), make_console(text))
     assert is_said == ("  workers     uneven shares: Jain's index 0.61, where 1 is even\n" in text.getvalue())
 
 

@@ -204,7 +204,17 @@ def test_without_grafana_there_is_what_shows_live_metrics(tmp_path: Path) -> Non
     result = run_program([copy_deploy(tmp_path, ("prometheus",), kubectl=""), "grafana"])
     assert 1 == result.returncode
     assert "its image can't be pulled here" in result.stderr
-    assert ".venv/bin/wirebench serve --live shows the first rows of its dashboards in the browser" in result.stderr
+    assert "make serve ARGS=--live shows the first rows of its dashboards in the browser" in result.stderr
+
+
+@pytest.mark.parametrize(("name", "value"), [("REPLICAS", "0"), ("REPLICAS", "-1"), ("WORKERS", "x")])
+def test_deploy_rejects_what_is_no_number(tmp_path: Path, name: str, value: str) -> None:
+    """Before helm does, whose answer would be blamed on the pods."""
+    script = copy_deploy(tmp_path, (), kubectl="", helm=f"touch {tmp_path}/installed")
+    result = run_program([script, "up"], env={**os.environ, name: value})
+    assert 2 == result.returncode
+    assert f"{name}={value} is no number from 1 to 999" in result.stderr
+    assert not (tmp_path / "installed").exists()
 
 
 def test_deploy_leaves_the_node_for_load_free(tmp_path: Path) -> None:

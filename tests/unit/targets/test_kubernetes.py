@@ -39,10 +39,10 @@ def waiting(reason: str, message: str = "", ended: dict[str, Any] | None = None)
     return {"phase": "Pending", "containerStatuses": [container]}
 
 
-def unschedulable(seconds: float) -> dict[str, Any]:
+def unschedulable(seconds: float, message: str = "too small") -> dict[str, Any]:
     """Return the state of a pod that no node has taken for so long."""
     since = (datetime.now(UTC) - timedelta(seconds=seconds)).isoformat()
-    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "too small"}
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
     return {"phase": "Pending", "conditions": [{**condition, "lastTransitionTime": since}]}
 
 
@@ -58,6 +58,18 @@ def unschedulable(seconds: float) -> dict[str, Any]:
             "memory_limit_mib",
         ),
         (unschedulable(60), "no node takes it: too small", "lower replicas or limits"),
+        (unschedulable(60, "1 Insufficient cpu, 1 didn't match Pod's node affinity"), "Insufficient", "lower replicas"),
+        (unschedulable(60, "2 didn't match Pod's node affinity"), "affinity", "factors.placement"),
+        (
+            {
+                "phase": "Failed",
+                "containerStatuses": [
+                    {"name": "load", "state": {"terminated": {"exitCode": 1, "reason": "OOMKilled"}}}
+                ],
+            },
+            "OOMKilled",
+            "use fewer connections",
+        ),
         ({"phase": "Failed", "reason": "Evicted", "message": "low on memory"}, "Evicted: low on memory", "log lines"),
         (
             {

@@ -54,14 +54,21 @@ class DeployedServices:
         self._find_deployment(transport, may_be_empty=scales)
 
     def scale(self, transport: Transport, replicas: int | None, workers: int | None) -> None:
-        """Set a service's replicas or workers; what is None stays as it is, and so do other services.
+        """Give a service these replicas or workers, and wait for them; what is None stays, and so do other services.
 
-        Raises WirebenchError.
+        Raises WirebenchError if it doesn't get there; it is then given what it had.
         """
         wanted = {"replicas": replicas, "workers": workers}
         changes = {name: value for name, value in wanted.items() if value is not None}
-        if changes:
-            self._helm.change(values.SERVICES, {transport: changes})
+        if not changes:
+            return
+        before = read_service(transport, self._find_deployment(transport, may_be_empty=True))
+        self._helm.change(values.SERVICES, {transport: changes})
+        try:
+            self._wait_settled(transport)
+        except WirebenchError:
+            self._helm.change(values.SERVICES, {transport: {name: getattr(before, name) for name in changes}})
+            raise
 
     def find_endpoint(self, transport: Transport, *, beside_load: bool = False) -> Endpoint:
         """Wait until a service has all its replicas, and return it. Raises WirebenchError if it doesn't get there.
@@ -72,15 +79,20 @@ class DeployedServices:
         if beside_load:
             own = replace(service, replicas=1, beside_load=True)
             return build_endpoint_beside_load(own, read_agents(self._kubectl))
+        pods = self._wait_settled(transport)
+        endpoint = build_endpoint(service, pods, NAMESPACE, read_agents(self._kubectl))
+        return replace(endpoint, replicas=tuple(replace(each, may_go=True) for each in endpoint.replicas))
+
+    def _wait_settled(self, transport: Transport) -> Sequence[Pod]:
+        """Return the pods of a service once all its replicas are ready, and no others are there."""
+        service = read_service(transport, self._find_deployment(transport))
 
         def are_ready(pods: Sequence[Pod]) -> bool:
             are_all = len(pods) == service.replicas and all(pod.serves for pod in pods)
             return are_all and is_rolled_out(self._find_deployment(transport))
 
-        hint = "lower replicas, or make deploy"
-        pods = wait_ready(self._kubectl, build_selector(transport), are_ready, hint, _SETTLED_TIMEOUT_S)
-        endpoint = build_endpoint(service, pods, NAMESPACE, read_agents(self._kubectl))
-        return replace(endpoint, replicas=tuple(replace(each, may_go=True) for each in endpoint.replicas))
+        hint = "lower --replicas (REPLICAS of make), or make deploy"
+        return wait_ready(self._kubectl, build_selector(transport), are_ready, hint, _SETTLED_TIMEOUT_S)
 
     def read_rates(self, transport: Transport, prometheus: str) -> dict[str, float]:
         """Return the requests/s that each replica has had in the last seconds, by pod, as a Prometheus there says.
@@ -97,9 +109,13 @@ class DeployedServices:
         path = f"/api/v1/namespaces/{namespace_there}/services/{service}:{address.port}/proxy/api/v1/query"
         answer = self._kubectl.read(f"{path}?{urlencode({'query': query})}")
         try:
-            return {each["metric"]["pod"]: float(each["value"][1]) for each in json.loads(answer)["data"]["result"]}
+            rates = {each["metric"]["pod"]: float(each["value"][1]) for each in json.loads(answer)["data"]["result"]}
         except (ValueError, LookupError, TypeError):
             raise WirebenchError(f"{address.netloc} gave no rates", "see the log of Prometheus") from None
+        # One that has just been started knows nothing yet.
+        if not rates and self._find_deployment(transport, may_be_empty=True)["spec"]["replicas"]:
+            raise WirebenchError(f"{address.netloc} knows no replica yet", "wait some seconds")
+        return rates
 
     def make_load_pods(self, transport: Transport) -> KubernetesLoadPods:
         """Return what starts load on a service. Raises WirebenchError if another such load is running."""

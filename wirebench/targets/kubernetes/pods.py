@@ -25,6 +25,9 @@ _HOPELESS = frozenset(
     {"ErrImageNeverPull", "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "CreateContainerConfigError"}
 )
 _ROOM_HINT = "lower replicas or limits, make room (make undeploy removes what is deployed), or use larger nodes"
+_LOG_HINT = "its events and last log lines are above"
+#: Of a load pod: services are started again.
+_MEMORY_HINT = "it met its memory limit: use fewer connections, or the driver wireload, which needs less"
 _NEAR_HINT = (
     "factors.placement: cross-node needs a node without the service's pods, same-node one that load may use; "
     "choose the other one, or bind the service's pods to nodes"
@@ -185,7 +188,8 @@ def _read_last_lines(kubectl: Kubectl, pod: Pod) -> list[str]:
 
 def _find_problem(status: Mapping[str, Any], conditions: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
     if status.get("phase") == "Failed":
-        return f"failed: {_describe_failure(status)}", "its events and last log lines are above"
+        failure = _describe_failure(status)
+        return f"failed: {failure}", _MEMORY_HINT if "OOMKilled" in failure else _LOG_HINT
     for container in (*status.get("initContainerStatuses", ()), *status.get("containerStatuses", ())):
         waiting = container["state"].get("waiting", {})
         if waiting.get("reason") in _HOPELESS:
@@ -197,7 +201,8 @@ def _find_problem(status: Mapping[str, Any], conditions: Mapping[str, Mapping[st
     is_waiting = scheduled.get("reason") == "Unschedulable"
     if is_waiting and time.time() - _read_unix_s(scheduled["lastTransitionTime"]) > _UNSCHEDULABLE_S:
         message = scheduled.get("message", "")
-        return f"no node takes it: {message}", _NEAR_HINT if "affinity" in message else _ROOM_HINT
+        lacks_room = "Insufficient" in message or "affinity" not in message
+        return f"no node takes it: {message}", _ROOM_HINT if lacks_room else _NEAR_HINT
     return "", ""
 
 
