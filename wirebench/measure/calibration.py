@@ -155,11 +155,16 @@ class Calibration(FrozenModel):
         return self.model_copy(update={"points": (*kept, *points)})
 
     def drop_stale(self, versions: Mapping[Driver, str] | None = None) -> Calibration:
-        """Return it without the points of drivers that have changed since; by default, those of this machine."""
+        """Return it without the points of drivers that have changed since; those that aren't here haven't.
+
+        By default, `versions` are those of this machine.
+        """
         if versions is None:
             versions = {name: identify_version(name) for name in {point.driver for point in self.points}}
         return self.model_copy(
-            update={"points": tuple(each for each in self.points if each.version == versions.get(each.driver))}
+            update={
+                "points": tuple(each for each in self.points if versions.get(each.driver) in {None, "", each.version})
+            }
         )
 
     def find_points(self, driver: Driver, transport: Transport) -> list[Point]:

@@ -97,7 +97,7 @@ def to_json(about: str, key: str, entries: Sequence[str]) -> str:
 
 def _read(path: Path) -> str:
     try:
-        hint = "correct the path; it is relative to the scenario"
+        hint = "correct the path; in a scenario it is relative to that file, on the command line to where you are"
         text = read_limited(path, FILE_BYTES_MAX, hint, "take a part of the recording").decode()
     except UnicodeDecodeError:
         raise UsageError(f"{path}: not UTF-8 text", _HINT) from None

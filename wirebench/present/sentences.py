@@ -346,7 +346,13 @@ def _summarise_pair(subject: str, baseline: str, comparisons: Sequence[Compariso
         return f"{subject} against {baseline}: {', '.join(counts)}; {measured}."
     if comparisons[0].verdict == "withheld":
         failed = [gate for comparison in comparisons for gate in comparison.failed_gates]
-        reason = explain_withheld(failed) or "nothing to compare"
+        found = Counter(name for each in comparisons for name in {gate.name for gate in each.failed_gates})
+        if set(found.values()) <= {len(comparisons)}:
+            reason = explain_withheld(failed) or "nothing to compare"
+        else:
+            reason = "failed gates: " + ", ".join(
+                f"{name_gate(name)} in {count}" for name, count in found.most_common()
+            )
         return f"No verdict on {subject} against {baseline} {where} ({reason})."
     return f"{state_verdict(comparisons[0])} {where}: {_format_ranges(comparisons)}."
 

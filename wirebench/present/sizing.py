@@ -11,6 +11,7 @@ from wirebench.analysis.differences import read_load
 from wirebench.analysis.ratio import BLOCKS_MIN
 from wirebench.analysis.scaling_law import COUNT_MAX, Estimate
 from wirebench.analysis.sizing import INSTRUMENT_SHARE_MAX, Shortfall, Size, Sizing, SizingObjective
+from wirebench.analysis.summary import CellSummary
 from wirebench.model.labels import describe_situation, name_cell, name_gate, name_machine, pluralise
 from wirebench.present.data import EstimateData, make_estimate_data, make_view
 from wirebench.present.numbers import ABSENT, format_ends, format_number
@@ -75,7 +76,7 @@ _CAVEATS: tuple[tuple[Callable[[Size], bool], str], ...] = (
 def make_size_table(of: Sizing) -> FigureTable:
     """Return a row for each size, with what it rests on."""
     return replace(
-        make_table({"": [(_name_variant(size), (), size) for size in of.sizes]}, _COLUMNS), subject="variant"
+        make_table({"": [(_name_variant(size.kept.cell), (), size) for size in of.sizes]}, _COLUMNS), subject="variant"
     )
 
 
@@ -122,7 +123,7 @@ def _describe_shortfall(of: Shortfall, objective: SizingObjective) -> str:
     factors = of.cell.factors
     workers = pluralise(int(factors["workers"] or 1), "worker")
     replicas = pluralise(int(factors["replicas"] or 1), "replica")
-    what = f"no usable measurement of {name_cell(factors, {*_WITHOUT, *of.cell.shared})} with {replicas} of {workers}"
+    what = f"no usable measurement of {_name_variant(of.cell)} with {replicas} of {workers}"
     if of.failed_gates:
         return f"{what}: gates failed at all its loads ({', '.join(map(name_gate, of.failed_gates))})"
     if of.unkept_searches:
@@ -135,8 +136,7 @@ def _describe_shortfall(of: Shortfall, objective: SizingObjective) -> str:
     return f"{what}: its p99 was over {objective.p99_ms:g} ms at all usable loads, {least} ms at the least"
 
 
-def _name_variant(size: Size) -> str:
-    cell = size.kept.cell
+def _name_variant(cell: CellSummary) -> str:
     load = {"concurrency", "rate_per_s", "connections"}
     work = "" if "operation" in cell.shared else f" {describe_situation(cell.factors, load)}"
     return f"{name_cell(cell.factors, {*_WITHOUT, *cell.shared})}{work}"
@@ -241,7 +241,7 @@ def _make_size_data(of: Size) -> SizeData:
         SizeData,
         of,
         kept,
-        variant=_name_variant(of),
+        variant=_name_variant(of.kept.cell),
         replicas=replicas,
         workers=workers,
         measured_replicas=kept.replicas,

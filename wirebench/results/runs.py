@@ -23,6 +23,7 @@ import psutil
 from pydantic import BaseModel, ValidationError
 
 from wirebench.errors import UsageError, WirebenchError
+from wirebench.model.labels import pluralise
 from wirebench.model.record import Record
 from wirebench.model.run_info import RunInfo
 from wirebench.model.validation_messages import describe_first
@@ -287,7 +288,7 @@ def _find_last(
         elif on_damaged:
             on_damaged(found)
     if whole:
-        raise UsageError(f"{LAST}~{newer}: there are {whole} runs in {folder}/", "`wirebench list` shows the runs")
+        raise UsageError(f"{LAST}~{newer}: {folder}/ has {pluralise(whole, 'run')}", "`wirebench list` shows the runs")
     raise UsageError(f"no {'readable ' if folders else ''}runs in {folder}/", "`wirebench run` makes one")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import random
 import socket
 import sys
@@ -114,15 +115,16 @@ def send_load(  # noqa: PLR0913, PLR0917 - where, what, and who watches
     Nothing is left of the pod. Of the cell, what the service decides is the service's. Raises WirebenchError.
     """
     cluster = DeployedServices(access, values_files)
-    with _claim_transport(cell.transport):
+    with _claim_transport(cell.transport, access):
         return _send_load(cluster, access, cell, load, scale, show)
 
 
 @contextlib.contextmanager
-def _claim_transport(transport: Transport) -> Iterator[None]:
-    """Keep other loads of this machine away: two that begin at once would remove each other's pods."""
+def _claim_transport(transport: Transport, access: Access) -> Iterator[None]:
+    """Keep this machine's other loads on a service away: two that begin at once would remove each other's pods."""
+    cluster = hashlib.sha256(f"{access.context} {access.kubeconfig}".encode()).hexdigest()[:16]
     with socket.socket(socket.AF_UNIX) as claim:
-        if sys.platform == "linux" and not bind_name(claim, f"\0wirebench-load-{transport}"):
+        if sys.platform == "linux" and not bind_name(claim, f"\0wirebench-load-{cluster}-{transport}"):
             raise WirebenchError(f"another load on {transport} is running", "wait for its end")
         yield
 

@@ -12,12 +12,14 @@ from http import HTTPStatus
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from wirebench.errors import UsageError
 from wirebench.web.problems import HttpError, answer_problem, make_problem
 
 #: A page of a foreign site can make a browser ask a server on loopback: its name only has to lead there (DNS
 #: rebinding). What it can't do is name another host in the request than its own: a list of our own names keeps it out.
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 _HOST = re.compile(r"(?:\[(?P<v6>[0-9a-f:.]+)]|(?P<name>[^:\[\]]+))(?::[0-9]{1,5})?", re.IGNORECASE)
+_NAME = re.compile(r"[\w.-]+")
 
 METHODS = ("GET", "HEAD")
 TARGET_BYTES_MAX = 8192
@@ -46,8 +48,13 @@ class Hosts:
     def of(cls, host: str, address: str, allowed: Iterable[str] = ()) -> Hosts:
         """Return the names of a server that is to listen on this host, known by these names besides.
 
-        `address` is the numeric one that it does listen on: `0` stands for all addresses as well.
+        `address` is the numeric one that it does listen on: `0` stands for all addresses as well. Raises UsageError.
         """
+        for name in allowed:
+            if not (_NAME.fullmatch(name) or _is_address(name.strip("[]"))):
+                raise UsageError(
+                    f"--allowed-host {name}: not the name of a host", "write it without a port: bench.example.com"
+                )
         names = LOOPBACK_NAMES | {_normalise_host(name) for name in (host, address, *allowed)}
         return cls(names, any_address=ipaddress.ip_address(address).is_unspecified)
 

@@ -367,15 +367,16 @@ def test_a_service_that_cannot_be_scaled_is_left_as_it_was(monkeypatch: pytest.M
 def test_two_loads_on_one_transport_exclude_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second is rejected before it touches what the first one has started."""
     asked: list[str] = []
+    of_test = Access("a-test", None)
 
     def send_another(_: DeployedServices, transport: str, **__: object) -> None:
         asked.append(transport)
-        plain_load.send_load(Access(None, None), [], cell("rest"), Load(window_s=1), (None, None), LoadCountdown)
+        plain_load.send_load(of_test, [], cell("rest"), Load(window_s=1), (None, None), LoadCountdown)
 
     monkeypatch.setattr(DeployedServices, "check", send_another)
     monkeypatch.setattr(DeployedServices, "make_load_pods", lambda *_: pytest.fail("it was sent"))
     with pytest.raises(WirebenchError, match="another load on rest is running"):
-        plain_load.send_load(Access(None, None), [], cell("rest"), Load(window_s=1), (None, None), LoadCountdown)
+        plain_load.send_load(of_test, [], cell("rest"), Load(window_s=1), (None, None), LoadCountdown)
     assert ["rest"] == asked
 
 

@@ -189,13 +189,15 @@ def test_a_calibration_under_other_conditions_is_stale(changed: str) -> None:
 
 
 def test_points_of_a_driver_that_has_changed_are_stale(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of the others stay."""
+    """Those of the others stay, also of one that isn't installed here."""
     other = point(1, 0, 5_000, (0.1, 0.2), driver="ghz", transport="grpc")
     write_calibration(KNOWN.add_points([other]))
     monkeypatch.setattr(module, "identify_version", lambda driver: {"k6": "2"}.get(driver, "1"))
     found, problem = read_calibration(HERE)
     assert (other,) == found.points
     assert "the calibration is stale: k6 changed" == problem
+    monkeypatch.setattr(module, "identify_version", lambda driver: {"k6": ""}.get(driver, "1"))
+    assert (KNOWN.add_points([other]), "") == read_calibration(HERE)
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"points": []}', json.dumps({"schema_version": "other/9"})])

@@ -386,6 +386,11 @@ FORGERIES: dict[str, tuple[Forge, str]] = {
     "resumed too early": (in_json("run.json", resumed_at=["2026-11-21T10:14:00Z"]), "resumed before it was begun"),
     "another machine": (in_json("run.json", machine={"cpu": "a faster one"}), "machine isn't that of run.json"),
     "fewer blocks": (in_json("run.json", blocks=1), "its block and order aren't those of the run's plan"),
+    "no gates": (in_json("records/", gates=[]), "no gate was checked"),
+    "a window that ends before it begins": (
+        in_json("records/", window_end_unix_ns=1),
+        "its window ends earlier than it says",
+    ),
     "record of another": (in_json("records/", run="another"), "run isn't that of run.json"),
     "histogram elsewhere": (in_json("records/", histogram_file="../../../etc/shadow"), "histogram_file isn't that"),
     "another id": (in_json("records/", id="b001-x"), "id isn't that of run.json and of its block and cell"),

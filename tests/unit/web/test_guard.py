@@ -11,6 +11,7 @@ import orjson
 import pytest
 from starlette.types import Receive, Scope, Send
 
+from wirebench.errors import UsageError
 from wirebench.results.index import IndexUnusableError
 from wirebench.web import Hosts, listen
 from wirebench.web.guard import Guard
@@ -84,6 +85,9 @@ def test_other_names_are_not(header: str) -> None:
 def test_names_can_be_added() -> None:
     """By the address to listen on, and by --allowed-host."""
     assert Hosts.of("192.168.0.7", "192.168.0.7").allow("192.168.0.7:8400")
+    for name in ("", "example.com:80", "http://example.com", "*.example.com", "bad:80"):
+        with pytest.raises(UsageError, match="not the name of a host"):
+            Hosts.of("127.0.0.1", "127.0.0.1", [name])
     assert ALL.allow("Results.Example.org")
     assert Hosts.of("::1", "::1", ["[fe80::1]"]).allow("[fe80::1]:80")
 

@@ -201,7 +201,8 @@ def render_scenario(
     yield from to_yaml({"operation": operations}, "  ")
     if left_out:
         more = ", …" if len(left_out) > _MEASURED_MAX else ""
-        yield f"  # Left out, because they write or are too many: {', '.join(left_out[:_MEASURED_MAX])}{more}"
+        names = f"{', '.join(left_out[:_MEASURED_MAX])}{more}"
+        yield f"  # Left out, as they may write, stream, lack a transport, or are too many: {names}"
     if is_careful:
         yield "  # Within the limit of the application file."
         yield from to_yaml({"concurrency": _CAREFUL["connections"], "rate_per_s": _CAREFUL["rate_per_s"]}, "  ")

@@ -31,6 +31,8 @@ _FRACTION_MIN = 1e-17
 #: A run's cells are counted in 32 bits.
 _CELLS_MAX = 2**31 - 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+#: Both are rounded.
+_WINDOW_SHARE_MIN = 0.99
 #: So far back may the clock have been set between a run's name and its begin, and so long may it have waited for cores.
 _CLOCK_SET_MAX, _WAITED_MAX = timedelta(days=1), timedelta(days=30)
 
@@ -111,6 +113,11 @@ def _check_record(record: Record, info: RunInfo) -> None:
             raise _make_error(_name_file(record), f"{name} isn't that of run.json and of its block and cell")
     if not (1 <= record.block <= info.blocks and 0 <= record.order < info.cells):
         raise _make_error(_name_file(record), "its block and order aren't those of the run's plan")
+    if not record.gates:
+        raise _make_error(_name_file(record), "no gate was checked")
+    # Loads that are sent in parts have pauses between them.
+    if (record.window_end_unix_ns - record.window_start_unix_ns) / 1e9 < _WINDOW_SHARE_MIN * record.window_s:
+        raise _make_error(_name_file(record), "its window ends earlier than it says")
 
 
 def _check_order(record: Record) -> None:
