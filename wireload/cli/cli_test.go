@@ -279,7 +279,7 @@ func TestWrongUsageIsOneLine(t *testing.T) {
 		"-c must":               {"rest", "http://a", "-c", "0"},
 		"unit, such as 500ms,":  {"rest", "http://a", "-d", "5"},
 		"and it at most 100000": {"rest", "http://a", "-c", "100001"},
-		"and --cores must not":  {"rest", "http://a", "--cores", "-1"},
+		"--rate and -n must":    {"rest", "http://a", "--rate", "-1"},
 		"-X \"GET /\" is not":   {"rest", "http://a", "-X", "GET /"},
 		"user in the URL":       {"rest", "http://me:secret@a"},
 		"package.Service/Meth":  {"grpc", "a:1", "Method"},

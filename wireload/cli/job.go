@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"time"
 
 	"wirebench.dev/wireload/engine"
@@ -42,7 +41,6 @@ type Job struct {
 	TLS        *jobTLS `json:"tls"`
 	Generator  int     `json:"generator"`
 	Generators int     `json:"generators"`
-	Cores      int     `json:"cores"`
 
 	Live     *jobLive `json:"live"`
 	Output   string   `json:"output"`
@@ -71,9 +69,6 @@ func runJob(ctx context.Context, arguments []string, log io.Writer) error {
 	}
 	if job.Output == "" {
 		return misused("%s: output is missing", arguments[0])
-	}
-	if job.Cores > 0 {
-		runtime.GOMAXPROCS(job.Cores)
 	}
 	load, err := job.load()
 	if err != nil {

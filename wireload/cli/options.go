@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -44,7 +43,6 @@ type options struct {
 	arrivals, output                   string
 	reopen, overTLS, stream, quiet     bool
 	h2c                                bool
-	cores                              int
 	headers, metadata                  []string
 	line                               *string
 }
@@ -82,7 +80,6 @@ func (o *options) flags() *flag.FlagSet {
 	set.StringVar(&o.key, "key", "", "PEM `file` of its key")
 	set.StringVar(&o.output, "output", "", "write the histogram `file` (docs/histogram-file.md)")
 	set.BoolVar(&o.quiet, "quiet", false, "print the summary alone: neither what is sent nor a line of progress")
-	set.IntVar(&o.cores, "cores", 0, "processors to use; 0 is all that the process may")
 	return set
 }
 
@@ -152,8 +149,8 @@ func (o *options) validate() error {
 		return misused("-c must be at least 1, and --max-connections and it at most %d", connectionsMax)
 	case o.duration <= 0 || o.timeout <= 0 || o.warmup < 0:
 		return misused("-d and --timeout must be positive, and --warmup not negative")
-	case o.rate < 0 || o.calls < 0 || o.cores < 0:
-		return misused("--rate, -n and --cores must not be negative")
+	case o.rate < 0 || o.calls < 0:
+		return misused("--rate and -n must not be negative")
 	case o.rate > 0 && o.calls > 0 || o.rate > 0 && o.arrivals != "" || o.calls > 0 && o.arrivals != "":
 		return misused("-n, --rate and --arrivals exclude each other")
 	case o.connectionsMax != 0 && (o.connectionsMax < o.connections || o.rate == 0 && o.arrivals == ""):
@@ -177,9 +174,6 @@ func runByHand(ctx context.Context, transportName string, arguments []string, ou
 	load, err := o.load(transportName, others)
 	if err != nil {
 		return err
-	}
-	if o.cores > 0 {
-		runtime.GOMAXPROCS(o.cores)
 	}
 	if !o.quiet {
 		fmt.Fprintln(out, o.describe(transportName, others))
