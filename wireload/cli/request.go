@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"strconv"
 
 	"wirebench.dev/wireload/engine"
@@ -22,7 +23,7 @@ type answer struct {
 	Number int `json:"number"`
 	// Status is that of HTTP, or the outcome on other transports; empty without a whole reply.
 	Status string `json:"status"`
-	// Reply is JSON, or a text; of a stream, a list of items; null without a whole reply, and on failures of other
+	// Reply is JSON, a text, or a list of a stream's items; null without a whole reply, and on failures of other
 	// transports than REST.
 	Reply json.RawMessage `json:"reply"`
 	// Problem is empty if the reply is as expected.
@@ -115,7 +116,11 @@ func askOnce(probe *engine.Probe, operation *request.Single, load *engine.Load) 
 		if err != nil { // A check says so, if the reply is one of success.
 			content = probed.Reply.Body
 		}
-		made.Reply = operation.Show(content, probed.Items)
+		if probed.Request.Stream && (probed.Reply.Status == 0 || probed.Reply.Status == http.StatusOK) {
+			made.Reply = operation.ShowItems(probed.Items)
+		} else { // A stream that was rejected has a body instead.
+			made.Reply = operation.Show(content)
+		}
 	}
 	return made, nil
 }

@@ -100,7 +100,7 @@ func rejected(status int, body io.Reader) (transport.Reply, error) {
 	if message == "" {
 		message = "HTTP status " + strconv.Itoa(status)
 	}
-	return transport.Reply{Code: code, Message: message, Body: text, Close: len(text) == errorBytesMax}, nil
+	return transport.Reply{Code: code, Status: status, Message: message, Body: text, Close: len(text) == errorBytesMax}, nil
 }
 
 func messageIn(text []byte) string {
