@@ -70,7 +70,7 @@ func runJob(ctx context.Context, arguments []string, log io.Writer) error {
 		return err
 	}
 	if job.Output == "" {
-		return misused("%s: output is missing", arguments[0])
+		return newUsageError("%s: output is missing", arguments[0])
 	}
 	load, err := job.load()
 	if err != nil {
@@ -96,7 +96,7 @@ func runJob(ctx context.Context, arguments []string, log io.Writer) error {
 
 func readJob(command string, arguments []string) (*Job, error) {
 	if len(arguments) != 1 {
-		return nil, misused("%s wants one job file", command)
+		return nil, newUsageError("%s wants one job file", command)
 	}
 	path := arguments[0]
 	text, err := os.ReadFile(path)
@@ -107,10 +107,10 @@ func readJob(command string, arguments []string) (*Job, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(job); err != nil {
-		return nil, misused("%s: %w", path, err)
+		return nil, newUsageError("%s: %w", path, err)
 	}
 	if err := job.validate(); err != nil {
-		return nil, misused("%s: %w", path, err)
+		return nil, newUsageError("%s: %w", path, err)
 	}
 	return job, nil
 }
@@ -199,7 +199,7 @@ func (j *Job) load() (*engine.Load, error) {
 	options := j.Requests
 	options.Users = max(j.Concurrency, j.ConcurrencyMax)
 	options.Calls, options.WarmupCalls = j.Calls, j.WarmupCalls
-	options.Meet = load.Meeting.Wait
+	options.Wait = load.Barrier.Wait
 	workload, err := application.Compile(options)
 	if err != nil {
 		return nil, errUsage{err}

@@ -41,10 +41,10 @@ func requestJob(ctx context.Context, arguments []string, out io.Writer) error {
 		return fmt.Errorf("%s: %w", arguments[0], err)
 	}
 	options := job.Requests
-	options.Calls, options.WarmupCalls, options.Meet = job.Calls, job.WarmupCalls, func() {}
+	options.Calls, options.WarmupCalls, options.Wait = job.Calls, job.WarmupCalls, func() {}
 	operations, err := application.CompileEach(options)
 	if err != nil {
-		return misused("%s: %w", arguments[0], err)
+		return newUsageError("%s: %w", arguments[0], err)
 	}
 	load := &engine.Load{
 		Addresses: job.Addresses, Generators: 1, Timeout: seconds(job.TimeoutS), Reopen: job.Reopen,
