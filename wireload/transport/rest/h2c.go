@@ -17,6 +17,7 @@ type H2C struct {
 	connection *h2.Connection
 	expected   int
 	reply      h2cReply
+	stream     streamReader
 }
 
 var _ transport.Client = (*H2C)(nil)
@@ -91,7 +92,7 @@ func (c *H2C) receiveStream(item func([]byte) bool) (transport.Reply, error) {
 	if c.reply.status == 0 {
 		return c.reply.answer(c.expected)
 	}
-	return readStream(c.reply.status, c.reply.contentType, c, item)
+	return c.stream.read(c.reply.status, c.reply.contentType, c, item)
 }
 
 // Read reads from the body of the reply that is coming.

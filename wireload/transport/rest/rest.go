@@ -28,6 +28,7 @@ type Client struct {
 	response   fasthttp.Response
 	out        []byte
 	bytesMax   int
+	stream     streamReader
 	// expected is the status of a correct reply; 0 is any that says success.
 	expected int
 }

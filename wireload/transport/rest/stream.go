@@ -22,10 +22,14 @@ const (
 	chunked = -1
 )
 
+// streamReader reads the streams of a client. Its buffer is kept for all of them, and made for the first one: a load without
+// streams doesn't need it.
+type streamReader struct{ events *event.Reader }
+
 // readStream reads the body of a reply of Server-Sent Events to its end mark.
 func (c *Client) readStream(item func([]byte) bool) (transport.Reply, error) {
 	header := &c.response.Header
-	reply, err := readStream(header.StatusCode(), string(header.ContentType()), c.body(), item)
+	reply, err := c.stream.read(header.StatusCode(), string(header.ContentType()), c.body(), item)
 	if err == nil && !reply.Close && header.ContentLength() == chunked {
 		if err := header.ReadTrailer(c.reader); err != nil {
 			return transport.Reply{}, failRead(err)
@@ -48,24 +52,26 @@ func (c *Client) body() io.Reader {
 	return c.reader
 }
 
-func readStream(status int, contentType string, body io.Reader, item func([]byte) bool) (transport.Reply, error) {
+func (s *streamReader) read(status int, contentType string, body io.Reader, item func([]byte) bool) (transport.Reply, error) {
 	if status != http.StatusOK {
-		return rejected(status, body)
+		return readErrorReply(status, body)
 	}
 	if kind, _, _ := mime.ParseMediaType(contentType); kind != eventStream {
 		return transport.Reply{}, transport.NewGarbage("the reply is %q and not %s", kind, eventStream)
 	}
-	return readEvents(body, item)
+	return s.readEvents(body, item)
 }
 
 // readEvents reads until the body ends, so that its connection can be kept.
-func readEvents(body io.Reader, item func([]byte) bool) (transport.Reply, error) {
-	events := event.NewReader()
-	events.Reset(body)
+func (s *streamReader) readEvents(body io.Reader, item func([]byte) bool) (transport.Reply, error) {
+	if s.events == nil {
+		s.events = event.NewReader()
+	}
+	s.events.Reset(body)
 	ended := false
 	reply := transport.Reply{Code: histogram.OK, Status: http.StatusOK}
 	for {
-		name, data, err := events.Next()
+		name, data, err := s.events.Next()
 		switch {
 		case errors.Is(err, io.EOF) && ended:
 			return reply, nil
@@ -86,8 +92,8 @@ func readEvents(body io.Reader, item func([]byte) bool) (transport.Reply, error)
 	}
 }
 
-// rejected is the outcome of a reply that is not a stream.
-func rejected(status int, body io.Reader) (transport.Reply, error) {
+// readErrorReply reads a reply that is not a stream.
+func readErrorReply(status int, body io.Reader) (transport.Reply, error) {
 	text, err := io.ReadAll(io.LimitReader(body, errorBytesMax))
 	if err != nil {
 		return transport.Reply{}, transport.FailedCall(err, true)
@@ -100,7 +106,7 @@ func rejected(status int, body io.Reader) (transport.Reply, error) {
 	if message == "" {
 		message = "HTTP status " + strconv.Itoa(status)
 	}
-	return transport.Reply{Code: code, Message: message, Body: text, Close: len(text) == errorBytesMax}, nil
+	return transport.Reply{Code: code, Status: status, Message: message, Body: text, Close: len(text) == errorBytesMax}, nil
 }
 
 func messageIn(text []byte) string {
