@@ -117,7 +117,8 @@ _FAIRNESS = Row(
         Chart(
             title="Requests per worker, of those of the busiest",
             description="A row for each worker by its process id (0 in Go) that has had a request. Bad: rows of a "
-            "replica that differ: the kernel spreads connections by chance, and few connections are spread badly.",
+            "replica that differ: the kernel spreads connections by chance, and few connections are spread badly. "
+            "Choose one transport above where rows are many.",
             unit=units.PercentUnit,
             queries=(Query(_compare_with_busiest("namespace_transport_pod_worker"), "{{pod}} {{worker}}"),),
             kind="heatmap",
