@@ -80,7 +80,7 @@ const paramsOf = byName((name, { headers }, inputs) => {
   return { params, paramsToCheck: { ...params, responseType: messages ? 'binary' : 'text' } };
 });
 
-const isDue = everyNth(settings.checkEvery);
+const shouldCheck = everyNth(settings.checkEvery);
 let work;
 
 export default function () {
@@ -89,7 +89,7 @@ export default function () {
   work = work || makeWork(secured(settings), makeRequest);
   const step = work.next();
   const { params, paramsToCheck } = paramsOf(step.name, step.request, step.inputs);
-  const toCheck = isDue();
+  const toCheck = shouldCheck();
   const reply = attempt(step, toCheck ? paramsToCheck : params);
   const ok = reply !== undefined && reply.status >= 200 && reply.status < 300;
   work.settle(step, ok);

@@ -32,7 +32,7 @@ const spreadS = settings.streamRateLimit > 0 ? Math.min(settings.streamItems / s
 
 const binary = settings.transport === 'grpc' || settings.codec === 'protobuf';
 const messages = binary ? codec.load(PROTOSET) : undefined;
-const isDue = everyNth(settings.checkEvery);
+const shouldCheck = everyNth(settings.checkEvery);
 const operation = settings.application.operations[settings.operation];
 // Whether the load decides how many items there are.
 const isCounted = Object.values(operation.inputs || {}).some((each) => each.stream === 'items');
@@ -59,7 +59,7 @@ export default function () {
     headers: request.headers(inputs),
     items: settings.streamItems,
     until: exec.scenario.startTime + loadMs(settings) + OVERTIME_MS,
-    check: isDue(),
+    check: shouldCheck(),
   });
   if (reply.status === 0) {
     checkReply(() => (!isCounted || reply.items === settings.streamItems) && (reply.first === null || isRight(reply, inputs)));
