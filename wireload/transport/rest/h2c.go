@@ -16,6 +16,7 @@ import (
 type H2C struct {
 	connection *h2.Connection
 	expected   int
+	end        string
 	reply      h2cReply
 }
 
@@ -49,7 +50,7 @@ func (c *H2C) Prepare(r *request.Request) error {
 	if len(r.Body) > 0 || hasBody(r.Method) {
 		head.BodyBytes = len(r.Body)
 	}
-	c.expected = r.Status
+	c.expected, c.end = r.Status, r.End
 	return c.connection.Prepare(head, r.Body)
 }
 
@@ -81,7 +82,7 @@ func (c *H2C) receive() (transport.Reply, error) {
 	return c.reply.answer(c.expected)
 }
 
-// receiveStream reads a reply of Server-Sent Events to its end mark.
+// receiveStream reads a reply of Server-Sent Events.
 func (c *H2C) receiveStream(item func([]byte) bool) (transport.Reply, error) {
 	for c.reply.status == 0 && !c.connection.Ended() {
 		if err := c.connection.Step(); err != nil {
@@ -91,7 +92,7 @@ func (c *H2C) receiveStream(item func([]byte) bool) (transport.Reply, error) {
 	if c.reply.status == 0 {
 		return c.reply.answer(c.expected)
 	}
-	return readStream(c.reply.status, c.reply.contentType, c, item)
+	return readStream(c.reply.status, c.reply.contentType, c, c.end, item)
 }
 
 // Read reads from the body of the reply that is coming.

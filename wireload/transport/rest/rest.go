@@ -30,6 +30,8 @@ type Client struct {
 	bytesMax   int
 	// expected is the status of a correct reply; 0 is any that says success.
 	expected int
+	// end names the event that ends a stream.
+	end string
 }
 
 var _ transport.Client = (*Client)(nil)
@@ -73,7 +75,7 @@ func (c *Client) Prepare(r *request.Request) error {
 	out = append(out, "\r\n"...)
 	c.out = append(out, r.Body...)
 	c.response.SkipBody = r.Method == "HEAD" || r.Stream
-	c.expected = r.Status
+	c.expected, c.end = r.Status, r.End
 	return nil
 }
 

@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 	"mime"
@@ -22,10 +21,10 @@ const (
 	chunked = -1
 )
 
-// readStream reads the body of a reply of Server-Sent Events to its end mark.
+// readStream reads the body of a reply of Server-Sent Events.
 func (c *Client) readStream(item func([]byte) bool) (transport.Reply, error) {
 	header := &c.response.Header
-	reply, err := readStream(header.StatusCode(), string(header.ContentType()), c.body(), item)
+	reply, err := readStream(header.StatusCode(), string(header.ContentType()), c.body(), c.end, item)
 	if err == nil && !reply.Close && header.ContentLength() == chunked {
 		if err := header.ReadTrailer(c.reader); err != nil {
 			return transport.Reply{}, failRead(err)
@@ -43,47 +42,57 @@ func (c *Client) body() io.Reader {
 	case length == chunked:
 		return httputil.NewChunkedReader(c.reader)
 	case length >= 0:
-		return io.LimitReader(c.reader, int64(length))
+		return &sizedBody{c.reader, length}
 	}
 	return c.reader
 }
 
-func readStream(status int, contentType string, body io.Reader, item func([]byte) bool) (transport.Reply, error) {
+// sizedBody is a body whose length is known: it is cut short where the connection ends before.
+type sizedBody struct {
+	reader io.Reader
+	left   int
+}
+
+func (b *sizedBody) Read(into []byte) (int, error) {
+	if b.left == 0 {
+		return 0, io.EOF
+	}
+	count, err := b.reader.Read(into[:min(len(into), b.left)])
+	if b.left -= count; b.left > 0 && errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return count, err
+}
+
+func readStream(status int, contentType string, body io.Reader, end string, item func([]byte) bool) (transport.Reply, error) {
 	if status != http.StatusOK {
 		return rejected(status, body)
 	}
 	if kind, _, _ := mime.ParseMediaType(contentType); kind != eventStream {
 		return transport.Reply{}, transport.NewGarbage("the reply is %q and not %s", kind, eventStream)
 	}
-	return readEvents(body, item)
+	return readEvents(body, end, item)
 }
 
-// readEvents reads until the body ends, so that its connection can be kept.
-func readEvents(body io.Reader, item func([]byte) bool) (transport.Reply, error) {
+func readEvents(body io.Reader, end string, item func([]byte) bool) (transport.Reply, error) {
 	events := event.NewReader()
 	events.Reset(body)
-	ended := false
-	reply := transport.Reply{Code: histogram.OK, Status: http.StatusOK}
-	for {
-		name, data, err := events.Next()
-		switch {
-		case errors.Is(err, io.EOF) && ended:
-			return reply, nil
-		case err != nil:
-			return transport.Reply{}, transport.FailedCall(err, true)
+	err := events.ReadItems(end, func(data []byte) error {
+		if !item(data) {
+			return transport.ErrStopped
 		}
-		switch name {
-		case "message":
-			if !item(data) {
-				return transport.Reply{}, transport.ErrStopped
-			}
-		case "end":
-			ended = true
-		case "error":
-			ended = true
-			reply.Code, reply.Message = histogram.Internal, messageIn(data)
-		}
+		return nil
+	})
+	var failure event.Failure
+	switch {
+	case err == nil:
+		return transport.Reply{Code: histogram.OK, Status: http.StatusOK}, nil
+	case errors.As(err, &failure):
+		return transport.Reply{Code: histogram.Internal, Status: http.StatusOK, Message: failure.Error()}, nil
+	case errors.Is(err, transport.ErrStopped):
+		return transport.Reply{}, err
 	}
+	return transport.Reply{}, transport.FailedCall(err, true)
 }
 
 // rejected is the outcome of a reply that is not a stream.
@@ -96,15 +105,9 @@ func rejected(status int, body io.Reader) (transport.Reply, error) {
 	if code == histogram.OK { // A success without a stream.
 		return transport.Reply{}, transport.NewGarbage("HTTP status %d in place of a stream", status)
 	}
-	message := messageIn(text)
+	message := event.MessageIn(text)
 	if message == "" {
 		message = "HTTP status " + strconv.Itoa(status)
 	}
 	return transport.Reply{Code: code, Message: message, Body: text, Close: len(text) == errorBytesMax}, nil
-}
-
-func messageIn(text []byte) string {
-	var envelope struct{ Message string }
-	_ = json.Unmarshal(text, &envelope) // What isn't JSON has no message.
-	return envelope.Message
 }
