@@ -14,10 +14,11 @@ import { PROTOSET, ownAddress, readStreamSettings } from './lib/settings.js';
 import { buildOptions, loadMs } from './lib/options.js';
 import { secured } from './lib/tls.js';
 import { checkReply, compileExpectation, everyNth, isConsecutive } from './lib/check.js';
-import { compileHeaders } from './lib/headers.js';
+import { compileHeaders, override } from './lib/headers.js';
 import { drawSeeded, makeInputs } from './lib/inputs.js';
 import { randomIntegers } from './lib/random.js';
-import { compile, compileTarget, fixed, map } from './lib/template.js';
+import { encodeBody, mediaTypes } from './lib/rest.js';
+import { compile, compileTarget, fixed, map, resolve } from './lib/template.js';
 
 const settings = readStreamSettings();
 export const options = buildOptions(settings);
@@ -54,7 +55,9 @@ export default function () {
   const inputs = draw();
   const reply = client.read({
     name: settings.operation,
+    method: request.method,
     target: request.target(inputs),
+    end: request.end,
     body: request.body(inputs),
     headers: request.headers(inputs),
     items: settings.streamItems,
@@ -68,12 +71,19 @@ export default function () {
 
 // Each transport's way to ask for a stream, and what its items should be.
 const makeRequest = {
-  rest: ({ rest }, known) => ({
-    target: fixed(compileTarget(rest.request.split(' ')[1], known)),
-    body: () => null,
-    headers: compileAll(rest.headers, known),
-    ...expecting((rest.expect || {}).json, known),
-  }),
+  rest: ({ rest }, known) => {
+    const [method, target] = rest.request.split(' ');
+    const body = rest.body === undefined ? { value: null } : compile(rest.body, known);
+    const own = compileAll(rest.headers, known);
+    return {
+      method,
+      target: fixed(compileTarget(target, known)),
+      end: rest.end,
+      body: fixed(map(body, encodeBody)),
+      headers: (inputs) => ({ ...override(mediaTypes('text/event-stream', resolve(body, inputs)), rest.headers), ...own(inputs) }),
+      ...expecting((rest.expect || {}).json, known),
+    };
+  },
   grpc: ({ grpc }, known) => ({
     target: () => grpc.call,
     body: fixed(map(compile(grpc.message || {}, known), (filled) => messages.encode(grpc.call, filled))),
