@@ -13,7 +13,7 @@ import stream from 'k6/x/wirebench/stream';
 import { PROTOSET, ownAddress, readStreamSettings } from './lib/settings.js';
 import { buildOptions, loadMs } from './lib/options.js';
 import { secured } from './lib/tls.js';
-import { checkReply, compileExpectation, everyNth, isConsecutive } from './lib/check.js';
+import { checkReply, compileContains, compileExpectation, everyNth, isConsecutive } from './lib/check.js';
 import { compileHeaders, override } from './lib/headers.js';
 import { drawSeeded, makeInputs } from './lib/inputs.js';
 import { randomIntegers } from './lib/random.js';
@@ -82,6 +82,7 @@ const makeRequest = {
       body: fixed(map(body, encodeBody)),
       headers: (inputs) => ({ ...override(mediaTypes('text/event-stream', resolve(body, inputs)), rest.headers), ...own(inputs) }),
       ...expecting((rest.expect || {}).json, known),
+      hasText: compileContains((rest.expect || {}).contains, known),
     };
   },
   grpc: ({ grpc }, known) => ({
@@ -110,8 +111,15 @@ const expecting = (expectation, known) => ({ expectation, isExpected: compileExp
 
 // isRight looks at the first and the last item, and whether as many are between them.
 function isRight({ first, last, items }, inputs) {
+  const { expectation, isExpected, hasText } = request;
+  if (hasText && ![first, last].every((item) => hasText(item, inputs))) {
+    return false;
+  }
+  if (expectation === undefined) {
+    return true;
+  }
   const ends = [first, last].map((item) => (messages ? dataOf(messages.decode(operation.grpc.call, item)) : JSON.parse(item)));
-  return ends.every((item) => request.isExpected(item, inputs)) && isConsecutive(request.expectation, ...ends, items);
+  return ends.every((item) => isExpected(item, inputs)) && isConsecutive(expectation, ...ends, items);
 }
 
 // On the socket a message stands for its data, as JSON does.

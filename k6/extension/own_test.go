@@ -214,6 +214,26 @@ func TestARestStreamOfSomebodysOwnIsRead(t *testing.T) {
 	}
 }
 
+func TestItemsOfAStreamMayBeTexts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts k6 for seconds")
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "data: n is 5\n\ndata: [5, DONE]\n\n")
+	}))
+	t.Cleanup(server.Close)
+	for expect, wrong := range map[string]bool{`{}`: false, `{"contains": "{n}"}`: false, `{"contains": "is {n}"}`: true} {
+		load := ownLoad(t, "../stream.js", server.Listener.Addr().String(),
+			`{"stream": true, "inputs": {"n": {"range": [5, 5]}}, "rest": {"request": "GET /", "expect": `+expect+`}}`)
+		load.variables["TRANSPORT"] = "rest"
+		got := load.run(t)
+		if total := got.expectOnly(t, "ok"); (got.Mismatches == total) != wrong || got.Mismatches != 0 && !wrong {
+			t.Errorf("%s: want wrong %v, got %d of %d", expect, wrong, got.Mismatches, total)
+		}
+	}
+}
+
 func TestWhatK6CannotSendIsOneClearLine(t *testing.T) {
 	for want, load := range map[string]k6Run{
 		"the environment has no variable WIREBENCH_NONE": ownLoad(t, "../rest.js", "127.0.0.1:1",
