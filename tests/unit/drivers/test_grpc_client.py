@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from concurrent import futures
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import grpc
 import pytest
@@ -89,7 +90,7 @@ def test_an_interrupt_ends_the_load(tmp_path: Path, call: str) -> None:
             time.sleep(0.01)
 
     service, _, method = call.partition("/")
-    handler = grpc.unary_unary_rpc_method_handler(get)
+    handler: Any = grpc.unary_unary_rpc_method_handler(get)
     if method == "StreamTransactions":
         handler = grpc.unary_stream_rpc_method_handler(stream)
     server = grpc.server(futures.ThreadPoolExecutor(4))
