@@ -1,7 +1,7 @@
 # Tests; those of compose.yaml and of the charts stand beside what they test.
 
 ##@ Test
-.PHONY: test test-unit test-contract test-timing test-slow test-accuracy test-browser test-cluster test-dashboards test-wireload fuzz test-k6 test-go test-python
+.PHONY: test test-unit test-contract test-timing test-slow test-accuracy test-browser test-cluster test-dashboards test-wireload fuzz test-k6 test-go test-race test-python
 test: setup-dev ## lint, the Go tests, and the Python tests that need neither cluster nor browser nor minutes
 	@$(MAKE) --no-print-directory --keep-going lint test-wireload test-k6 test-go test-python
 	@scripts/test-with-engine --skip
@@ -20,7 +20,7 @@ test-timing: setup-dev ## those that measure real time, one at a time
 
 test-python: test-unit test-contract test-timing ## these three together
 
-test-slow: setup-dev driver-fortio driver-locust .tools/bin/prometheus .tools/bin/podinfo postgres-programs ## those that take minutes and that make test leaves out
+test-slow: setup-dev driver-fortio driver-locust .tools/bin/prometheus .tools/bin/podinfo postgres-programs test-race ## those that take minutes and that make test leaves out
 	@$(BIN)/python -m pytest tests/contract $(AT_ONCE) -m "slow and not timing" $(ARGS)
 	@$(BIN)/python -m pytest tests/contract tests/accuracy -m "slow and timing" $(ARGS)
 
@@ -59,3 +59,11 @@ test-k6: | .tools/.prerequisites ## the Go tests of our k6
 test-go: | .tools/.prerequisites ## the Go tests of the services in Go, and of the server of known latency
 	@$(STEP) "go test services/go" go -C services/go test -mod=readonly ./...
 	@$(STEP) "go test tests/accuracy/truth" go -C tests/accuracy/truth test -mod=readonly ./...
+
+# The race detector needs a C compiler. SQLite's code is left out: it takes most of the time, and isn't ours.
+test-race: | .tools/.prerequisites ## the Go tests of wireload and of the services in Go with the race detector; skipped without gcc
+	@command -v gcc >/dev/null || { echo 'test-race: skipped, because there is no gcc'; exit 0; }; \
+	for module in wireload services/go; do \
+	  CGO_ENABLED=1 $(STEP) "go test -race $$module" go -C $$module test -mod=readonly -race \
+	    -gcflags='modernc.org/...=-race=false' ./... || exit; \
+	done

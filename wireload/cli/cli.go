@@ -46,7 +46,9 @@ const (
 // errUsage is an error in the command line or the job.
 type errUsage struct{ error }
 
-func misused(format string, values ...any) error { return errUsage{fmt.Errorf(format, values...)} }
+func newUsageError(format string, values ...any) error {
+	return errUsage{fmt.Errorf(format, values...)}
+}
 
 // Main runs a command and returns its exit code.
 func Main(ctx context.Context, arguments []string, out, log io.Writer) int {
@@ -69,7 +71,7 @@ func Main(ctx context.Context, arguments []string, out, log io.Writer) int {
 
 func dispatch(ctx context.Context, arguments []string, out, log io.Writer) error {
 	if len(arguments) == 0 {
-		return misused("name a command: rest, grpc, socket, run or request")
+		return newUsageError("name a command: rest, grpc, socket, run or request")
 	}
 	if isHelp(arguments[0]) || slices.Contains([]string{"run", "request"}, arguments[0]) && slices.ContainsFunc(arguments, isHelp) {
 		printHelp(out)
@@ -86,7 +88,7 @@ func dispatch(ctx context.Context, arguments []string, out, log io.Writer) error
 		_, err := fmt.Fprintln(out, Version)
 		return err
 	default:
-		return misused("there is no command %q", command)
+		return newUsageError("there is no command %q", command)
 	}
 }
 

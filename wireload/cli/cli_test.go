@@ -233,6 +233,18 @@ func TestAJobSendsTheApplicationsRequestsAndChecksReplies(t *testing.T) {
 	}
 }
 
+func TestAJobOfCallsHasNoWarmUpByTime(t *testing.T) {
+	address, _ := service(t)
+	output := filepath.Join(t.TempDir(), "out.json")
+	job := usersJob(address, output)
+	delete(job, "warmup_s")
+	job["warmup_calls"] = 0
+	exit, _, log := run(t, "run", writeJob(t, job))
+	if file := read(t, output); exit != 0 || len(file.Calls) != 1 || len(file.Calls[0].LatenciesNS) != 100 {
+		t.Errorf("want the time of each call, got exit %d, %v: %s", exit, file.Calls, log)
+	}
+}
+
 func TestRepliesWithWrongContentAreCountedAndOneIsNamed(t *testing.T) {
 	address, _ := service(t)
 	output := filepath.Join(t.TempDir(), "out.json")
@@ -279,7 +291,7 @@ func TestWrongUsageIsOneLine(t *testing.T) {
 		"-c must":               {"rest", "http://a", "-c", "0"},
 		"unit, such as 500ms,":  {"rest", "http://a", "-d", "5"},
 		"and it at most 100000": {"rest", "http://a", "-c", "100001"},
-		"and --cores must not":  {"rest", "http://a", "--cores", "-1"},
+		"--rate and -n must":    {"rest", "http://a", "--rate", "-1"},
 		"-X \"GET /\" is not":   {"rest", "http://a", "-X", "GET /"},
 		"user in the URL":       {"rest", "http://me:secret@a"},
 		"package.Service/Meth":  {"grpc", "a:1", "Method"},
@@ -305,6 +317,7 @@ func TestWrongUsageIsOneLine(t *testing.T) {
 		"exclude each other":    wrong("rate_per_s", 5),
 		"calls of all users":    wrong("calls", 1_000_000),
 		"warmup_calls needs":    wrong("calls", 0),
+		"use warmup_calls; see": wrong("warmup_s", 0.5),
 		"live: \"ftp://a\"":     wrong("live", map[string]any{"url": "ftp://a"}),
 		`transport "smtp"`: wrong("requests", map[string]any{
 			"transport": "smtp", "clients": []any{map[string]any{"sequence": []string{"users.get"}}},

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"time"
 
 	"wirebench.dev/wireload/engine"
@@ -18,6 +17,8 @@ import (
 	"wirebench.dev/wireload/variable"
 )
 
+const defaultWarmupS = 0.5
+
 // Job is a load as a file describes it; wireload/README.md says what its fields mean. Times are seconds.
 type Job struct {
 	Addresses   []string        `json:"addresses"`
@@ -25,24 +26,23 @@ type Job struct {
 	Descriptors string          `json:"descriptors"`
 	Requests    request.Options `json:"requests"`
 
-	Concurrency    int     `json:"concurrency"`
-	ConcurrencyMax int     `json:"concurrency_max"`
-	RatePerS       int64   `json:"rate_per_s"`
-	Arrivals       string  `json:"arrivals"`
-	Calls          int     `json:"calls"`
-	WarmupCalls    int     `json:"warmup_calls"`
-	SpawnRatePerS  float64 `json:"spawn_rate_per_s"`
-	WarmupS        float64 `json:"warmup_s"`
-	WindowS        float64 `json:"window_s"`
-	TimeoutS       float64 `json:"timeout_s"`
-	Reopen         bool    `json:"reopen"`
-	H2C            bool    `json:"h2c"`
-	CheckEvery     int     `json:"check_every"`
+	Concurrency    int      `json:"concurrency"`
+	ConcurrencyMax int      `json:"concurrency_max"`
+	RatePerS       int64    `json:"rate_per_s"`
+	Arrivals       string   `json:"arrivals"`
+	Calls          int      `json:"calls"`
+	WarmupCalls    int      `json:"warmup_calls"`
+	SpawnRatePerS  float64  `json:"spawn_rate_per_s"`
+	WarmupS        *float64 `json:"warmup_s"`
+	WindowS        float64  `json:"window_s"`
+	TimeoutS       float64  `json:"timeout_s"`
+	Reopen         bool     `json:"reopen"`
+	H2C            bool     `json:"h2c"`
+	CheckEvery     int      `json:"check_every"`
 
 	TLS        *jobTLS `json:"tls"`
 	Generator  int     `json:"generator"`
 	Generators int     `json:"generators"`
-	Cores      int     `json:"cores"`
 
 	Live     *jobLive `json:"live"`
 	Output   string   `json:"output"`
@@ -70,10 +70,7 @@ func runJob(ctx context.Context, arguments []string, log io.Writer) error {
 		return err
 	}
 	if job.Output == "" {
-		return misused("%s: output is missing", arguments[0])
-	}
-	if job.Cores > 0 {
-		runtime.GOMAXPROCS(job.Cores)
+		return newUsageError("%s: output is missing", arguments[0])
 	}
 	load, err := job.load()
 	if err != nil {
@@ -99,21 +96,21 @@ func runJob(ctx context.Context, arguments []string, log io.Writer) error {
 
 func readJob(command string, arguments []string) (*Job, error) {
 	if len(arguments) != 1 {
-		return nil, misused("%s wants one job file", command)
+		return nil, newUsageError("%s wants one job file", command)
 	}
 	path := arguments[0]
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	job := &Job{Concurrency: 1, TimeoutS: 10, WarmupS: 0.5, WindowS: 1.5, CheckEvery: 100, Generators: 1, RequestsEach: 1}
+	job := &Job{Concurrency: 1, TimeoutS: 10, WindowS: 1.5, CheckEvery: 100, Generators: 1, RequestsEach: 1}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(job); err != nil {
-		return nil, misused("%s: %w", path, err)
+		return nil, newUsageError("%s: %w", path, err)
 	}
 	if err := job.validate(); err != nil {
-		return nil, misused("%s: %w", path, err)
+		return nil, newUsageError("%s: %w", path, err)
 	}
 	return job, nil
 }
@@ -124,12 +121,14 @@ func (j *Job) validate() error {
 		return fmt.Errorf("addresses are missing")
 	case j.Concurrency < 1 || max(j.Concurrency, j.ConcurrencyMax) > connectionsMax:
 		return fmt.Errorf("concurrency must be at least 1, and concurrency_max and it at most %d", connectionsMax)
-	case j.WindowS <= 0 || j.WarmupS < 0 || j.TimeoutS <= 0:
+	case j.WindowS <= 0 || j.warmupS() < 0 || j.TimeoutS <= 0:
 		return fmt.Errorf("window_s and timeout_s must be positive, and warmup_s not negative")
 	case j.RatePerS < 0 || j.Calls < 0 || j.WarmupCalls < 0 || j.SpawnRatePerS < 0 || j.CheckEvery < 0:
 		return fmt.Errorf("rate_per_s, calls, warmup_calls, spawn_rate_per_s and check_every must not be negative")
 	case j.RatePerS > 0 && j.Calls > 0 || j.RatePerS > 0 && j.Arrivals != "" || j.Calls > 0 && j.Arrivals != "":
 		return fmt.Errorf("rate_per_s, arrivals and calls exclude each other")
+	case j.Calls > 0 && j.warmupS() > 0:
+		return fmt.Errorf("warmup_s excludes calls; use warmup_calls")
 	case j.RequestsEach < 1 || j.RequestsEach > requestsEachMax:
 		return fmt.Errorf("requests_each must be from 1 to %d", requestsEachMax)
 	case j.WarmupCalls > 0 && j.Calls == 0:
@@ -146,8 +145,20 @@ func (j *Job) validate() error {
 	return nil
 }
 
+// warmupS returns how many seconds of load come before the window. A number of calls has none by default: it could end
+// before its window opens.
+func (j *Job) warmupS() float64 {
+	switch {
+	case j.WarmupS != nil:
+		return *j.WarmupS
+	case j.Calls > 0:
+		return 0
+	}
+	return defaultWarmupS
+}
+
 func (j *Job) load() (*engine.Load, error) {
-	warmup, window := seconds(j.WarmupS), seconds(j.WindowS)
+	warmup, window := seconds(j.warmupS()), seconds(j.WindowS)
 	load := &engine.Load{
 		Addresses:     j.Addresses,
 		Users:         j.Concurrency,
@@ -188,7 +199,7 @@ func (j *Job) load() (*engine.Load, error) {
 	options := j.Requests
 	options.Users = max(j.Concurrency, j.ConcurrencyMax)
 	options.Calls, options.WarmupCalls = j.Calls, j.WarmupCalls
-	options.Meet = load.Meeting.Wait
+	options.Wait = load.Barrier.Wait
 	workload, err := application.Compile(options)
 	if err != nil {
 		return nil, errUsage{err}

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -44,7 +43,6 @@ type options struct {
 	arrivals, output                   string
 	reopen, overTLS, stream, quiet     bool
 	h2c                                bool
-	cores                              int
 	headers, metadata                  []string
 	line                               *string
 }
@@ -82,7 +80,6 @@ func (o *options) flags() *flag.FlagSet {
 	set.StringVar(&o.key, "key", "", "PEM `file` of its key")
 	set.StringVar(&o.output, "output", "", "write the histogram `file` (docs/histogram-file.md)")
 	set.BoolVar(&o.quiet, "quiet", false, "print the summary alone: neither what is sent nor a line of progress")
-	set.IntVar(&o.cores, "cores", 0, "processors to use; 0 is all that the process may")
 	return set
 }
 
@@ -149,17 +146,17 @@ func (o *options) parse(arguments []string) ([]string, error) {
 func (o *options) validate() error {
 	switch {
 	case o.connections < 1 || max(o.connections, o.connectionsMax) > connectionsMax:
-		return misused("-c must be at least 1, and --max-connections and it at most %d", connectionsMax)
+		return newUsageError("-c must be at least 1, and --max-connections and it at most %d", connectionsMax)
 	case o.duration <= 0 || o.timeout <= 0 || o.warmup < 0:
-		return misused("-d and --timeout must be positive, and --warmup not negative")
-	case o.rate < 0 || o.calls < 0 || o.cores < 0:
-		return misused("--rate, -n and --cores must not be negative")
+		return newUsageError("-d and --timeout must be positive, and --warmup not negative")
+	case o.rate < 0 || o.calls < 0:
+		return newUsageError("--rate and -n must not be negative")
 	case o.rate > 0 && o.calls > 0 || o.rate > 0 && o.arrivals != "" || o.calls > 0 && o.arrivals != "":
-		return misused("-n, --rate and --arrivals exclude each other")
+		return newUsageError("-n, --rate and --arrivals exclude each other")
 	case o.connectionsMax != 0 && (o.connectionsMax < o.connections || o.rate == 0 && o.arrivals == ""):
-		return misused("--max-connections needs --rate or --arrivals, and must be at least -c")
+		return newUsageError("--max-connections needs --rate or --arrivals, and must be at least -c")
 	case o.codec != "json" && o.codec != "protobuf":
-		return misused("--codec must be json or protobuf")
+		return newUsageError("--codec must be json or protobuf")
 	}
 	return nil
 }
@@ -177,9 +174,6 @@ func runByHand(ctx context.Context, transportName string, arguments []string, ou
 	load, err := o.load(transportName, others)
 	if err != nil {
 		return err
-	}
-	if o.cores > 0 {
-		runtime.GOMAXPROCS(o.cores)
 	}
 	if !o.quiet {
 		fmt.Fprintln(out, o.describe(transportName, others))
@@ -275,7 +269,7 @@ func (o *options) request(transportName string, others []string) (*constant, str
 		return o.lineRequest(transportName, others)
 	}
 	if len(others) != 2 {
-		return nil, "", misused("%s wants an address and a method", transportName)
+		return nil, "", newUsageError("%s wants an address and a method", transportName)
 	}
 	address, method := others[0], strings.TrimPrefix(others[1], "/")
 	if err := checkAddress(address); err != nil {
@@ -285,7 +279,7 @@ func (o *options) request(transportName string, others []string) (*constant, str
 	if transportName == "socket" {
 		call = o.call
 	} else if service, name, ok := strings.Cut(method, "/"); !ok || service == "" || name == "" {
-		return nil, "", misused("%q is not a method like package.Service/Method", method)
+		return nil, "", newUsageError("%q is not a method like package.Service/Method", method)
 	}
 	if transportName == "grpc" || o.codec == "protobuf" {
 		if body, err = o.encode(call, body); err != nil {
@@ -301,7 +295,7 @@ func (o *options) request(transportName string, others []string) (*constant, str
 
 func checkAddress(address string) error {
 	if _, _, err := net.SplitHostPort(address); err != nil {
-		return misused("%q is not an address like 127.0.0.1:9000", address)
+		return newUsageError("%q is not an address like 127.0.0.1:9000", address)
 	}
 	return nil
 }
@@ -309,15 +303,15 @@ func checkAddress(address string) error {
 // readHeaders returns the headers or metadata that are asked for.
 func (o *options) readHeaders(transportName string) (made []request.Header, err error) {
 	if len(o.headers) > 0 && transportName != "rest" || len(o.metadata) > 0 && transportName != "grpc" {
-		return nil, misused("--header is for rest, and --metadata for grpc")
+		return nil, newUsageError("--header is for rest, and --metadata for grpc")
 	}
 	for _, given := range slices.Concat(o.headers, o.metadata) {
 		name, value, ok := strings.Cut(given, ":")
 		if !ok {
-			return nil, misused("a header must be 'Name: value'")
+			return nil, newUsageError("a header must be 'Name: value'")
 		}
 		if value, err = variable.Expand(strings.TrimSpace(value)); err != nil {
-			return nil, misused("%s: %w", name, err)
+			return nil, newUsageError("%s: %w", name, err)
 		}
 		header, err := request.NewHeader(transportName, name, []byte(value))
 		if err != nil {
@@ -330,7 +324,7 @@ func (o *options) readHeaders(transportName string) (made []request.Header, err 
 
 func (o *options) lineRequest(transportName string, others []string) (*constant, string, error) {
 	if transportName != "socket" || len(others) != 1 || o.stream || o.data != "" || o.codec != "json" {
-		return nil, "", misused("--line is for socket, with an address and without a method, data, codec or stream")
+		return nil, "", newUsageError("--line is for socket, with an address and without a method, data, codec or stream")
 	}
 	if err := request.CheckLine([]byte(*o.line)); err != nil {
 		return nil, "", errUsage{err}
@@ -341,17 +335,17 @@ func (o *options) lineRequest(transportName string, others []string) (*constant,
 
 func (o *options) restRequest(others []string, headers []request.Header, body []byte) (*constant, string, error) {
 	if len(others) != 1 {
-		return nil, "", misused("rest wants a URL")
+		return nil, "", newUsageError("rest wants a URL")
 	}
 	target, err := url.Parse(others[0])
 	if err != nil || target.Host == "" || target.Scheme != "http" && target.Scheme != "https" {
-		return nil, "", misused("%q is not a URL like http://127.0.0.1:5000/path", others[0])
+		return nil, "", newUsageError("%q is not a URL like http://127.0.0.1:5000/path", others[0])
 	}
 	if target.User != nil {
-		return nil, "", misused("a user in the URL is not sent: write --header 'Authorization: ...'")
+		return nil, "", newUsageError("a user in the URL is not sent: write --header 'Authorization: ...'")
 	}
 	if o.overTLS && target.Scheme == "http" {
-		return nil, "", misused("--tls is for grpc and socket: write https:// in the URL")
+		return nil, "", newUsageError("--tls is for grpc and socket: write https:// in the URL")
 	}
 	o.overTLS = target.Scheme == "https"
 	address := target.Host
@@ -360,7 +354,7 @@ func (o *options) restRequest(others []string, headers []request.Header, body []
 	}
 	method := o.method
 	if strings.ContainsFunc(method, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, "", misused("-X %q is not an HTTP method", method)
+		return nil, "", newUsageError("-X %q is not an HTTP method", method)
 	}
 	if method == "" {
 		method = "GET"
@@ -380,7 +374,7 @@ func (o *options) encode(method string, body []byte) ([]byte, error) {
 		if len(body) == 0 {
 			return nil, nil
 		}
-		return nil, misused("--data as a message needs its descriptors: --protoset")
+		return nil, newUsageError("--data as a message needs its descriptors: --protoset")
 	}
 	descriptors, err := os.ReadFile(o.protoset)
 	if err != nil {
@@ -432,7 +426,7 @@ func hostOf(address string, overTLS bool) string {
 // apply has a load use the transport.
 func (s transportSetup) apply(load *engine.Load) error {
 	if s.h2c && (s.transport != "rest" || s.overTLS) {
-		return misused("h2c is for rest, and without TLS")
+		return newUsageError("h2c is for rest, and without TLS")
 	}
 	switch s.transport {
 	case "rest":
@@ -451,11 +445,11 @@ func (s transportSetup) apply(load *engine.Load) error {
 		}
 		load.NewClient = func(string) transport.Client { return socket.New(s.protobuf) }
 	default:
-		return misused("transport must be rest, grpc or socket, not %q", s.transport)
+		return newUsageError("transport must be rest, grpc or socket, not %q", s.transport)
 	}
 	if !s.overTLS {
 		if s.authority != "" || s.certificate != "" || s.key != "" {
-			return misused("--cacert, --cert and --key are for TLS: add --tls, or write https:// in the URL of rest")
+			return newUsageError("--cacert, --cert and --key are for TLS: add --tls, or write https:// in the URL of rest")
 		}
 		return nil
 	}

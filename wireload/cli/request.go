@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"strconv"
 
 	"wirebench.dev/wireload/engine"
@@ -22,7 +23,7 @@ type answer struct {
 	Number int `json:"number"`
 	// Status is that of HTTP, or the outcome on other transports; empty without a whole reply.
 	Status string `json:"status"`
-	// Reply is JSON, or a text; of a stream, a list of items; null without a whole reply, and on failures of other
+	// Reply is JSON, a text, or a list of a stream's items; null without a whole reply, and on failures of other
 	// transports than REST.
 	Reply json.RawMessage `json:"reply"`
 	// Problem is empty if the reply is as expected.
@@ -40,10 +41,10 @@ func requestJob(ctx context.Context, arguments []string, out io.Writer) error {
 		return fmt.Errorf("%s: %w", arguments[0], err)
 	}
 	options := job.Requests
-	options.Calls, options.WarmupCalls, options.Meet = job.Calls, job.WarmupCalls, func() {}
+	options.Calls, options.WarmupCalls, options.Wait = job.Calls, job.WarmupCalls, func() {}
 	operations, err := application.CompileEach(options)
 	if err != nil {
-		return misused("%s: %w", arguments[0], err)
+		return newUsageError("%s: %w", arguments[0], err)
 	}
 	load := &engine.Load{
 		Addresses: job.Addresses, Generators: 1, Timeout: seconds(job.TimeoutS), Reopen: job.Reopen,
@@ -115,7 +116,11 @@ func askOnce(probe *engine.Probe, operation *request.Single, load *engine.Load) 
 		if err != nil { // A check says so, if the reply is one of success.
 			content = probed.Reply.Body
 		}
-		made.Reply = operation.Show(content, probed.Items)
+		if probed.Request.Stream && (probed.Reply.Status == 0 || probed.Reply.Status == http.StatusOK) {
+			made.Reply = operation.ShowItems(probed.Items)
+		} else { // A stream that was rejected has a body instead.
+			made.Reply = operation.Show(content)
+		}
 	}
 	return made, nil
 }

@@ -146,6 +146,24 @@ func TestWhatIsWrongWithARestReplyIsAProblem(t *testing.T) {
 	}
 }
 
+func TestARejectedStreamShowsItsStatusAndBody(t *testing.T) {
+	protocols := &http.Protocols{}
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = io.WriteString(w, `{"message": "no such ledger"}`)
+	}))
+	server.Config.Protocols = protocols
+	server.Start()
+	t.Cleanup(server.Close)
+	for _, h2c := range []bool{false, true} {
+		got := askFor(t, job(t, server.Listener.Addr().String(), "rest", `{"watch": {"stream": true, "rest": {"request": "GET /",
+			"expect": {"json": {"id": {"consecutive": true}}}}}}`, map[string]any{"h2c": h2c}))
+		expectAnswer(t, got[0], "404", `{"message":"no such ledger"}`, "not_found: no such ledger in place of 200")
+	}
+}
+
 // grpcUsers is a gRPC server of users: it checks what it is sent, and answers with a user of this name, or two to a stream.
 func grpcUsers(t *testing.T, name string) string {
 	t.Helper()

@@ -25,7 +25,7 @@ func readTLS(authority, certificate, key string) (*tls.Config, error) {
 		return nil, fmt.Errorf("%s: %w", authority, err)
 	}
 	if (certificate == "") != (key == "") {
-		return nil, misused("a certificate and its key go together")
+		return nil, newUsageError("a certificate and its key go together")
 	}
 	if certificate != "" {
 		pair, err := tls.LoadX509KeyPair(certificate, key)

@@ -60,7 +60,7 @@ func (r *run) sendCalls(u *user) {
 	end := r.endUnixNS()
 	for call := range r.load.WarmupCalls + r.load.Calls {
 		if call == r.load.WarmupCalls && call > 0 {
-			r.load.Meeting.wait(func() { r.recorder.open(r.clock.now()) })
+			r.load.Barrier.wait(func() { r.recorder.open(r.clock.now()) })
 		}
 		if r.clock.now() >= end || r.ctx.Err() != nil {
 			return

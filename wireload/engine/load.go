@@ -34,8 +34,7 @@ type Load struct {
 	Due schedule.Schedule
 	// Calls is how many requests each user sends after WarmupCalls; 0 for a load of a duration.
 	Calls, WarmupCalls int
-	// Meeting is where users wait for each other.
-	Meeting Meeting
+	Barrier            Barrier
 	// SpawnRatePerS is how many users of a closed load start in a second; 0 is all at once.
 	SpawnRatePerS float64
 	// Duration is how long requests are sent; that of a load by calls is the longest that it may take.

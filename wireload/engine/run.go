@@ -81,7 +81,7 @@ func (r *run) begin() {
 	if r.load.WarmupCalls == 0 {
 		r.recorder.open(now)
 	}
-	r.load.Meeting.begin(r)
+	r.load.Barrier.begin(r)
 }
 
 // endUnixNS returns when the last request is sent.

@@ -39,7 +39,9 @@ func TestServiceTimeIsTheServersTime(t *testing.T) {
 	const takes = 30 * time.Millisecond
 	for name, p := range protocols {
 		t.Run(name, func(t *testing.T) {
-			latencies, err := measure(t, p.load(serve(t, p.answering(takes)), 200*time.Millisecond)).Merged("service")
+			load := p.load(serve(t, p.answering(takes)), time.Minute)
+			load.Calls = 5
+			latencies, err := measure(t, load).Merged("service")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -95,6 +97,21 @@ func TestAnOpenLoadOpensConnectionsWhenAllAreBusy(t *testing.T) {
 	measure(t, load)
 	if got := connections.Load(); got != 4 {
 		t.Errorf("want 4 connections, got %d", got)
+	}
+}
+
+// TestAnOpenLoadUsesIdleUsersFirst has a request due at once, when its user has hardly begun to wait.
+func TestAnOpenLoadUsesIdleUsersFirst(t *testing.T) {
+	p := protocols["socket"]
+	var connections atomic.Int64
+	load := p.load(serve(t, func(c net.Conn) {
+		connections.Add(1)
+		p.answering(0)(c)
+	}), 600*time.Millisecond)
+	load.Due, load.UsersMax = schedule.Listed([]time.Duration{0, 250 * time.Millisecond, 500 * time.Millisecond}), 50
+	measured := measure(t, load)
+	if got := connections.Load(); got != 1 || measured.RequestsTotal[histogram.OK] != 3 {
+		t.Errorf("want 3 requests on 1 connection, got %v on %d", measured.RequestsTotal, got)
 	}
 }
 

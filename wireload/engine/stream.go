@@ -63,7 +63,7 @@ func (s *stream) take(item []byte) bool {
 	return now < s.until
 }
 
-// renew puts the deadline off; a hundredth of the time-out is exact enough.
+// renew puts the deadline off; a hundredth of the timeout is exact enough.
 func (s *stream) renew(now int64) {
 	timeout := int64(s.user.run.load.Timeout)
 	if now-s.renewed < timeout/100 {

@@ -97,7 +97,7 @@ func TestUsersStartOneAfterTheOther(t *testing.T) {
 		answer(c)
 	}
 	load := p.load(serve(t, count), 300*time.Millisecond)
-	load.Users, load.SpawnRatePerS = 1000, 20 // Of a thousand users six or seven start.
+	load.Users, load.SpawnRatePerS = 1000, 20 // Six or seven users of a thousand start.
 	began := time.Now()
 	measured := measure(t, load)
 	if measured.RequestsTotal[histogram.OK] == 0 || time.Since(began) > 30*time.Second {

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"bufio"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -67,6 +69,35 @@ func TestMutualTLS(t *testing.T) {
 			}
 			if measured := measure(t, load); measured.RequestsTotal[histogram.OK] != 20 {
 				t.Errorf("want 20 successes, got %v: %v", measured.RequestsTotal, measured.Errors)
+			}
+		})
+	}
+}
+
+// TestAnInterruptWritesNothing has servers that never answer, and look for a close_notify below TLS.
+func TestAnInterruptWritesNothing(t *testing.T) {
+	certificate, trusted := certify(t)
+	server := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}, NextProtos: []string{"h2"}}
+	for name, p := range protocols {
+		t.Run(name, func(t *testing.T) {
+			ctx, interrupt := context.WithCancel(t.Context())
+			written := make(chan int, 1)
+			load := p.load(serve(t, secured(server, func(c net.Conn) {
+				_ = p.readRequest(bufio.NewReader(c))
+				interrupt()
+				count, _ := c.(*tls.Conn).NetConn().Read(make([]byte, 1))
+				written <- count
+			})), time.Minute)
+			load.TLS = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: trusted}
+			if name == "grpc" {
+				load.Protocols = []string{"h2"}
+			}
+			measured, err := Run(ctx, load, "test")
+			if err != nil || len(measured.RequestsTotal) != 0 {
+				t.Errorf("want no request, got %v: %v", measured.RequestsTotal, err)
+			}
+			if <-written != 0 {
+				t.Error("the interrupt has written to the connection")
 			}
 		})
 	}

@@ -197,12 +197,13 @@ func (u *user) close() {
 	u.client.Close()
 }
 
-// interrupt ends a call that is under way.
+// interrupt ends a call that is under way. It closes the socket: TLS's Close would write its close_notify first, while
+// the user may be writing.
 func (u *user) interrupt() {
 	u.mutex.Lock()
 	defer u.mutex.Unlock()
 	if u.connection != nil {
-		_ = u.connection.Close()
+		_ = u.socket.Close()
 	}
 }
 

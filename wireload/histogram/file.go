@@ -241,14 +241,22 @@ func (f *Fold) reportErrors() []FileError {
 // Create opens the temporary file beside `path` that Write takes: it is better to learn before the load than after
 // it that there is nowhere to put its result.
 func Create(path string) (*os.File, error) {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return nil, fmt.Errorf("%s is a directory", path)
+	if err := checkReplaceable(path); err != nil {
+		return nil, err
 	}
 	temporary, err := os.Create(path + ".tmp")
 	if err != nil {
 		return nil, fmt.Errorf("can't write the histogram file: %w", err)
 	}
 	return temporary, nil
+}
+
+// checkReplaceable rejects what a rename would replace by a file, such as /dev/null.
+func checkReplaceable(path string) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file", path)
+	}
+	return nil
 }
 
 // Write writes the file through the one that Create has opened, so that a reader sees the whole file or none.

@@ -136,6 +136,9 @@ func present(histogram *hdr.Histogram) []*hdr.Histogram {
 
 // Write replaces the snapshot file: a reader sees a whole one.
 func (s Snapshot) Write(path string) error {
+	if err := checkReplaceable(path); err != nil {
+		return err
+	}
 	text, err := json.Marshal(s)
 	if err != nil {
 		return err

@@ -111,8 +111,8 @@ func TestCompileRejectsBadOptions(t *testing.T) {
 		{Options{Transport: "rest", Payload: "huge", Clients: sequence("users.create")}, `payload: no operation of the load has a value for "huge"`},
 		{Options{Transport: "rest", Clients: sequence("users.get", "users.delete")}, "users.delete: needs an operation that creates"},
 		{Options{Transport: "rest", Clients: []Client{{Mix: map[string]int{"users.get": 0}}}}, "mix: users.get: its weight must be from 1 to 10000"},
-		{Options{Transport: "rest", Clients: phases, Calls: 3, Meet: func() {}}, "phases are for all users, and need calls: a multiple of 2"},
-		{Options{Transport: "rest", Clients: phases, Calls: 4}, "phases need Meet"},
+		{Options{Transport: "rest", Clients: phases, Calls: 3, Wait: func() {}}, "phases are for all users, and need calls: a multiple of 2"},
+		{Options{Transport: "rest", Clients: phases, Calls: 4}, "phases need Wait"},
 		{Options{Transport: "grpc", Clients: sequence("users.create"), IDBase: 1 << 31}, "user: id: numbers from 2147483648 to 2147483648 do not fit int32"},
 	} {
 		_, err := builtin(t).Compile(each.options)

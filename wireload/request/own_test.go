@@ -300,7 +300,7 @@ func TestRepliesAreShown(t *testing.T) {
 	for reply, want := range map[string]string{
 		`{"a": [1, "b"]}`: `{"a":[1,"b"]}`, "plain\n": `"plain\u000a"`, "\xff": `"` + "\uFFFD" + `"`, "": `""`, long: `"` + long[:shownBytesMax] + `"`,
 	} {
-		if got := string(rest.Show([]byte(reply), nil)); got != want {
+		if got := string(rest.Show([]byte(reply))); got != want {
 			t.Errorf("%.20q: want %.40q, got %.40q of %d", reply, want, got, len(got))
 		}
 	}
@@ -308,15 +308,15 @@ func TestRepliesAreShown(t *testing.T) {
 	if _, err := variable.LookUp("OWN_QUOTED"); err != nil {
 		t.Fatal(err)
 	}
-	if got := string(rest.Show([]byte(`{"a": "s3cret"}`), nil)); got != `"{\"a\":${OWN_QUOTED}}"` {
+	if got := string(rest.Show([]byte(`{"a": "s3cret"}`))); got != `"{\"a\":${OWN_QUOTED}}"` {
 		t.Errorf("got %s", got)
 	}
 	user := single("grpc", `{"grpc": {"call": "wirebench.v1.UserService/GetUser"}}`)
-	if got := string(user.Show([]byte("\x08\x01"), nil)); !strings.HasPrefix(got, `{"success":true,"message":""`) {
+	if got := string(user.Show([]byte("\x08\x01"))); !strings.HasPrefix(got, `{"success":true,"message":""`) {
 		t.Errorf("got %s", got)
 	}
 	stream := single("grpc", `{"stream": true, "grpc": {"call": "wirebench.v1.LedgerService/StreamTransactions"}}`)
-	if got := string(stream.Show(nil, [][]byte{nil, nil})); got != "[{},{}]" {
+	if got := string(stream.ShowItems([][]byte{nil, nil})); got != "[{},{}]" {
 		t.Errorf("got %s", got)
 	}
 }

@@ -96,16 +96,30 @@ func (o *operation) kindOf(generator string) string {
 // shownBytesMax is how much of a reply is shown. Longer ones can't be compared.
 const shownBytesMax = 4 << 20
 
-// Show returns the JSON of a reply to the last request, or of a stream's items. Replies that are neither JSON nor messages
-// become strings.
-func (s *Single) Show(reply []byte, items [][]byte) json.RawMessage {
+// Show returns the JSON of a reply to the last request. One that is neither JSON nor a message becomes a string.
+func (s *Single) Show(reply []byte) json.RawMessage {
 	shown, isText := s.show(reply)
-	if s.user.current.template.Stream {
-		shown, isText = s.showItems(items), false
-	}
 	if isText {
 		return quote(variable.Hide(shown))
 	}
+	return hide(shown)
+}
+
+// ShowItems returns a JSON list of a stream's items.
+func (s *Single) ShowItems(items [][]byte) json.RawMessage {
+	all := make([]string, len(items))
+	for i, each := range items {
+		shown, isText := s.show(each)
+		if isText {
+			shown = string(quote(shown))
+		}
+		all[i] = shown
+	}
+	return hide("[" + strings.Join(all, ",") + "]")
+}
+
+// hide replaces the values of variables in JSON.
+func hide(shown string) json.RawMessage {
 	hidden := variable.Hide(shown)
 	if len(hidden) > shownBytesMax || !json.Valid([]byte(hidden)) {
 		return quote(hidden)
@@ -125,18 +139,6 @@ func (s *Single) show(reply []byte) (shown string, isText bool) {
 		return compact.String(), false
 	}
 	return string(reply), true
-}
-
-func (s *Single) showItems(items [][]byte) string {
-	all := make([]string, len(items))
-	for i, each := range items {
-		shown, isText := s.show(each)
-		if isText {
-			shown = string(quote(shown))
-		}
-		all[i] = shown
-	}
-	return "[" + strings.Join(all, ",") + "]"
 }
 
 // quote returns a text, or the start of a long one, as JSON.

@@ -106,7 +106,7 @@ func (u *user) nextPhase() int {
 	case call < 0:
 		return (call + options.WarmupCalls) % phases
 	case call > 0 && call < options.Calls && call%callsEach == 0:
-		options.Meet()
+		options.Wait()
 	}
 	return min(call/callsEach, phases-1)
 }

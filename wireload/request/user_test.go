@@ -133,13 +133,13 @@ func TestKindsOfClientsShareTheUsers(t *testing.T) {
 // is a phase ahead of another.
 func TestPhases(t *testing.T) {
 	const users, calls = 3, 8
-	var meeting sync.WaitGroup
+	var group sync.WaitGroup
 	var mutex sync.Mutex
-	met, arrived, release := 0, 0, make(chan struct{})
-	meet := func() {
+	waited, arrived, release := 0, 0, make(chan struct{})
+	waitForAll := func() {
 		mutex.Lock()
 		wait := release
-		met++
+		waited++
 		if arrived++; arrived == users {
 			arrived, release = 0, make(chan struct{})
 			close(wait)
@@ -147,16 +147,16 @@ func TestPhases(t *testing.T) {
 		mutex.Unlock()
 		<-wait
 	}
-	work := compile(t, builtin(t), Options{Transport: "rest", Users: users, Calls: calls, WarmupCalls: 2, Meet: meet, Clients: []Client{
+	work := compile(t, builtin(t), Options{Transport: "rest", Users: users, Calls: calls, WarmupCalls: 2, Wait: waitForAll, Clients: []Client{
 		{Phases: []string{"users.create", "users.list", "users.get", "users.delete"}},
 	}})
 	sent := make([][]string, users)
 	for user := range users {
-		meeting.Go(func() { sent[user] = send(work.NewSource(user), 2+calls) })
+		group.Go(func() { sent[user] = send(work.NewSource(user), 2+calls) })
 	}
-	meeting.Wait()
-	if met != users*3 {
-		t.Errorf("users met %d times", met)
+	group.Wait()
+	if waited != users*3 {
+		t.Errorf("users waited %d times", waited)
 	}
 	for user, got := range sent {
 		for _, place := range []int{1, 4, 5} {

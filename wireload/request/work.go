@@ -32,8 +32,8 @@ type Options struct {
 	IDBase int64 `json:"id_base"`
 	// Seeded replaces what the application says exists before the load.
 	Seeded map[string]Seeded `json:"seeded"`
-	// Meet returns when all users have called it. Next calls it between two phases.
-	Meet func() `json:"-"`
+	// Wait returns when all users have called it. Next calls it between two phases.
+	Wait func() `json:"-"`
 }
 
 // Client is a kind of client: its share of the users, and one of sequence, phases and mix.
@@ -43,7 +43,7 @@ type Client struct {
 	Users int `json:"users"`
 	// Sequence is sent over and over. What follows a create is about the record that it created.
 	Sequence []string `json:"sequence"`
-	// Phases are for all users: each makes an equal part of its calls with one operation, and meets the others.
+	// Phases are for all users: each makes an equal part of its calls with one operation, and waits for the others.
 	Phases []string `json:"phases"`
 	// Mix has the weights with which each request's operation is drawn.
 	Mix map[string]int `json:"mix"`
@@ -122,8 +122,8 @@ func (k *kind) validate(options *Options) error {
 		if len(options.Clients) > 1 || options.Calls <= 0 || options.Calls%len(k.Phases) != 0 {
 			return fmt.Errorf("phases are for all users, and need calls: a multiple of %d", len(k.Phases))
 		}
-		if options.Meet == nil {
-			return errors.New("phases need Meet")
+		if options.Wait == nil {
+			return errors.New("phases need Wait")
 		}
 	}
 	for name, weight := range k.Mix {

@@ -28,7 +28,7 @@ type Agreements struct {
 	Handshakes int64 `json:"handshakes"`
 }
 
-// Of the whole process, as its one output reports them.
+// Handshakes are counted for the whole process, because its one output reports them.
 var (
 	mutex  sync.Mutex
 	counts = map[Agreement]int64{}

@@ -65,8 +65,8 @@ type Names map[string]string
 
 const namesMax = 1000
 
-// Of returns the bytes as a string.
-func (n Names) Of(name []byte) string {
+// Intern returns the bytes as a string.
+func (n Names) Intern(name []byte) string {
 	if known, ok := n[string(name)]; ok {
 		return known
 	}

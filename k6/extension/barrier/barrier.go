@@ -15,8 +15,8 @@ var (
 	warmedUp atomic.Int64
 )
 
-// Meet waits for all users of the load.
-func Meet(ctx context.Context, count int) { users.Wait(ctx, count, func() {}) }
+// Wait waits for all users of the load.
+func Wait(ctx context.Context, count int) { users.Wait(ctx, count, func() {}) }
 
 // FinishWarmup waits for all users of the load, and notes when all were there.
 func FinishWarmup(ctx context.Context, count int) {

@@ -57,7 +57,7 @@ func (i *instance) Exports() modules.Exports {
 			i.due()
 			return sobek.Undefined()
 		},
-		"meet":         func(users int) { barrier.Meet(i.vu.Context(), users) },
+		"meet":         func(users int) { barrier.Wait(i.vu.Context(), users) },
 		"finishWarmup": func(users int) { barrier.FinishWarmup(i.vu.Context(), users) },
 		"opened":       i.opened,
 		"failed":       i.failedRequest,

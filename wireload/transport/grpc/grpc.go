@@ -70,7 +70,7 @@ func (c *Client) Prepare(r *request.Request) error {
 	c.message = append(c.message[:0], 0)
 	c.message = binary.BigEndian.AppendUint32(c.message, uint32(len(r.Body)))
 	c.message = append(c.message, r.Body...)
-	fields := h2.Fields{Method: "POST", Path: c.names.Of(r.Path), ContentType: "application/grpc"}
+	fields := h2.Fields{Method: "POST", Path: c.names.Intern(r.Path), ContentType: "application/grpc"}
 	if !r.Stream {
 		fields.Own = c.timeout
 	}

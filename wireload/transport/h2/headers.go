@@ -12,7 +12,7 @@ import (
 const (
 	// What the table takes for an entry beside its name and value: RFC 7541, 4.1.
 	entryBytes = 32
-	// Of the static table: RFC 7541, appendix A.
+	// Indices of the static table: RFC 7541, appendix A.
 	pathIndex, contentLengthIndex = 4, 28
 )
 
@@ -39,7 +39,7 @@ type Fields struct {
 // else that is done for a request.
 type headers struct {
 	scheme, authority string
-	constant          []hpack.HeaderField // Of every request.
+	constant          []hpack.HeaderField // Every request has them.
 	encoder           *hpack.Encoder
 	buffer            bytes.Buffer
 	whole             []byte

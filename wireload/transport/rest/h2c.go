@@ -16,8 +16,8 @@ import (
 type H2C struct {
 	connection *h2.Connection
 	expected   int
-	end        string
 	reply      h2cReply
+	stream     streamReader
 }
 
 var _ transport.Client = (*H2C)(nil)
@@ -50,7 +50,7 @@ func (c *H2C) Prepare(r *request.Request) error {
 	if len(r.Body) > 0 || hasBody(r.Method) {
 		head.BodyBytes = len(r.Body)
 	}
-	c.expected, c.end = r.Status, r.End
+	c.expected, c.stream.end = r.Status, r.End
 	return c.connection.Prepare(head, r.Body)
 }
 
@@ -92,7 +92,7 @@ func (c *H2C) receiveStream(item func([]byte) bool) (transport.Reply, error) {
 	if c.reply.status == 0 {
 		return c.reply.answer(c.expected)
 	}
-	return readStream(c.reply.status, c.reply.contentType, c, c.end, item)
+	return c.stream.read(c.reply.status, c.reply.contentType, c, item)
 }
 
 // Read reads from the body of the reply that is coming.

@@ -28,10 +28,9 @@ type Client struct {
 	response   fasthttp.Response
 	out        []byte
 	bytesMax   int
+	stream     streamReader
 	// expected is the status of a correct reply; 0 is any that says success.
 	expected int
-	// end names the event that ends a stream.
-	end string
 }
 
 var _ transport.Client = (*Client)(nil)
@@ -75,7 +74,7 @@ func (c *Client) Prepare(r *request.Request) error {
 	out = append(out, "\r\n"...)
 	c.out = append(out, r.Body...)
 	c.response.SkipBody = r.Method == "HEAD" || r.Stream
-	c.expected, c.end = r.Status, r.End
+	c.expected, c.stream.end = r.Status, r.End
 	return nil
 }
 

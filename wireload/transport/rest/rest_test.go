@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"net"
+	"runtime"
 	"strings"
 	"testing"
 
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
 	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/request"
 	"wirebench.dev/wireload/transport"
@@ -206,6 +209,48 @@ func TestAStreamWithoutAnEndEventEndsWithItsBody(t *testing.T) {
 		failure := transport.AsFailure(err)
 		if isCut := failure != nil && failure.Class == transport.CutShort; isCut != each.isCut || !isCut && reply.Code != histogram.OK || items != "1" {
 			t.Errorf("%s: got %q, %+v, %v", name, items, reply, err)
+		}
+	}
+}
+
+// TestStreamsShareABuffer counts the memory of streams after the first one.
+func TestStreamsShareABuffer(t *testing.T) {
+	const events, streams, bytesMax = "data: 1\n\nevent: end\ndata: {}\n\n", 100, 4 << 10
+	var frames, block bytes.Buffer
+	framer, encoder := http2.NewFramer(&frames, nil), hpack.NewEncoder(&block)
+	_ = encoder.WriteField(hpack.HeaderField{Name: ":status", Value: "200"})
+	_ = encoder.WriteField(hpack.HeaderField{Name: "content-type", Value: eventStream})
+	_ = framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block.Bytes(), EndHeaders: true})
+	_ = framer.WriteData(1, true, []byte(events))
+	for name, each := range map[string]struct {
+		client transport.Client
+		reply  string
+	}{
+		"HTTP/1.1": {New("service:1", false), eventsReply + events},
+		"HTTP/2":   {NewH2C("service:1"), frames.String()},
+	} {
+		asked, connection := request.Request{Method: "GET", Path: []byte("/"), Stream: true}, &scripted{}
+		read := func() {
+			connection.said.Reset([]byte(each.reply))
+			connection.written.Reset()
+			each.client.Close()
+			if err := each.client.Prepare(&asked); err != nil {
+				t.Fatal(err)
+			}
+			each.client.Open(connection)
+			if _, err := each.client.Call(func([]byte) bool { return true }); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		read()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range streams {
+			read()
+		}
+		runtime.ReadMemStats(&after)
+		if took := (after.TotalAlloc - before.TotalAlloc) / streams; took > bytesMax {
+			t.Errorf("%s: %d bytes for each stream", name, took)
 		}
 	}
 }

@@ -21,10 +21,18 @@ const (
 	chunked = -1
 )
 
+// streamReader reads the streams of a client. Its buffer is kept for all of them, and made for the first one: a load without
+// streams doesn't need it.
+type streamReader struct {
+	events *event.Reader
+	// end names the event that ends a stream; where it is empty, the end of the body does.
+	end string
+}
+
 // readStream reads the body of a reply of Server-Sent Events.
 func (c *Client) readStream(item func([]byte) bool) (transport.Reply, error) {
 	header := &c.response.Header
-	reply, err := readStream(header.StatusCode(), string(header.ContentType()), c.body(), c.end, item)
+	reply, err := c.stream.read(header.StatusCode(), string(header.ContentType()), c.body(), item)
 	if err == nil && !reply.Close && header.ContentLength() == chunked {
 		if err := header.ReadTrailer(c.reader); err != nil {
 			return transport.Reply{}, failRead(err)
@@ -64,20 +72,22 @@ func (b *sizedBody) Read(into []byte) (int, error) {
 	return count, err
 }
 
-func readStream(status int, contentType string, body io.Reader, end string, item func([]byte) bool) (transport.Reply, error) {
+func (s *streamReader) read(status int, contentType string, body io.Reader, item func([]byte) bool) (transport.Reply, error) {
 	if status != http.StatusOK {
-		return rejected(status, body)
+		return readErrorReply(status, body)
 	}
 	if kind, _, _ := mime.ParseMediaType(contentType); kind != eventStream {
 		return transport.Reply{}, transport.NewGarbage("the reply is %q and not %s", kind, eventStream)
 	}
-	return readEvents(body, end, item)
+	return s.readEvents(body, item)
 }
 
-func readEvents(body io.Reader, end string, item func([]byte) bool) (transport.Reply, error) {
-	events := event.NewReader()
-	events.Reset(body)
-	err := events.ReadItems(end, func(data []byte) error {
+func (s *streamReader) readEvents(body io.Reader, item func([]byte) bool) (transport.Reply, error) {
+	if s.events == nil {
+		s.events = event.NewReader()
+	}
+	s.events.Reset(body)
+	err := s.events.ReadItems(s.end, func(data []byte) error {
 		if !item(data) {
 			return transport.ErrStopped
 		}
@@ -95,8 +105,8 @@ func readEvents(body io.Reader, end string, item func([]byte) bool) (transport.R
 	return transport.Reply{}, transport.FailedCall(err, true)
 }
 
-// rejected is the outcome of a reply that is not a stream.
-func rejected(status int, body io.Reader) (transport.Reply, error) {
+// readErrorReply reads a reply that is not a stream.
+func readErrorReply(status int, body io.Reader) (transport.Reply, error) {
 	text, err := io.ReadAll(io.LimitReader(body, errorBytesMax))
 	if err != nil {
 		return transport.Reply{}, transport.FailedCall(err, true)
@@ -109,5 +119,5 @@ func rejected(status int, body io.Reader) (transport.Reply, error) {
 	if message == "" {
 		message = "HTTP status " + strconv.Itoa(status)
 	}
-	return transport.Reply{Code: code, Message: message, Body: text, Close: len(text) == errorBytesMax}, nil
+	return transport.Reply{Code: code, Status: status, Message: message, Body: text, Close: len(text) == errorBytesMax}, nil
 }

@@ -46,7 +46,7 @@ func (c *Client) Prepare(r *request.Request) error {
 	}
 	c.id++
 	var err error
-	c.out, err = frame.AppendRequest(c.out, frame.Request{ID: c.id, Method: c.names.Of(r.Path), Body: r.Body})
+	c.out, err = frame.AppendRequest(c.out, frame.Request{ID: c.id, Method: c.names.Intern(r.Path), Body: r.Body})
 	return err
 }
 
@@ -104,7 +104,7 @@ func wrongFrame(err error) error {
 			return transport.NewGarbage("the reply is not of the socket protocol: %s", err)
 		}
 	}
-	if errors.Is(err, io.EOF) { // Of a stream: its end mark is missing.
+	if errors.Is(err, io.EOF) { // A stream's end mark is missing.
 		return io.ErrUnexpectedEOF
 	}
 	return err
