@@ -34,7 +34,7 @@ const paramsOf = byName((name, { metadata }) => {
   return { params: { ...paramsToCheck, discardResponseMessage: true }, paramsToCheck };
 });
 
-const isDue = everyNth(settings.checkEvery);
+const shouldCheck = everyNth(settings.checkEvery);
 let work;
 let connected = false;
 
@@ -43,7 +43,7 @@ export default function () {
   work = work || makeWork(secured(settings), makeRequest);
   const step = work.next();
   const { params, paramsToCheck } = paramsOf(step.name, step.request);
-  const toCheck = isDue();
+  const toCheck = shouldCheck();
   const call = () => invoke(step, toCheck ? paramsToCheck : params);
   const reply = connected ? call() : load.opened(step.name, connect, call);
   if (settings.reopen && connected) {

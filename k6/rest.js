@@ -15,6 +15,7 @@ import { secured } from './lib/tls.js';
 import { makeWork } from './lib/work.js';
 import { checkReply, compileContains, compileExpectation, everyNth } from './lib/check.js';
 import { compileHeaders, override } from './lib/headers.js';
+import { encodeBody, mediaTypes } from './lib/rest.js';
 import { compile, compileTarget, fixed, map, resolve } from './lib/template.js';
 
 const settings = readSettings({ transport: 'rest', address: '127.0.0.1:5000', codecs: ['json', 'protobuf'] });
@@ -33,13 +34,14 @@ function makeRequest({ rest, grpc }, known) {
   const [method, target] = rest.request.split(' ');
   const url = fixed(map(compileTarget(target, known), (path) => root + path));
   const body = compileBody(rest.body, grpc, known);
-  const send = fixed(map(body, encode));
+  const send = fixed(messages ? body : map(body, encodeBody));
   const { constant, vary } = compileHeaders(rest.headers, known);
   const isRight = compileCheck(rest.expect || {}, grpc, known);
+  const accept = messages || (rest.expect || {}).json ? MEDIA_TYPES[settings.codec] : '*/*';
   return {
     vary,
     // Of all requests of the operation, whose bodies are texts, or none is.
-    headers: (inputs) => ({ ...override(mediaTypes(rest, resolve(body, inputs)), rest.headers), ...constant }),
+    headers: (inputs) => ({ ...override(mediaTypes(accept, resolve(body, inputs), MEDIA_TYPES[settings.codec]), rest.headers), ...constant }),
     send: (inputs, params) => http.request(method, url(inputs), send(inputs), params),
     isRight,
   };
@@ -51,17 +53,6 @@ function compileBody(body, grpc, known) {
     return { value: null };
   }
   return messages ? map(compile(grpc.message, known), (filled) => messages.encode(grpc.call, filled)) : compile(body, known);
-}
-
-// A text is sent as it is, and a message was encoded before.
-const encode = (body) => (body === null || messages || typeof body === 'string' ? body : JSON.stringify(body));
-
-function mediaTypes({ expect = {} }, body) {
-  const accept = messages || expect.json ? MEDIA_TYPES[settings.codec] : '*/*';
-  if (body === null) {
-    return { Accept: accept };
-  }
-  return { Accept: accept, 'Content-Type': typeof body === 'string' ? 'text/plain; charset=utf-8' : MEDIA_TYPES[settings.codec] };
 }
 
 function compileCheck({ status = 200, json, contains }, grpc, known) {
@@ -80,7 +71,7 @@ const paramsOf = byName((name, { headers }, inputs) => {
   return { params, paramsToCheck: { ...params, responseType: messages ? 'binary' : 'text' } };
 });
 
-const isDue = everyNth(settings.checkEvery);
+const shouldCheck = everyNth(settings.checkEvery);
 let work;
 
 export default function () {
@@ -89,7 +80,7 @@ export default function () {
   work = work || makeWork(secured(settings), makeRequest);
   const step = work.next();
   const { params, paramsToCheck } = paramsOf(step.name, step.request, step.inputs);
-  const toCheck = isDue();
+  const toCheck = shouldCheck();
   const reply = attempt(step, toCheck ? paramsToCheck : params);
   const ok = reply !== undefined && reply.status >= 200 && reply.status < 300;
   work.settle(step, ok);

@@ -39,7 +39,7 @@ function makeRequest({ socket: { method, body, expect } }, known) {
   return { method, body: fixed(made), isRight: compileExpectation(expect, known) };
 }
 
-const isDue = everyNth(settings.checkEvery);
+const shouldCheck = everyNth(settings.checkEvery);
 let work;
 
 export default function () {
@@ -55,7 +55,7 @@ export default function () {
     client.close();
   }
   work.settle(step, reply.status === 0);
-  if (isDue() && reply.status === 0) {
+  if (shouldCheck() && reply.status === 0) {
     checkReply(() => isRight(reply.json(), step.inputs));
   }
 }

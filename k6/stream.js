@@ -13,11 +13,12 @@ import stream from 'k6/x/wirebench/stream';
 import { PROTOSET, ownAddress, readStreamSettings } from './lib/settings.js';
 import { buildOptions, loadMs } from './lib/options.js';
 import { secured } from './lib/tls.js';
-import { checkReply, compileExpectation, everyNth, isConsecutive } from './lib/check.js';
-import { compileHeaders } from './lib/headers.js';
+import { checkReply, compileContains, compileExpectation, everyNth, isConsecutive } from './lib/check.js';
+import { compileHeaders, override } from './lib/headers.js';
 import { drawSeeded, makeInputs } from './lib/inputs.js';
 import { randomIntegers } from './lib/random.js';
-import { compile, compileTarget, fixed, map } from './lib/template.js';
+import { encodeBody, mediaTypes } from './lib/rest.js';
+import { compile, compileTarget, fixed, map, resolve } from './lib/template.js';
 
 const settings = readStreamSettings();
 export const options = buildOptions(settings);
@@ -32,7 +33,7 @@ const spreadS = settings.streamRateLimit > 0 ? Math.min(settings.streamItems / s
 
 const binary = settings.transport === 'grpc' || settings.codec === 'protobuf';
 const messages = binary ? codec.load(PROTOSET) : undefined;
-const isDue = everyNth(settings.checkEvery);
+const shouldCheck = everyNth(settings.checkEvery);
 const operation = settings.application.operations[settings.operation];
 // Whether the load decides how many items there are.
 const isCounted = Object.values(operation.inputs || {}).some((each) => each.stream === 'items');
@@ -54,12 +55,14 @@ export default function () {
   const inputs = draw();
   const reply = client.read({
     name: settings.operation,
+    method: request.method,
     target: request.target(inputs),
+    end: request.end,
     body: request.body(inputs),
     headers: request.headers(inputs),
     items: settings.streamItems,
     until: exec.scenario.startTime + loadMs(settings) + OVERTIME_MS,
-    check: isDue(),
+    check: shouldCheck(),
   });
   if (reply.status === 0) {
     checkReply(() => (!isCounted || reply.items === settings.streamItems) && (reply.first === null || isRight(reply, inputs)));
@@ -68,12 +71,20 @@ export default function () {
 
 // Each transport's way to ask for a stream, and what its items should be.
 const makeRequest = {
-  rest: ({ rest }, known) => ({
-    target: fixed(compileTarget(rest.request.split(' ')[1], known)),
-    body: () => null,
-    headers: compileAll(rest.headers, known),
-    ...expecting((rest.expect || {}).json, known),
-  }),
+  rest: ({ rest }, known) => {
+    const [method, target] = rest.request.split(' ');
+    const body = rest.body === undefined ? { value: null } : compile(rest.body, known);
+    const own = compileAll(rest.headers, known);
+    return {
+      method,
+      target: fixed(compileTarget(target, known)),
+      end: rest.end,
+      body: fixed(map(body, encodeBody)),
+      headers: (inputs) => ({ ...override(mediaTypes('text/event-stream', resolve(body, inputs)), rest.headers), ...own(inputs) }),
+      ...expecting((rest.expect || {}).json, known),
+      hasText: compileContains((rest.expect || {}).contains, known),
+    };
+  },
   grpc: ({ grpc }, known) => ({
     target: () => grpc.call,
     body: fixed(map(compile(grpc.message || {}, known), (filled) => messages.encode(grpc.call, filled))),
@@ -100,8 +111,15 @@ const expecting = (expectation, known) => ({ expectation, isExpected: compileExp
 
 // isRight looks at the first and the last item, and whether as many are between them.
 function isRight({ first, last, items }, inputs) {
+  const { expectation, isExpected, hasText } = request;
+  if (hasText && ![first, last].every((item) => hasText(item, inputs))) {
+    return false;
+  }
+  if (expectation === undefined) {
+    return true;
+  }
   const ends = [first, last].map((item) => (messages ? dataOf(messages.decode(operation.grpc.call, item)) : JSON.parse(item)));
-  return ends.every((item) => request.isExpected(item, inputs)) && isConsecutive(request.expectation, ...ends, items);
+  return ends.every((item) => isExpected(item, inputs)) && isConsecutive(expectation, ...ends, items);
 }
 
 // On the socket a message stands for its data, as JSON does.

@@ -16,6 +16,7 @@ import argparse
 import itertools
 import json
 import random
+import sys
 import threading
 import time
 from array import array
@@ -245,16 +246,21 @@ def main() -> None:
             client.send()
 
     threads = [threading.Thread(target=use, args=(client,)) for client in clients]
-    for thread in threads:
-        thread.start()
-    time.sleep(options.duration_s)
-    over.set()
-    for client in clients:
-        client.stop()
-    for thread in threads:
-        thread.join()
+    try:
+        for thread in threads:
+            thread.start()
+        time.sleep(options.duration_s)
+    finally:  # Ctrl-C ends the load too.
+        over.set()
+        for client in clients:
+            client.stop()
+        for thread in filter(threading.Thread.is_alive, threads):
+            thread.join()
     write_logs(options.calls, (client.log for client in clients))
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)

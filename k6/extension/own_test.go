@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -175,25 +176,61 @@ func first(given metadata.MD, key string) string {
 	return values[0]
 }
 
-func TestARestStreamOfSomebodysOwnHasHeaders(t *testing.T) {
+func TestARestStreamOfSomebodysOwnIsRead(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts k6 for seconds")
 	}
 	t.Setenv("TOKEN", "s3cret")
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") != "s3cret" || r.Host != "shop" {
-			t.Errorf("unexpected request: %v", r)
+		body, _ := io.ReadAll(r.Body)
+		got := []string{r.Method, r.Header.Get("Authorization"), r.Host, r.Header.Get("Accept"), r.Header.Get("Content-Type"), string(body)}
+		want := map[string][]string{
+			"/json": {"POST", "s3cret", "shop", "text/event-stream", "application/json", `{"n":5,"stream":true}`},
+			"/text": {"PUT", "s3cret", "shop", "a/b", "text/plain; charset=utf-8", "n is 5"},
+			"/none": {"GET", "s3cret", "shop", "text/event-stream", "", ""},
+		}[r.URL.Path]
+		if !slices.Equal(got, want) {
+			t.Errorf("want %q, got %q", want, got)
 		}
 		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = io.WriteString(w, "data: {\"a\": 1}\n\nevent: end\ndata: {}\n\n")
+		_, _ = io.WriteString(w, "data: {\"a\": 5}\n\n")
+		if r.URL.Path == "/text" {
+			_, _ = io.WriteString(w, "event: done\ndata: {}\n\n")
+		}
 	}))
 	t.Cleanup(server.Close)
-	load := ownLoad(t, "../stream.js", server.Listener.Addr().String(), `{"stream": true, "rest": {"request": "GET /",
-		"headers": {"Authorization": "${TOKEN}", "Host": "shop"}, "expect": {"json": {"a": 1}}}}`)
-	load.variables["TRANSPORT"] = "rest"
-	got := load.run(t)
-	if got.expectOnly(t, "ok"); got.Mismatches != 0 {
-		t.Errorf("%d wrong", got.Mismatches)
+	for _, request := range []string{
+		`"request": "POST /json", "body": {"n": "{n}", "stream": true}, "headers": {`,
+		`"request": "PUT /text", "body": "n is {n}", "end": "done", "headers": {"ACCEPT": "a/b", `,
+		`"request": "GET /none", "headers": {`,
+	} {
+		load := ownLoad(t, "../stream.js", server.Listener.Addr().String(), `{"stream": true, "inputs": {"n": {"range": [5, 5]}}, "rest": {`+request+
+			`"Authorization": "${TOKEN}", "Host": "shop"}, "expect": {"json": {"a": "{n}"}}}}`)
+		load.variables["TRANSPORT"] = "rest"
+		got := load.run(t)
+		if got.expectOnly(t, "ok"); got.Mismatches != 0 {
+			t.Errorf("%s: %d wrong", request, got.Mismatches)
+		}
+	}
+}
+
+func TestItemsOfAStreamMayBeTexts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts k6 for seconds")
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "data: n is 5\n\ndata: [5, DONE]\n\n")
+	}))
+	t.Cleanup(server.Close)
+	for expect, wrong := range map[string]bool{`{}`: false, `{"contains": "{n}"}`: false, `{"contains": "is {n}"}`: true} {
+		load := ownLoad(t, "../stream.js", server.Listener.Addr().String(),
+			`{"stream": true, "inputs": {"n": {"range": [5, 5]}}, "rest": {"request": "GET /", "expect": `+expect+`}}`)
+		load.variables["TRANSPORT"] = "rest"
+		got := load.run(t)
+		if total := got.expectOnly(t, "ok"); (got.Mismatches == total) != wrong || got.Mismatches != 0 && !wrong {
+			t.Errorf("%s: want wrong %v, got %d of %d", expect, wrong, got.Mismatches, total)
+		}
 	}
 }
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from concurrent import futures
-from dataclasses import dataclass, field
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 
@@ -83,7 +83,7 @@ PLAIN = Application.model_validate(
 )
 
 
-@dataclass
+@dataclasses.dataclass
 class Seen:
     """What a service was sent."""
 
@@ -91,7 +91,7 @@ class Seen:
     #: The binary metadata that each call is to have.
     trace: bytes | None = b"\x00\xff"
     requests: int = 0
-    wrong: list[str] = field(default_factory=list)
+    wrong: list[str] = dataclasses.field(default_factory=list)
 
     def check(self, found: Mapping[str, object], expected: Mapping[str, object]) -> None:
         """Count a request, and note it if it isn't as expected."""
@@ -278,6 +278,55 @@ def test_drivers_of_rest_count_what_is_no_answer(
     assert outcomes >= set(file.requests_total), file.errors
     assert (fault == "no JSON") == (file.mismatches > 0)
     assert "/items/elsewhere" not in paths
+
+
+#: What a service sends after two items, the event that the application file has as the end, and whether that is an end.
+STREAM_ENDS: dict[str, tuple[str, str | None, bool]] = {
+    "body": ("0\r\n\r\n", None, True),
+    "event": ("16\r\nevent: done\ndata: {}\n\n\r\n0\r\n\r\n", "done", True),
+    "no event": ("0\r\n\r\n", "done", False),
+    "broken": ("", None, False),
+    "broken item": ("9\r\ndata: {}\n\r\n", None, False),
+}
+
+
+@pytest.mark.parametrize("driver", ["wireload", "k6"])
+@pytest.mark.parametrize("ending", STREAM_ENDS)
+def test_a_stream_is_complete_when_it_ends_as_the_application_says(
+    driver: Driver, ending: str, drive: Callable[[Application, Cell, Seen], Driven]
+) -> None:
+    """It is asked for with its method and body; one that breaks off is an error."""
+    more, end, is_complete = STREAM_ENDS[ending]
+    rest = {"request": "POST /v1/chat", "body": {"n": "{n}"}, "expect": {"json": {"n": "{n}"}}, "end": end}
+    chat = {"stream": True, "inputs": {"n": {"range": [10, 99]}}, "rest": {key: rest[key] for key in rest if rest[key]}}
+
+    class Handler(QuietHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            found = {name: self.headers[name] for name in ("Content-Type", "Accept")}
+            seen.check(found, {"Content-Type": "application/json", "Accept": "text/event-stream"})
+            item = f"data: {body.decode()}\n\n"
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream")
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            self.wfile.write(f"{len(item):x}\r\n{item}\r\n".encode() * 2 + more.encode())
+            self.close_connection = not more.endswith("0\r\n\r\n")
+
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as address:
+        seen = Seen(address)
+        streams = dataclasses.replace(cell("rest", driver), operation="chat", stream_items=0)
+        file, _ = drive(Application.model_validate({"operations": {"chat": chat}}), streams, seen)
+    assert {"ok" if is_complete else "unavailable"} == set(file.requests_total), file.errors
+    assert [] == seen.wrong[:3]
+    assert 0 == file.mismatches
+    assert file.streams is not None
+    assert file.streams.items_total >= 2 * sum(file.requests_total.values()) > 0
+    if driver == "wireload":
+        assert is_complete or {"cut_short"} == set(file.error_classes)
 
 
 def test_a_request_of_each_operation_is_the_same_on_both_transports(

@@ -59,6 +59,8 @@ class Rest(StrictModel):
     request: Annotated[str, StringConstraints(pattern=r"^(GET|POST|PUT|PATCH|DELETE) /[^ ]*$")]
     headers: Headers = _EMPTY
     body: Template = None
+    #: The name of the Server-Sent Event that ends a stream; without it, the end of the body does.
+    end: Annotated[str, StringConstraints(pattern=r"^\S+$", max_length=100)] | None = None
     expect: RestExpectation = RestExpectation()
 
     @property
@@ -154,12 +156,20 @@ class Operation(StrictModel):
                     raise ValueError(f"same: there is no {transport} request")
         requests = {name: getattr(self, name) for name in ("rest", "grpc", "socket")}
         for name, each in (requests | {f"variants.{name}": each for name, each in self.variants.items()}).items():
+            if isinstance(each, Rest) and each.end:
+                self._check_end(f"{name}.end", each.end)
             if each:
                 _check_placeholders(name, each.model_dump(by_alias=True), known, "")
                 others = each.model_dump_json(exclude={"headers", "metadata"})
                 if variable := next(find_variables(others), None):
                     raise ValueError(f"{name}: ${{{variable}}}: only headers and metadata take variables")
         return self
+
+    def _check_end(self, where: str, end: str) -> None:
+        if not self.stream:
+            raise ValueError(f"{where}: only a stream has an event that ends it")
+        if end in ("message", "error"):
+            raise ValueError(f"{where}: events named message are items, and one named error fails the stream")
 
     def find_input(self, generator: str) -> tuple[str, Input] | None:
         """Return name and definition of the first input with this generator."""

@@ -3,6 +3,7 @@ package event
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +20,19 @@ const (
 // ErrTooLong is the error of an event with more data.
 var ErrTooLong = fmt.Errorf("an event is longer than %d bytes", BytesMax)
 
+// Failure is the error of a stream that ended with an event named error. It is that event's message.
+type Failure string
+
+// Error returns the message.
+func (f Failure) Error() string { return string(f) }
+
+// MessageIn returns the message in the JSON of an error; what isn't JSON has none.
+func MessageIn(text []byte) string {
+	var envelope struct{ Message string }
+	_ = json.Unmarshal(text, &envelope)
+	return envelope.Message
+}
+
 // Reader reads Server-Sent Events: https://html.spec.whatwg.org/multipage/server-sent-events.html. Lines
 // that end in a lone carriage return, which the standard allows and servers don't send, aren't told apart.
 type Reader struct {
@@ -32,6 +46,35 @@ func NewReader() *Reader { return &Reader{reader: line.NewReader(eventBufferByte
 
 // Reset begins to read from another source.
 func (e *Reader) Reset(from io.Reader) { e.reader.Reset(from) }
+
+// ReadItems hands over the data of each event without a name, and reads until the source ends, so that its connection can
+// be kept. It returns a Failure, an error of item, or that of a source that broke off: io.ErrUnexpectedEOF also where the
+// event named end is missing. If end is empty, no event has to come last.
+func (e *Reader) ReadItems(end string, item func([]byte) error) error {
+	ended := end == ""
+	var failure error
+	for {
+		name, data, err := e.Next()
+		switch {
+		case errors.Is(err, io.EOF) && (ended || failure != nil):
+			return failure
+		case errors.Is(err, io.EOF):
+			return io.ErrUnexpectedEOF
+		case err != nil:
+			return err
+		}
+		switch name {
+		case "message":
+			if err := item(data); err != nil {
+				return err
+			}
+		case "error":
+			failure = Failure(MessageIn(data))
+		case end:
+			ended = true
+		}
+	}
+}
 
 // Next returns the name and data of the next event that has data, valid until the one after it. It
 // returns io.EOF where the stream ends between events, io.ErrUnexpectedEOF where it does so inside one, and ErrTooLong.

@@ -62,3 +62,34 @@ func TestAnEventWithoutEndIsRejected(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestAStreamEndsWithItsEventOrWithItsSource(t *testing.T) {
+	stop := errors.New("stop")
+	for _, each := range []struct {
+		text, end, items string
+		want             error
+	}{
+		{"data: 1\n\ndata: 2\n\n", "", "12", nil},
+		{"", "", "", nil},
+		{"data: 1\n\nevent: done\ndata: 2\n\n", "done", "1", nil},
+		{"data: 1\n\n", "done", "1", io.ErrUnexpectedEOF},
+		{"data: 1\n\nevent: end\ndata: 2\n\n", "done", "1", io.ErrUnexpectedEOF},
+		{"data: 1\n\ndata: 2\n", "", "1", io.ErrUnexpectedEOF},
+		{"data: 1\n\nevent: error\ndata: {\"message\": \"why\"}\n\n", "done", "1", Failure("why")},
+		{"event: error\ndata: no JSON\n\n", "", "", Failure("")},
+		{"data: 1\n\ndata: stop\n\n", "", "1", stop},
+	} {
+		read, items := NewReader(), ""
+		read.Reset(strings.NewReader(each.text))
+		err := read.ReadItems(each.end, func(item []byte) error {
+			if string(item) == "stop" {
+				return stop
+			}
+			items += string(item)
+			return nil
+		})
+		if !errors.Is(err, each.want) || items != each.items {
+			t.Errorf("%q until %q: got %q, %v", each.text, each.end, items, err)
+		}
+	}
+}

@@ -44,6 +44,7 @@ type rest struct {
 	Request string          `json:"request"`
 	Headers ordered[string] `json:"headers"`
 	Body    template        `json:"body"`
+	End     string          `json:"end"`
 	Expect  struct {
 		Status   int               `json:"status"`
 		JSON     ordered[template] `json:"json"`
@@ -143,6 +144,8 @@ func (o *operation) validate(seeded map[string]Seeded) error {
 	switch {
 	case o.Rest != nil && !restRequest.MatchString(o.Rest.Request):
 		return fmt.Errorf("rest.request: must be a method and a path in ASCII, not %q", o.Rest.Request)
+	case o.Rest != nil && o.Rest.End != "" && !o.Stream:
+		return errors.New("rest.end: is the event that ends a stream")
 	case o.Grpc != nil && !grpcCall.MatchString(o.Grpc.Call):
 		return fmt.Errorf("grpc.call: must be package.Service/Method, not %q", o.Grpc.Call)
 	case o.Socket != nil:

@@ -22,6 +22,7 @@ func TestLoadRejectsBadInput(t *testing.T) {
 		operation(`{"rests": {}}`):                                 `a.b: unknown field "rests"`,
 		operation(`{"writes": 7}`):                                 `a.b: writes can't be a number`,
 		operation(`{"rest": {"request": "LOOK /x"}}`):              "operations.a.b.rest.request: must be a method and a path",
+		operation(`{"rest": {"request": "GET /", "end": "a"}}`):    "operations.a.b.rest.end: is the event that ends a stream",
 		operation(`{"rest": {"request": "GET x"}}`):                "operations.a.b.rest.request: must be",
 		operation(`{"grpc": {"call": "Service.Method"}}`):          "operations.a.b.grpc.call: must be package.Service/Method",
 		operation(`{"socket": {"method": "größer"}}`):              "operations.a.b.socket.method: must be 1 to 255 ASCII characters",

@@ -149,6 +149,9 @@ func (c *compiler) restRequest(o *operation) (err error) {
 	if c.options.Codec == "json" && len(o.Rest.Expect.JSON) == 0 {
 		c.template.Accept = "*/*"
 	}
+	if o.Stream {
+		c.template.Accept, c.template.End = "text/event-stream", o.Rest.End
+	}
 	if o.Rest.Body.value == nil {
 		return c.setBody(o, "", nil)
 	}

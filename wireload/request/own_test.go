@@ -49,6 +49,10 @@ func TestTheReplyToAcceptIsWhatIsExpected(t *testing.T) {
 			t.Errorf("%s: want %s, got %s", expect, want, r.Accept)
 		}
 	}
+	_, r := next(t, "rest", `{"stream": true, "rest": {"request": "GET /", "end": "done", "expect": {"json": {"a": 1}}}}`)
+	if r.Accept != "text/event-stream" || r.End != "done" {
+		t.Errorf("a stream: got %s until %q", r.Accept, r.End)
+	}
 }
 
 func TestContains(t *testing.T) {

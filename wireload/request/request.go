@@ -31,6 +31,8 @@ type Request struct {
 	// Stream says that the reply has many items. Items is how many; 0 where the service decides.
 	Stream bool
 	Items  int
+	// End names the event that ends a stream on REST; where it is empty, the end of the body does.
+	End string
 }
 
 // IsIdempotent reports whether requests of an HTTP method may be processed twice: RFC 9110, 9.2.2.

@@ -13,8 +13,6 @@ import (
 	"wirebench.dev/wireload/frame"
 )
 
-const pipelineRequestsMax = 1000
-
 var errInit = common.NewInitContextError("the socket client works in VU code only, not in the init context")
 
 // Client is the object that scripts work with: one connection at most, used by one VU. What goes wrong
@@ -69,53 +67,6 @@ func (c *Client) Connected() bool { return c.connection != nil }
 // Call sends one request and waits for its reply. Without a connection it opens one first, to the
 // address that was last connected to.
 func (c *Client) Call(method string, body, params sobek.Value) (*Reply, error) {
-	replies, err := c.run([]call{{method: method, body: body}}, params)
-	if err != nil {
-		return nil, err
-	}
-	return replies[0], nil
-}
-
-// Pipeline sends requests ({method, body}) without waiting in between, and returns the replies in the
-// order of the requests, whatever the order they came in. Each is measured on its own.
-func (c *Client) Pipeline(requests []sobek.Value, params sobek.Value) ([]*Reply, error) {
-	if len(requests) == 0 {
-		return []*Reply{}, nil
-	}
-	if len(requests) > pipelineRequestsMax {
-		return nil, fmt.Errorf("client.pipeline: %d requests are more than %d", len(requests), pipelineRequestsMax)
-	}
-	calls := make([]call, len(requests))
-	for i, request := range requests {
-		if common.IsNullish(request) {
-			return nil, fmt.Errorf("client.pipeline: request %d is missing", i)
-		}
-		object := request.ToObject(c.instance.vu.Runtime())
-		method := object.Get("method")
-		if common.IsNullish(method) {
-			return nil, fmt.Errorf("client.pipeline: request %d has no method", i)
-		}
-		calls[i] = call{method: method.String(), body: object.Get("body")}
-	}
-	return c.run(calls, params)
-}
-
-// Close closes the connection, if there is one.
-func (c *Client) Close() {
-	if c.connection != nil {
-		c.connection.close()
-	}
-	c.connection = nil
-	c.opening, c.openingError = 0, nil
-}
-
-// call is one request as a script gives it.
-type call struct {
-	method string
-	body   sobek.Value
-}
-
-func (c *Client) run(calls []call, params sobek.Value) ([]*Reply, error) {
 	vu := c.instance.vu
 	state := vu.State()
 	switch {
@@ -128,42 +79,42 @@ func (c *Client) run(calls []call, params sobek.Value) ([]*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	requests, err := c.encode(calls)
+	request, err := c.encode(method, body)
 	if err != nil {
 		return nil, err
 	}
-	replies := c.send(vu.Context(), state, requests)
-	for i, reply := range replies {
-		if err := c.instance.emit(requests[i].Method, reply, tags); err != nil {
-			return nil, err
-		}
-	}
-	return replies, nil
+	reply := c.send(vu.Context(), state, request)
+	return reply, c.instance.emit(method, reply, tags)
 }
 
-func (c *Client) encode(calls []call) ([]frame.Request, error) {
-	requests := make([]frame.Request, len(calls))
-	for i, given := range calls {
-		body, err := jsonOf(c.instance.vu.Runtime(), given.body)
-		if err != nil {
-			return nil, err
-		}
-		if c.settings.protobuf {
-			if body, err = c.schema.Encode(c.messagesOf[given.method], body); err != nil {
-				return nil, fmt.Errorf("client.call: %w", err)
-			}
-		}
-		requests[i] = frame.Request{Method: given.method, Body: body}
-		if err := requests[i].Check(); err != nil {
-			return nil, fmt.Errorf("client.call: %w", err)
-		}
+// Close closes the connection, if there is one.
+func (c *Client) Close() {
+	if c.connection != nil {
+		c.connection.close()
 	}
-	return requests, nil
+	c.connection = nil
+	c.opening, c.openingError = 0, nil
 }
 
-// send returns a reply for every request: the server's, or one that says why there is none.
-func (c *Client) send(ctx context.Context, state *lib.State, requests []frame.Request) []*Reply {
-	replies := make([]*Reply, len(requests))
+func (c *Client) encode(method string, given sobek.Value) (frame.Request, error) {
+	body, err := jsonOf(c.instance.vu.Runtime(), given)
+	if err != nil {
+		return frame.Request{}, err
+	}
+	if c.settings.protobuf {
+		if body, err = c.schema.Encode(c.messagesOf[method], body); err != nil {
+			return frame.Request{}, fmt.Errorf("client.call: %w", err)
+		}
+	}
+	request := frame.Request{Method: method, Body: body}
+	if err := request.Check(); err != nil {
+		return frame.Request{}, fmt.Errorf("client.call: %w", err)
+	}
+	return request, nil
+}
+
+// send returns the server's reply, or one that says why there is none.
+func (c *Client) send(ctx context.Context, state *lib.State, request frame.Request) *Reply {
 	deadline := time.Now().Add(c.settings.timeout)
 	if c.connection != nil && c.connection.stale() {
 		c.Close()
@@ -175,55 +126,41 @@ func (c *Client) send(ctx context.Context, state *lib.State, requests []frame.Re
 	c.opening, c.openingError = 0, nil
 
 	sent := time.Now()
-	exhausted := false
-	took := func(i int, reply frame.Reply, end time.Time) {
-		exhausted = exhausted || reply.Status == statusResourceExhausted
-		replies[i] = c.reply(requests[i].Method, reply, end)
-	}
+	var came answer
 	if err == nil {
 		used := c.connection.used()
-		sent, err = c.connection.exchange(ctx, deadline, requests, took)
-		if c.settings.reconnect && used && closedBetweenFrames(err) {
-			err = c.again(ctx, state, deadline, requests, took)
+		came, sent, err = c.connection.exchange(ctx, deadline, request)
+		if c.settings.reconnect && used && came.end.IsZero() && closedBetweenFrames(err) {
+			came, err = c.again(ctx, state, deadline, request)
 		}
 	}
-	if err != nil || exhausted {
+	if err != nil || came.Status == statusResourceExhausted {
 		// After an error it is unknown where the next frame starts; after RESOURCE_EXHAUSTED the server
 		// closes by itself.
 		c.Close()
 	}
-	c.complete(replies, sent, opening, err)
-	return replies
+	reply := c.reply(request.Method, came)
+	if came.end.IsZero() {
+		status, message := failure(err, c.settings.timeout)
+		reply = &Reply{Status: int(status), Message: message, end: time.Now()}
+	}
+	reply.duration = opening + reply.end.Sub(sent)
+	return reply
 }
 
-// again sends requests once more on a fresh connection: the server closed the one that was kept before it
-// answered any of them, as one that stops does. HTTP and gRPC clients do the same by themselves. Its time
-// counts from the first sending.
-func (c *Client) again(
-	ctx context.Context, state *lib.State, deadline time.Time, requests []frame.Request,
-	took func(int, frame.Reply, time.Time),
-) error {
+// again sends a request once more on a fresh connection: the server closed the one that was kept before it
+// answered, as one that stops does. HTTP and gRPC clients do the same by themselves. Its time counts from
+// the first sending.
+func (c *Client) again(ctx context.Context, state *lib.State, deadline time.Time, request frame.Request) (answer, error) {
 	c.Close()
 	c.dial(state, deadline)
 	err := c.openingError
 	c.opening, c.openingError = 0, nil
-	if err == nil {
-		_, err = c.connection.exchange(ctx, deadline, requests, took)
+	if err != nil {
+		return answer{}, err
 	}
-	return err
-}
-
-// complete fills in what the replies have in common: the time they took, and the error in place of
-// those that never came.
-func (c *Client) complete(replies []*Reply, sent time.Time, opening time.Duration, err error) {
-	now := time.Now()
-	for i := range replies {
-		if replies[i] == nil {
-			status, message := failure(err, c.settings.timeout)
-			replies[i] = &Reply{Status: int(status), Message: message, end: now}
-		}
-		replies[i].duration = opening + replies[i].end.Sub(sent)
-	}
+	came, _, err := c.connection.exchange(ctx, deadline, request)
+	return came, err
 }
 
 func (c *Client) dial(state *lib.State, deadline time.Time) {

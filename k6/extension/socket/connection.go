@@ -26,10 +26,10 @@ const (
 
 const (
 	// Up to here a write is taken by the kernel at once. A longer one may wait for the server to read,
-	// which in turn may wait for us to read its replies: it has to happen beside the reading.
+	// which in turn may wait for us to read its reply: it has to happen beside the reading.
 	inlineWriteBytesMax = 32 << 10
 	readBufferBytes     = 16 << 10
-	// How long a write may last once everything is answered: it has normally ended, and only has to say so.
+	// How long a write may last once its request is answered: it has normally ended, and only has to say so.
 	writeGrace = 100 * time.Millisecond
 )
 
@@ -51,7 +51,6 @@ type connection struct {
 	nextID uint32
 	// out is written at once; it starts with the preface, so that it costs no packet of its own.
 	out      []byte
-	answered []bool
 	lastUsed time.Time
 }
 
@@ -87,31 +86,34 @@ func (c *connection) stale() bool {
 // used says whether a request was sent on the connection before.
 func (c *connection) used() bool { return c.nextID > 1 }
 
-// exchange sends all requests at once and hands each reply over as it comes, with its place among the
-// requests and the moment when it was complete. It sets the requests' ids. It returns the moment of
-// sending, also with an error.
-func (c *connection) exchange(
-	ctx context.Context, deadline time.Time, requests []frame.Request, took func(int, frame.Reply, time.Time),
-) (time.Time, error) {
-	first := c.nextID
-	if err := c.prepare(requests); err != nil {
-		return time.Now(), err
+// answer is a reply and the moment when it was complete; without that moment there is none.
+type answer struct {
+	frame.Reply
+	end time.Time
+}
+
+// exchange sends a request and reads its reply. It returns the moment of sending, also with an error. There may be a
+// reply and an error.
+func (c *connection) exchange(ctx context.Context, deadline time.Time, request frame.Request) (answer, time.Time, error) {
+	id, err := c.prepare(request)
+	if err != nil {
+		return answer{}, time.Now(), err
 	}
 	sent := time.Now()
 	if err := c.socket.SetDeadline(deadline); err != nil {
-		return sent, err
+		return answer{}, sent, err
 	}
 	// When k6 is told to stop, a waiting read has to end.
 	stop := context.AfterFunc(ctx, func() { _ = c.socket.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 
 	written := c.write()
-	err := c.receive(first, len(requests), took)
+	came, err := c.receive(id)
 	c.lastUsed = time.Now()
-	return sent, errors.Join(err, c.finishWrite(written, err))
+	return came, sent, errors.Join(err, c.finishWrite(written, err))
 }
 
-// finishWrite waits for the end of a write whose replies are all there, or will never be. A server may
+// finishWrite waits for the end of a write whose reply is there, or will never be. A server may
 // answer before it has read everything (too long a request); then the rest is not waited for, and the
 // error it gives closes the connection, as where the next frame starts is lost.
 func (c *connection) finishWrite(written <-chan error, receiveError error) error {
@@ -131,18 +133,12 @@ func (c *connection) finishWrite(written <-chan error, receiveError error) error
 	return err
 }
 
-func (c *connection) prepare(requests []frame.Request) error {
-	c.answered = c.answered[:0]
-	for i := range requests {
-		requests[i].ID = c.nextID
-		c.nextID++
-		c.answered = append(c.answered, false)
-		var err error
-		if c.out, err = frame.AppendRequest(c.out, requests[i]); err != nil {
-			return err
-		}
-	}
-	return nil
+// prepare encodes a request and returns the id that it gets.
+func (c *connection) prepare(request frame.Request) (id uint32, err error) {
+	request.ID = c.nextID
+	c.nextID++
+	c.out, err = frame.AppendRequest(c.out, request)
+	return request.ID, err
 }
 
 // write sends what was prepared; the channel reports how it ended.
@@ -160,32 +156,26 @@ func (c *connection) write() <-chan error {
 	return written
 }
 
-func (c *connection) receive(first uint32, count int, took func(int, frame.Reply, time.Time)) error {
-	for range count {
-		payload, err := frame.ReadPayload(c.reader)
-		if err != nil {
-			return err
-		}
-		end := time.Now()
-		reply, err := frame.ParseReply(payload)
-		if err != nil {
-			return err
-		}
-		place := reply.ID - first // Wraps below the first id, and is too large then.
-		switch {
-		case place >= uint32(count) || c.answered[place]:
-			return fmt.Errorf("the server answered a request that is not open: %s", reply.Message)
-		case reply.More():
-			return errStream
-		}
-		c.answered[place] = true
-		took(int(place), reply, end)
+func (c *connection) receive(id uint32) (answer, error) {
+	payload, err := frame.ReadPayload(c.reader)
+	if err != nil {
+		return answer{}, err
 	}
-	return nil
+	end := time.Now()
+	reply, err := frame.ParseReply(payload)
+	switch {
+	case err != nil:
+		return answer{}, err
+	case reply.ID != id:
+		return answer{}, fmt.Errorf("the server answered a request that is not open: %s", reply.Message)
+	case reply.More():
+		return answer{}, errStream
+	}
+	return answer{reply, end}, nil
 }
 
-// closedBetweenFrames says whether the server had closed the connection when the requests went out, so that
-// not a byte of a reply came. Only then can they be sent again.
+// closedBetweenFrames says whether the server had closed the connection when the request went out, so that
+// not a byte of a reply came. Only then can it be sent again.
 func closedBetweenFrames(err error) bool {
 	return !errors.Is(err, io.ErrUnexpectedEOF) &&
 		(errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE))

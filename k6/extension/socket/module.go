@@ -69,10 +69,9 @@ func (i *instance) newClient(call sobek.ConstructorCall) *sobek.Object {
 func scriptObject(runtime *sobek.Runtime, client *Client) (*sobek.Object, error) {
 	object := runtime.NewObject()
 	for name, method := range map[string]any{
-		"load":     client.Load,
-		"connect":  client.Connect,
-		"pipeline": client.Pipeline,
-		"close":    client.Close,
+		"load":    client.Load,
+		"connect": client.Connect,
+		"close":   client.Close,
 		"call": func(call sobek.FunctionCall) sobek.Value {
 			reply, err := client.Call(call.Argument(0).String(), call.Argument(1), call.Argument(2))
 			if err != nil {

@@ -17,9 +17,9 @@ const timeoutDefault = 10 * time.Second
 // clientSettings is what a script gives to `new socket.Client`.
 type clientSettings struct {
 	protobuf bool
-	// timeout bounds one call or pipeline, connecting included.
+	// timeout bounds one call, connecting included.
 	timeout time.Duration
-	// reconnect lets one call that finds its connection closed go out once more, on a fresh one.
+	// reconnect lets a call that finds its connection closed go out once more, on a fresh one.
 	reconnect bool
 	// tls is spoken with k6's configuration of it.
 	tls bool

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"wirebench.dev/k6/contract"
-	"wirebench.dev/wireload/frame"
 )
 
 // Reply is what a script gets for a request.
@@ -24,9 +23,9 @@ type Reply struct {
 	duration time.Duration
 }
 
-func (c *Client) reply(method string, reply frame.Reply, end time.Time) *Reply {
+func (c *Client) reply(method string, came answer) *Reply {
 	made := &Reply{
-		Status: int(reply.Status), Message: reply.Message, messages: c.messagesOf[method], body: reply.Body, end: end,
+		Status: int(came.Status), Message: came.Message, messages: c.messagesOf[method], body: came.Body, end: came.end,
 	}
 	if c.settings.protobuf {
 		made.schema = c.schema

@@ -73,8 +73,8 @@ func (s *Streamer) read(
 		}
 	}
 	opened := s.connection
-	request := []frame.Request{{Method: method, Body: body}}
-	if err := opened.prepare(request); err != nil {
+	id, err := opened.prepare(frame.Request{Method: method, Body: body})
+	if err != nil {
 		return frame.Reply{}, err
 	}
 	if err := opened.socket.SetDeadline(time.Time{}); err != nil {
@@ -82,12 +82,12 @@ func (s *Streamer) read(
 	}
 	stop := context.AfterFunc(ctx, func() { _ = opened.socket.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
-	_, err := opened.socket.Write(opened.out)
+	_, err = opened.socket.Write(opened.out)
 	opened.out = opened.out[:0]
 	if err != nil {
 		return frame.Reply{}, err
 	}
-	end, err := s.receive(opened, request[0].ID, item)
+	end, err := s.receive(opened, id, item)
 	opened.lastUsed = time.Now()
 	return end, err
 }

@@ -48,7 +48,7 @@ type Client struct {
 
 // Result is what a script gets for a stream.
 type Result struct {
-	// Status is a gRPC status code on every transport, 0 for a stream that came to its end mark.
+	// Status is a gRPC status code on every transport, 0 for a stream that came to its end.
 	Status int `js:"status"`
 	// Message says why it didn't.
 	Message string `js:"message"`
@@ -135,19 +135,15 @@ type outcome struct {
 }
 
 const (
-	statusOK                = 0
-	statusCancelled         = 1
-	statusUnknown           = 2
-	statusInvalidArgument   = 3
-	statusDeadlineExceeded  = 4
-	statusNotFound          = 5
-	statusResourceExhausted = 8
-	statusUnimplemented     = 12
-	statusInternal          = 13
-	statusUnavailable       = 14
+	statusOK               = 0
+	statusCancelled        = 1
+	statusInvalidArgument  = 3
+	statusDeadlineExceeded = 4
+	statusInternal         = 13
+	statusUnavailable      = 14
 )
 
-var cut = outcome{statusUnavailable, "the stream ended without its end mark"}
+var cut = outcome{statusUnavailable, "the stream broke off before its end"}
 
 // blamed returns what a stream that we cancelled ended with, and whether that was because the load was over.
 func (o outcome) blamed(cause error, timeout time.Duration) (outcome, bool) {

@@ -1,12 +1,16 @@
 package stream
 
 import (
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"wirebench.dev/k6/ledgertest"
+	"wirebench.dev/wireload/histogram"
 )
 
 func TestItemsAreTimed(t *testing.T) {
@@ -74,6 +78,45 @@ func TestFailuresAreCountedByClass(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestARestStreamIsAskedForAndEndsAsItsServiceSays(t *testing.T) {
+	const head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+	for name, each := range map[string]struct {
+		reply, more string
+		status      int
+		items       int64
+	}{
+		"chunks":        {head + "Transfer-Encoding: chunked\r\n\r\n9\r\ndata: 1\n\n\r\n0\r\n\r\n", "", statusOK, 1},
+		"cut chunks":    {head + "Transfer-Encoding: chunked\r\n\r\n9\r\ndata: 1\n\n\r\n", "", statusUnavailable, 1},
+		"cut length":    {head + "Content-Length: 18\r\n\r\ndata: 1\n\n", "", statusUnavailable, 1},
+		"event":         {head + "\r\ndata: 1\n\nevent: done\ndata: 2\n\n", "end: 'done'", statusOK, 1},
+		"no event":      {head + "\r\ndata: 1\n\n", "end: 'done'", statusUnavailable, 1},
+		"conflict":      {"HTTP/1.1 409 Conflict\r\nContent-Length: 0\r\n\r\n", "", histogram.AlreadyExists.GRPC(), 0},
+		"not a stream":  {"HTTP/1.1 204 No Content\r\n\r\n", "", statusInternal, 0},
+		"out of memory": {"HTTP/1.1 507 No\r\nContent-Length: 0\r\n\r\n", "", histogram.Unknown.GRPC(), 0},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			if r.Method != http.MethodPost || string(body) != "{}" || r.Header.Get("Content-Type") != "a/b" || r.Header.Get("Accept") != eventStream {
+				t.Errorf("unexpected request: %v, %s", r, body)
+			}
+			connection, _, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_, _ = io.WriteString(connection, each.reply)
+			_ = connection.Close()
+		}))
+		vu := newVU(t)
+		vu.client("rest", server.Listener.Addr().String(), "")
+		script := "client.read({ name: 'a', method: 'POST', target: '/', body: '{}', headers: { 'content-type': 'a/b' }, " + each.more + " })"
+		if got, ok := vu.run(script).(*Result); !ok || got.Status != each.status || got.Items != each.items {
+			t.Errorf("%s: got %+v", name, got)
+		}
+		server.Close()
 	}
 }
 

@@ -56,7 +56,7 @@ func (v *vu) client(transport, address, more string) {
 		message := fmt.Sprintf("new Uint8Array(%s).buffer", asJSON(protowire.AppendVarint([]byte{3 << 3}, uint64(items))))
 		switch {
 		case transport == "rest":
-			return fmt.Sprintf("target: '/transactions/stream?limit=%d'", items)
+			return fmt.Sprintf("target: '/transactions/stream?limit=%d', end: 'end'", items)
 		case transport == "grpc":
 			return "target: 'wirebench.v1.LedgerService/StreamTransactions', body: " + message
 		case strings.Contains(more, "protobuf"):

@@ -4,7 +4,7 @@
 //	import stream from 'k6/x/wirebench/stream';
 //	const client = new stream.Client({ transport: 'rest', address: '127.0.0.1:5000', timeout: '10s' });
 //	export default function () {
-//	  const { status, items } = client.read({ name: 'ledger', target: '/transactions/stream?limit=1000' });
+//	  const { status, items } = client.read({ name: 'ledger', target: '/transactions/stream?limit=1000', end: 'end' });
 //	}
 //
 // k6's own modules can't measure it: k6/http hands a reply over when the whole body is there, and

@@ -88,8 +88,12 @@ func parseTask(runtime *sobek.Runtime, value sobek.Value) (task, error) {
 	var parsed task
 	err := eachKey(runtime, value, func(key string, given sobek.Value) error {
 		switch key {
+		case "method":
+			parsed.method = given.String()
 		case "target":
 			parsed.target = given.String()
+		case "end":
+			parsed.end = given.String()
 		case "body":
 			var err error
 			parsed.body, err = parseBody(given)

@@ -12,9 +12,13 @@ import (
 
 // request is what asks for a stream.
 type request struct {
+	// method is HTTP's.
+	method string
 	// target is the path with its query on REST, otherwise the method: gRPC's as "package.Service/Method".
 	target string
-	// body is the message, or on the socket its JSON.
+	// end names the event that ends a stream on REST; where it is empty, the end of the body does.
+	end string
+	// body is what REST sends, the message, or on the socket its JSON.
 	body []byte
 	// headers are metadata on gRPC, with base64 for keys that end in -bin.
 	headers map[string]string

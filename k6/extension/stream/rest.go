@@ -1,8 +1,8 @@
 package stream
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +12,7 @@ import (
 
 	"go.k6.io/k6/lib"
 	"wirebench.dev/wireload/event"
+	"wirebench.dev/wireload/histogram"
 )
 
 const (
@@ -35,7 +36,7 @@ func newREST(given settings) *restWire {
 }
 
 func (w *restWire) read(ctx context.Context, state *lib.State, ask request, item func([]byte)) outcome {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.root+ask.target, nil)
+	request, err := http.NewRequestWithContext(ctx, ask.method, w.root+ask.target, bytes.NewReader(ask.body))
 	if err != nil {
 		return outcome{statusInvalidArgument, err.Error()}
 	}
@@ -47,71 +48,48 @@ func (w *restWire) read(ctx context.Context, state *lib.State, ask request, item
 	}
 	defer func() { _ = reply.Body.Close() }()
 	if reply.StatusCode != http.StatusOK {
-		return refused(reply)
+		return readErrorReply(reply)
 	}
 	if kind, _, _ := mime.ParseMediaType(reply.Header.Get("Content-Type")); kind != eventStream {
 		return outcome{statusInternal, fmt.Sprintf("the reply is %q and not %s", kind, eventStream)}
 	}
-	return w.take(reply.Body, item)
+	return w.take(reply.Body, ask.end, item)
 }
 
-// take reads events until the body ends, so that its connection can be kept.
-func (w *restWire) take(body io.Reader, item func([]byte)) outcome {
+func (w *restWire) take(body io.Reader, end string, item func([]byte)) outcome {
 	w.events.Reset(body)
-	ended := cut
-	for {
-		name, data, err := w.events.Next()
-		switch {
-		case errors.Is(err, io.EOF):
-			return ended
-		case errors.Is(err, io.ErrUnexpectedEOF):
-			return cut
-		case err != nil:
-			return outcome{statusUnavailable, words(err)}
-		}
-		switch name {
-		case "message":
-			item(data)
-		case "end":
-			ended = outcome{}
-		case "error":
-			ended = outcome{statusInternal, messageIn(data)}
-		}
+	err := w.events.ReadItems(end, func(data []byte) error {
+		item(data)
+		return nil
+	})
+	var failure event.Failure
+	switch {
+	case err == nil:
+		return outcome{}
+	case errors.As(err, &failure):
+		return outcome{statusInternal, failure.Error()}
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return cut
 	}
+	return outcome{statusUnavailable, words(err)}
 }
 
 func (w *restWire) close() {}
 
-// refused is the outcome of a reply that is no stream.
-func refused(reply *http.Response) outcome {
+// readErrorReply is the outcome of a reply that is not a stream.
+func readErrorReply(reply *http.Response) outcome {
 	text, err := io.ReadAll(io.LimitReader(reply.Body, replyBytesMax))
 	if err != nil {
 		return outcome{statusUnavailable, words(err)}
 	}
-	code, known := statusOfHTTP[reply.StatusCode]
-	if !known {
-		code = statusUnknown
+	code := histogram.CodeOfHTTP(reply.StatusCode)
+	if code == histogram.OK {
+		return outcome{statusInternal, fmt.Sprintf("HTTP status %d in place of a stream", reply.StatusCode)}
 	}
-	if message := messageIn(text); message != "" {
-		return outcome{code, message}
+	if message := event.MessageIn(text); message != "" {
+		return outcome{code.GRPC(), message}
 	}
-	return outcome{code, fmt.Sprintf("HTTP status %d", reply.StatusCode)}
-}
-
-var statusOfHTTP = map[int]int{
-	http.StatusBadRequest:            statusInvalidArgument,
-	http.StatusUnsupportedMediaType:  statusInvalidArgument,
-	http.StatusNotFound:              statusNotFound,
-	http.StatusMethodNotAllowed:      statusUnimplemented,
-	http.StatusRequestEntityTooLarge: statusResourceExhausted,
-	http.StatusInternalServerError:   statusInternal,
-	http.StatusServiceUnavailable:    statusUnavailable,
-}
-
-func messageIn(text []byte) string {
-	var envelope struct{ Message string }
-	_ = json.Unmarshal(text, &envelope) // What isn't JSON has no message.
-	return envelope.Message
+	return outcome{code.GRPC(), fmt.Sprintf("HTTP status %d", reply.StatusCode)}
 }
 
 // words returns an error without ports, so that the same failure always reads the same.

@@ -5,16 +5,23 @@ from __future__ import annotations
 import dataclasses
 import importlib.util
 import json
+import signal
 import subprocess
 import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent import futures
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
+import grpc
 import pytest
 from wirebench_proto import users_pb2
 
 from tests.support import jobs
-from tests.support.waiting import run_program
+from tests.support.waiting import TIMEOUT_S, run_program
 from wirebench.drivers import DRIVERS
 from wirebench.drivers.per_request import Part, PerRequestDriver, classify_grpcio, fold, read_columns
 from wirebench.errors import WirebenchError
@@ -65,6 +72,43 @@ def test_a_load_that_cannot_begin_fails_and_says_why(
     assert 1 == done.returncode
     assert expected in done.stderr
     assert not (tmp_path / "calls.json").exists()
+
+
+@pytest.mark.parametrize("call", ["wirebench.v1.UserService/GetUser", "wirebench.v1.LedgerService/StreamTransactions"])
+def test_an_interrupt_ends_the_load(tmp_path: Path, call: str) -> None:
+    """Ctrl-C comes while its users send requests, or read a stream without an end."""
+    asked = threading.Event()
+
+    def get(_request: bytes, _context: grpc.ServicerContext) -> bytes:
+        asked.set()
+        return b""
+
+    def stream(_request: bytes, context: grpc.ServicerContext) -> Iterator[bytes]:
+        asked.set()
+        while context.is_active():
+            yield b""
+            time.sleep(0.01)
+
+    service, _, method = call.partition("/")
+    handler: Any = grpc.unary_unary_rpc_method_handler(get)
+    if method == "StreamTransactions":
+        handler = grpc.unary_stream_rpc_method_handler(stream)
+    server = grpc.server(futures.ThreadPoolExecutor(4))
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, {method: handler}),))
+    address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+    server.start()
+    (tmp_path / "requests.json").write_text(json.dumps([[call, {}, {}]]), encoding="utf-8")
+    files = {"--descriptors": CONTRACT, "--requests": tmp_path / "requests.json", "--calls": tmp_path / "calls.json"}
+    load = list_flags({"--address": address, "--users": 2, "--duration-s": 600, **files})
+    with subprocess.Popen([sys.executable, GRPC_CLIENT, *load], stderr=subprocess.PIPE) as client:
+        try:
+            assert asked.wait(TIMEOUT_S)
+            client.send_signal(signal.SIGINT)
+            _, errors = client.communicate(timeout=20)
+        finally:
+            client.kill()
+            server.stop(None).wait()
+    assert (130, b"") == (client.returncode, errors)
 
 
 @pytest.mark.parametrize(

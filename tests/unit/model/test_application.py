@@ -58,6 +58,11 @@ def draw(folder: Path, inputs: str, **known: object) -> dict[str, object]:
         ("{seeded: things}", "{range: [2, 1]}", "inputs.id: range: its first number is greater than its last"),
         ("/things/{id}", "/things/{id}?key=${A_KEY}", "4: operations.things.get: rest: ${A_KEY}: only headers"),
         ("GET /", "FETCH /", "8: operations.things.get.rest.request: must match"),
+        (
+            "expect:",
+            "end: done, expect:",
+            "4: operations.things.get: rest.end: only a stream has an event that ends it",
+        ),
         ("things.get:", "things.get: 5\n  x:", "4: operations.things.get: must be a mapping"),
         ("operations:", "operation:", "3: operation: no such key"),
     ],
@@ -119,6 +124,28 @@ def test_commands_and_ports_that_cannot_be_what_is_meant_have_a_line(
         read(tmp_path, text)
     assert f"a.yaml:3: {expected}" in error.value.message
     assert ("YAML" in expected) == (error.value.hint == 'quote texts with braces: "serve {port}"')
+
+
+@pytest.mark.parametrize(
+    ("end", "expected"),
+    [
+        ("done", ""),
+        ("error", "rest.end: events named message are items"),
+        ('"a b"', "rest.end: must match"),
+        ("''", "end"),
+    ],
+)
+def test_a_stream_may_name_the_event_that_ends_it(tmp_path: Path, end: str, expected: str) -> None:
+    """Its name is one that no other event of the stream has."""
+    text = f"operations:\n  a: {{stream: true, rest: {{request: GET /, end: {end}}}}}\n"
+    if not expected:
+        rest = read(tmp_path, text).operations["a"].rest
+        assert rest
+        assert end == rest.end
+        return
+    with pytest.raises(UsageError) as error:
+        read(tmp_path, text)
+    assert expected in error.value.message
 
 
 def test_headers_of_variants_are_checked_too(tmp_path: Path) -> None:

@@ -85,10 +85,11 @@ class RestClient(Client):
             return _read(self._send(method, path, body, headers))
 
     def stream(self, operation: str, fields: Fields) -> ItemStream:
-        _, path, rest = _find_route(find_operation(operation, stream=True), fields)
-        return ItemStream(self._read_items(f"{path}?{urlencode(rest)}"))
+        found = find_operation(operation, stream=True)
+        _, path, rest = _find_route(found, fields)
+        return ItemStream(self._read_items(f"{path}?{urlencode(rest)}", found.rest.end))
 
-    def _read_items(self, path: str) -> Generator[object, None, Reply]:
+    def _read_items(self, path: str, end: str | None) -> Generator[object, None, Reply]:
         with self._translate_errors():
             response = self._send("GET", path)
             if response.status != HTTPStatus.OK:
@@ -98,15 +99,15 @@ class RestClient(Client):
             try:
                 for event in _read_events(response.readline):
                     if event.name != "message":
-                        return self._parse_end(event)
+                        return self._parse_end(event, end)
                     yield self._decode(event.data)
             finally:
                 self._connection.close()  # which cancels what has not ended
         raise self._peer.explain_hang_up()
 
-    def _parse_end(self, event: _ServerSentEvent) -> Reply:
+    def _parse_end(self, event: _ServerSentEvent, end: str | None) -> Reply:
         data = self._decode(event.data)
-        if event.name == "end":
+        if event.name == end:
             return Reply("ok", "")
         if event.name == "error" and isinstance(data, dict):
             # Events have no code: this is the one of services that stop, or whose store has gone.

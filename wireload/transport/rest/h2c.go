@@ -50,7 +50,7 @@ func (c *H2C) Prepare(r *request.Request) error {
 	if len(r.Body) > 0 || hasBody(r.Method) {
 		head.BodyBytes = len(r.Body)
 	}
-	c.expected = r.Status
+	c.expected, c.stream.end = r.Status, r.End
 	return c.connection.Prepare(head, r.Body)
 }
 
@@ -82,7 +82,7 @@ func (c *H2C) receive() (transport.Reply, error) {
 	return c.reply.answer(c.expected)
 }
 
-// receiveStream reads a reply of Server-Sent Events to its end mark.
+// receiveStream reads a reply of Server-Sent Events.
 func (c *H2C) receiveStream(item func([]byte) bool) (transport.Reply, error) {
 	for c.reply.status == 0 && !c.connection.Ended() {
 		if err := c.connection.Step(); err != nil {

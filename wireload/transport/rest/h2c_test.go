@@ -79,27 +79,40 @@ func TestH2CStatusesAndHeadersWithoutABody(t *testing.T) {
 	}
 }
 
-func TestAnH2CStreamEndsWithItsMark(t *testing.T) {
-	said := ""
+func TestAnH2CStreamEndsWithItsEventOrItsBody(t *testing.T) {
+	said, cut := "", false
 	client := connectH2C(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 		_, _ = io.WriteString(w, said)
+		if cut {
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		}
 	})
 	large := strings.Repeat("z", 50_000)
-	for want, text := range map[string]string{
-		"one,two," + large: "data: one\n\ndata: two\n\ndata: " + large + "\n\nevent: end\ndata: {}\n\n",
-		"one":              "data: one\n\n",
+	for _, each := range []struct {
+		items, more, end string
+		cut              bool
+		class            transport.Class
+	}{
+		{"one,two," + large, "event: end\ndata: {}\n\n", "end", false, ""},
+		{"one", "", "end", false, transport.CutShort},
+		{"one", "", "", false, ""},
+		{"one", "", "", true, transport.Rejected}, // Go's server resets the stream.
 	} {
 		var got []string
-		said = text
-		_, err := callH2C(t, client, request.Request{Method: "GET", Path: []byte("/")}, func(item []byte) bool {
+		said, cut = "data: "+strings.ReplaceAll(each.items, ",", "\n\ndata: ")+"\n\n"+each.more, each.cut
+		asked := request.Request{Method: "GET", Path: []byte("/"), End: each.end}
+		_, err := callH2C(t, client, asked, func(item []byte) bool {
 			got = append(got, string(item))
 			return true
 		})
-		failure := transport.AsFailure(err)
-		cut := failure != nil && failure.Class == transport.CutShort
-		if !slices.Equal(got, strings.Split(want, ",")) || cut != (want == "one") || !cut && err != nil {
-			t.Errorf("%.9s: got %d items, %v", want, len(got), err)
+		var class transport.Class
+		if failure := transport.AsFailure(err); failure != nil {
+			class = failure.Class
+		}
+		if strings.Join(got, ",") != each.items || class != each.class {
+			t.Errorf("%.9s until %q: got %d items, %v", each.items, each.end, len(got), err)
 		}
 	}
 }

@@ -74,7 +74,7 @@ func (c *Client) Prepare(r *request.Request) error {
 	out = append(out, "\r\n"...)
 	c.out = append(out, r.Body...)
 	c.response.SkipBody = r.Method == "HEAD" || r.Stream
-	c.expected = r.Status
+	c.expected, c.stream.end = r.Status, r.End
 	return nil
 }
 

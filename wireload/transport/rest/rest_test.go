@@ -32,7 +32,7 @@ func callScripted(t testing.TB, reply string, item func([]byte) bool) (transport
 	connection := &scripted{}
 	connection.said.Reset([]byte(reply))
 	client.Open(connection)
-	if err := client.Prepare(&request.Request{Method: "GET", Path: []byte("/"), Stream: item != nil}); err != nil {
+	if err := client.Prepare(&request.Request{Method: "GET", Path: []byte("/"), Stream: item != nil, End: "end"}); err != nil {
 		t.Fatal(err)
 	}
 	return client.Call(item)
@@ -179,6 +179,36 @@ func TestAStreamEndsWithItsMark(t *testing.T) {
 		var failure *transport.Failure
 		if _, err := callScripted(t, text, take); !errors.As(err, &failure) || failure.Class != class {
 			t.Errorf("%q: got %v", text, err)
+		}
+	}
+}
+
+func TestAStreamWithoutAnEndEventEndsWithItsBody(t *testing.T) {
+	const head, body = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n", "data: 1\n\n"
+	for name, each := range map[string]struct {
+		reply string
+		isCut bool
+	}{
+		"chunks":     {head + "Transfer-Encoding: chunked\r\n\r\n9\r\n" + body + "\r\n0\r\n\r\n", false},
+		"cut chunks": {head + "Transfer-Encoding: chunked\r\n\r\n9\r\n" + body + "\r\n", true},
+		"length":     {head + "Content-Length: 9\r\n\r\n" + body, false},
+		"cut length": {head + "Content-Length: 18\r\n\r\n" + body, true},
+		"until end":  {head + "Connection: close\r\n\r\n" + body, false},
+		"cut event":  {head + "Connection: close\r\n\r\n" + body + "data: 2", true},
+	} {
+		client, connection, items := New("service:1", false), &scripted{}, ""
+		connection.said.Reset([]byte(each.reply))
+		client.Open(connection)
+		if err := client.Prepare(&request.Request{Method: "GET", Path: []byte("/"), Stream: true}); err != nil {
+			t.Fatal(err)
+		}
+		reply, err := client.Call(func(item []byte) bool {
+			items += string(item)
+			return true
+		})
+		failure := transport.AsFailure(err)
+		if isCut := failure != nil && failure.Class == transport.CutShort; isCut != each.isCut || !isCut && reply.Code != histogram.OK || items != "1" {
+			t.Errorf("%s: got %q, %+v, %v", name, items, reply, err)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 	"mime"
@@ -24,9 +23,13 @@ const (
 
 // streamReader reads the streams of a client. Its buffer is kept for all of them, and made for the first one: a load without
 // streams doesn't need it.
-type streamReader struct{ events *event.Reader }
+type streamReader struct {
+	events *event.Reader
+	// end names the event that ends a stream; where it is empty, the end of the body does.
+	end string
+}
 
-// readStream reads the body of a reply of Server-Sent Events to its end mark.
+// readStream reads the body of a reply of Server-Sent Events.
 func (c *Client) readStream(item func([]byte) bool) (transport.Reply, error) {
 	header := &c.response.Header
 	reply, err := c.stream.read(header.StatusCode(), string(header.ContentType()), c.body(), item)
@@ -47,9 +50,26 @@ func (c *Client) body() io.Reader {
 	case length == chunked:
 		return httputil.NewChunkedReader(c.reader)
 	case length >= 0:
-		return io.LimitReader(c.reader, int64(length))
+		return &sizedBody{c.reader, length}
 	}
 	return c.reader
+}
+
+// sizedBody is a body whose length is known: it is cut short where the connection ends before.
+type sizedBody struct {
+	reader io.Reader
+	left   int
+}
+
+func (b *sizedBody) Read(into []byte) (int, error) {
+	if b.left == 0 {
+		return 0, io.EOF
+	}
+	count, err := b.reader.Read(into[:min(len(into), b.left)])
+	if b.left -= count; b.left > 0 && errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return count, err
 }
 
 func (s *streamReader) read(status int, contentType string, body io.Reader, item func([]byte) bool) (transport.Reply, error) {
@@ -62,34 +82,27 @@ func (s *streamReader) read(status int, contentType string, body io.Reader, item
 	return s.readEvents(body, item)
 }
 
-// readEvents reads until the body ends, so that its connection can be kept.
 func (s *streamReader) readEvents(body io.Reader, item func([]byte) bool) (transport.Reply, error) {
 	if s.events == nil {
 		s.events = event.NewReader()
 	}
 	s.events.Reset(body)
-	ended := false
-	reply := transport.Reply{Code: histogram.OK, Status: http.StatusOK}
-	for {
-		name, data, err := s.events.Next()
-		switch {
-		case errors.Is(err, io.EOF) && ended:
-			return reply, nil
-		case err != nil:
-			return transport.Reply{}, transport.FailedCall(err, true)
+	err := s.events.ReadItems(s.end, func(data []byte) error {
+		if !item(data) {
+			return transport.ErrStopped
 		}
-		switch name {
-		case "message":
-			if !item(data) {
-				return transport.Reply{}, transport.ErrStopped
-			}
-		case "end":
-			ended = true
-		case "error":
-			ended = true
-			reply.Code, reply.Message = histogram.Internal, messageIn(data)
-		}
+		return nil
+	})
+	var failure event.Failure
+	switch {
+	case err == nil:
+		return transport.Reply{Code: histogram.OK, Status: http.StatusOK}, nil
+	case errors.As(err, &failure):
+		return transport.Reply{Code: histogram.Internal, Status: http.StatusOK, Message: failure.Error()}, nil
+	case errors.Is(err, transport.ErrStopped):
+		return transport.Reply{}, err
 	}
+	return transport.Reply{}, transport.FailedCall(err, true)
 }
 
 // readErrorReply reads a reply that is not a stream.
@@ -102,15 +115,9 @@ func readErrorReply(status int, body io.Reader) (transport.Reply, error) {
 	if code == histogram.OK { // A success without a stream.
 		return transport.Reply{}, transport.NewGarbage("HTTP status %d in place of a stream", status)
 	}
-	message := messageIn(text)
+	message := event.MessageIn(text)
 	if message == "" {
 		message = "HTTP status " + strconv.Itoa(status)
 	}
 	return transport.Reply{Code: code, Status: status, Message: message, Body: text, Close: len(text) == errorBytesMax}, nil
-}
-
-func messageIn(text []byte) string {
-	var envelope struct{ Message string }
-	_ = json.Unmarshal(text, &envelope) // What isn't JSON has no message.
-	return envelope.Message
 }
