@@ -356,6 +356,16 @@ def test_a_summary_of_mixed_verdicts_counts_them(comparison: Comparison) -> None
     assert only.startswith("socket against REST: faster in 1 of 2 situations, inconclusive in 1; measured: ")
 
 
+def test_a_summary_of_withheld_verdicts_counts_reasons_that_differ(comparison: Comparison) -> None:
+    """A gate that failed in one situation isn't said of both."""
+    one = dataclasses.replace(comparison, verdict="withheld", failed_gates=(GENERATOR_GATE,))
+    other = dataclasses.replace(one, failed_gates=(GENERATOR_GATE, passed("samples", passed=False)))
+    (only,) = sentences.summarise_comparisons([one, other])
+    assert "in both situations (failed gates: generator CPU in 2, samples in 1)." in only
+    (only,) = sentences.summarise_comparisons([one, one])
+    assert "in both situations (failed gates: generator CPU)." in only
+
+
 def test_a_sentence_begins_with_a_capital_but_names_keep_their_own() -> None:
     """There is no Grpc."""
     assert "Socket is faster" == names.capitalise("socket is faster")
