@@ -34,7 +34,7 @@ _NOISE_MIN = 100
 _BESIDE = ("p99", *CAPACITIES, "item_rate", "first_item", "cpu", "item_cpu")
 
 #: What two drivers of one cell are compared by.
-INSTRUMENT_METRICS = ("throughput", "p50", "p99")
+INSTRUMENT_METRICS = ("throughput", "p50", "p99", "item_rate", "first_item")
 #: A machine whose speeds lie within it is as good as equally fast.
 _SPEED_DIFFERENCE_SHOWN = 1.05
 

@@ -40,6 +40,14 @@ def test_streams_are_judged_by_items(tmp_path: Path) -> None:
         assert said in sentences.describe_verdict(comparison)
 
 
+def test_drivers_of_streams_agree_by_items(tmp_path: Path) -> None:
+    """Requests say nothing of them."""
+    cells = [stream_cell("rest", driver=driver) for driver in ("wireload", "k6")]
+    found = compare_cells(summarise(write_run(tmp_path, cells, {"rest": 10.0}).records), "transport", 0.05)
+    said = "k6 measured 1.00× the items/s, 1.00× the time to the first item of wireload, over 1 situation."
+    assert (said,) == sentences.describe_agreement(found)
+
+
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return the report of streams on two transports, with and without a limit."""
