@@ -346,7 +346,7 @@ def _summarise_pair(subject: str, baseline: str, comparisons: Sequence[Compariso
         return f"{subject} against {baseline}: {', '.join(counts)}; {measured}."
     if comparisons[0].verdict == "withheld":
         failed = [gate for comparison in comparisons for gate in comparison.failed_gates]
-        found = Counter(name for each in comparisons for name in {gate.name for gate in each.failed_gates})
+        found = Counter(name for each in comparisons for name in dict.fromkeys(gate.name for gate in each.failed_gates))
         if set(found.values()) <= {len(comparisons)}:
             reason = explain_withheld(failed) or "nothing to compare"
         else:
