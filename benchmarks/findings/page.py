@@ -48,8 +48,6 @@ _SERVERS: Mapping[str, str] = {
     "gunicorn": "gunicorn",
     "uvicorn": "uvicorn",
     "grpcio": "grpcio",
-    "go": "Go",
-    "grpc-go": "grpc-go",
 }
 #: Counts are given in tens: a line more or less says nothing.
 _LINES_STEP = 10
