@@ -161,11 +161,8 @@ class Calibration(FrozenModel):
         """
         if versions is None:
             versions = {name: identify_version(name) for name in {point.driver for point in self.points}}
-        return self.model_copy(
-            update={
-                "points": tuple(each for each in self.points if versions.get(each.driver) in {None, "", each.version})
-            }
-        )
+        kept = (each for each in self.points if (versions.get(each.driver) or each.version) == each.version)
+        return self.model_copy(update={"points": tuple(kept)})
 
     def find_points(self, driver: Driver, transport: Transport) -> list[Point]:
         return [each for each in self.points if (each.driver, each.transport) == (driver, transport)]
