@@ -166,8 +166,13 @@ func TestH2CFailures(t *testing.T) {
 }
 
 func TestAnH2CServerThatLeavesIsAnsweredByAFreshConnection(t *testing.T) {
-	client := connectH2C(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Connection", "close") })
-	if reply, err := callH2C(t, client, request.Request{Method: "GET", Path: []byte("/")}, nil); err != nil || !reply.Close {
+	var said bytes.Buffer
+	server := http2.NewFramer(&said, nil)
+	last := http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0x88}, EndHeaders: true, EndStream: true}
+	if err := errors.Join(server.WriteGoAway(1, http2.ErrCodeNo, nil), server.WriteHeaders(last)); err != nil {
+		t.Fatal(err)
+	}
+	if reply, err := callScriptedH2C(t, said.Bytes(), nil); err != nil || reply.Code != histogram.OK || !reply.Close {
 		t.Errorf("want the connection to be replaced after GOAWAY, got %+v, %v", reply, err)
 	}
 }
