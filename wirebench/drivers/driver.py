@@ -24,7 +24,7 @@ from wirebench.system import processes
 from wirebench.system.files import write_atomic
 from wirebench.system.network_namespace import NetworkNamespace
 from wirebench.system.paths import CONTRACT, REQUESTS
-from wirebench.system.processes import Child, ProcessError
+from wirebench.system.processes import Child
 from wirebench.system.tls import ClientTls
 
 #: Where the ids of users that a load creates begin, and what a creating job's first id is a multiple of.
@@ -161,8 +161,7 @@ class Driver(ABC):
         finally:
             child.stop()
         if status not in self.good_statuses:
-            last = processes.read_last_lines(job.log)
-            raise ProcessError(f"{self.name} {processes.describe_status(status)}", f"its log is {job.log}", last)
+            raise child.make_error(processes.describe_status(status))
         if job.metrics_push and self.push_failure:
             with job.log.open("rb") as log:
                 log.seek(said_before)

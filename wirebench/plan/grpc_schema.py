@@ -32,7 +32,6 @@ REFLECTION = "reflection"
 #: Services that belong to no application.
 INFRASTRUCTURE = re.compile(r"grpc\.(reflection|health|channelz)\.")
 _PROTOC_TIMEOUT_S = 60.0
-_ANSWER_TIMEOUT_S = 10.0
 #: A place in a file, as protoc names it.
 _PLACED = re.compile(r":\d+:\d+: ")
 #: Protos that come with Python packages.

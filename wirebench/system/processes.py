@@ -64,12 +64,13 @@ class Child:
                 for thread in psutil.Process(self.pid).threads():
                     os.sched_setscheduler(thread.id, os.SCHED_IDLE, os.sched_param(0))
 
+    def make_error(self, what: str) -> ProcessError:
+        return ProcessError(f"{self.name} {what}", f"its log is {self.log}", read_last_lines(self.log))
+
     def check_alive(self) -> None:
         status = self.process.poll()
         if status is not None:
-            raise ProcessError(
-                f"{self.name} {describe_status(status)}", f"its log is {self.log}", read_last_lines(self.log)
-            )
+            raise self.make_error(describe_status(status))
 
     def wait(self, timeout_s: float) -> int:
         """Wait for its end and return its status. Raises ProcessError if it takes too long."""
@@ -77,11 +78,7 @@ class Child:
         self._cpu_s = self.read_cpu_s()
         if not has_ended:
             self.stop()
-            raise ProcessError(
-                f"{self.name} was still running after {timeout_s:.0f} s",
-                f"its log is {self.log}",
-                read_last_lines(self.log),
-            )
+            raise self.make_error(f"was still running after {timeout_s:.0f} s")
         return self.process.wait()
 
     def _await_end(self, timeout_s: float) -> bool:

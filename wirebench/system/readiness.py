@@ -9,8 +9,7 @@ from collections.abc import Callable
 
 import grpc
 
-from wirebench.system import processes
-from wirebench.system.processes import Child, ProcessError
+from wirebench.system.processes import Child
 from wirebench.system.tls import ClientTls, make_context, open_grpc_channel
 
 _TIMEOUT_S = 60.0
@@ -28,8 +27,7 @@ def wait_ready(child: Child, is_ready: Callable[[], bool], timeout_s: float = _T
         if is_ready():
             return
         if time.monotonic() > deadline:
-            details = processes.read_last_lines(child.log)
-            raise ProcessError(f"{child.name} was not ready after {timeout_s:g} s", f"its log is {child.log}", details)
+            raise child.make_error(f"was not ready after {timeout_s:g} s")
         time.sleep(_POLL_S)
 
 

@@ -60,7 +60,7 @@ class Toxiproxy:
         # Those of a direction in the order in which they work.
         found = sorted(self._call("GET", f"/proxies/{name}/toxics"), key=itemgetter("stream"))
         if found != sorted(wanted, key=itemgetter("stream")):
-            raise self._make_error(f"was asked for {wanted} and has {found}")
+            raise self.child.make_error(f"was asked for {wanted} and has {found}")
         return str(opened["listen"])
 
     def _call(self, method: str, path: str, body: object = None) -> Any:  # noqa: ANN401 - JSON
@@ -73,15 +73,10 @@ class Toxiproxy:
                 return json.loads(text)
         except (OSError, http.client.HTTPException, ValueError) as error:
             self.child.check_alive()
-            raise self._make_error(f"doesn't do {method} {path}: {error}") from error
+            raise self.child.make_error(f"doesn't do {method} {path}: {error}") from error
         finally:
             connection.close()
-        raise self._make_error(f"rejects {method} {path}: {text.decode(errors='replace').strip()}")
-
-    def _make_error(self, what: str) -> WirebenchError:
-        return WirebenchError(
-            f"toxiproxy {what}", f"its log is {self.child.log}", processes.read_last_lines(self.child.log)
-        )
+        raise self.child.make_error(f"rejects {method} {path}: {text.decode(errors='replace').strip()}")
 
 
 def read_version() -> str | None:
