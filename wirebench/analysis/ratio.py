@@ -39,12 +39,16 @@ class Ratio:
     degrees_of_freedom: float | None
     alternative: Ratio | None = None
 
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
     def allow_for(self, alternative: Ratio) -> Ratio:
         """Return the ratio with an alternative of as many blocks."""
-        if self.low is None or self.high is None or alternative.low is None or alternative.high is None:
+        if self.interval is None or alternative.interval is None:
             return self
-        low, high = min(self.low, alternative.low), max(self.high, alternative.high)
-        return replace(self, low=low, high=high, alternative=alternative)
+        lows, highs = zip(self.interval, alternative.interval, strict=True)
+        return replace(self, low=min(lows), high=max(highs), alternative=alternative)
 
     def p_value(self, bound: float, *, below: bool) -> float:
         """Return the chance of a ratio that far below the bound (or else above it), were the true one at the bound.

@@ -369,9 +369,10 @@ def _find_count(law: ScalingLaw, needed: float) -> Estimate:
 
 def _make_estimate(figure: Ratio, *within: float) -> Estimate:
     """Return a figure whose interval holds these, too; without ends from too few blocks."""
-    if figure.low is None or figure.high is None:
+    if figure.interval is None:
         return Estimate(figure.estimate, -math.inf, math.inf)
-    return Estimate(figure.estimate, min((figure.low, *within)), max((figure.high, *within)))
+    ends = (*figure.interval, *within)
+    return Estimate(figure.estimate, min(ends), max(ends))
 
 
 def _scale(figure: Estimate, by: float) -> Estimate:

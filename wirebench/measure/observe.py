@@ -195,11 +195,7 @@ def _summarise_server(in_windows: Sequence[Sequence[Usage]], counted: Mapping[st
 def _summarise_proxy(route: ProxyRoute, in_windows: Sequence[Usage]) -> ProxyUse | None:
     if not route.proxy_pids:
         return None
-    return ProxyUse(
-        cpu_s=sum_if_all_known(use.cpu_s for use in in_windows),
-        added_ms=route.added_ms,
-        pairs=route.pairs,
-    )
+    return ProxyUse(cpu_s=sum_if_all_known(use.cpu_s for use in in_windows), added_ms=route.added_ms, pairs=route.pairs)
 
 
 def _compute_interference(

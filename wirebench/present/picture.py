@@ -17,7 +17,7 @@ from wirebench.present.charts.bars import Bar
 from wirebench.present.charts.plot import Mark, PlotSeries
 from wirebench.present.charts.scale import Scale
 from wirebench.present.charts.style import Style, assign_styles_to_names
-from wirebench.present.charts.svg import Chart, interval_of
+from wirebench.present.charts.svg import Chart
 from wirebench.present.latencies import CellLatency
 from wirebench.present.scaling import draw_scalings
 
@@ -111,7 +111,7 @@ def _make_bar(metric: Metric, cell: CellSummary, styles: Mapping[str, Style]) ->
     if figure is None:
         return None
     failed = tuple(name_gate(gate.name) for gate in cell.failed_gates(metric))
-    return Bar(styles[cell.name], figure.estimate, blocks, interval_of(figure), failed)
+    return Bar(styles[cell.name], figure.estimate, blocks, figure.interval, failed)
 
 
 def _make_curve(style: Style, cell: CellSummary, of: CellLatency) -> PlotSeries:
@@ -182,5 +182,5 @@ def _mark_levels(of: FactorSeries, metric: Metric) -> list[Mark]:
     for level, cell in zip(of.levels, of.cells, strict=True):
         if figure := cell.estimate(metric):
             blocks = tuple(cell.by_block(metric).values())
-            marks.append(Mark(level, figure.estimate, not cell.failed_gates(metric), blocks, interval_of(figure)))
+            marks.append(Mark(level, figure.estimate, not cell.failed_gates(metric), blocks, figure.interval))
     return marks

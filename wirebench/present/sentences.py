@@ -9,14 +9,7 @@ from wirebench.analysis.compare_cells import Comparison, Gain
 from wirebench.analysis.pair import CellPair, Verdict
 from wirebench.analysis.ratio import BLOCKS_MIN, LEVEL, Ratio
 from wirebench.model import labels
-from wirebench.model.labels import (
-    OF_TRANSPORT,
-    describe_factors,
-    name_by_factors,
-    name_gate,
-    name_level,
-    pluralise,
-)
+from wirebench.model.labels import OF_TRANSPORT, describe_factors, name_by_factors, name_gate, name_level, pluralise
 from wirebench.model.metric import CAPACITIES, METRICS
 from wirebench.model.record import Gate
 from wirebench.model.scenario import BLOCKS_MAX

@@ -36,8 +36,8 @@ class IntervalPlot:
     def draw(self, figure: Ratio, *, fit: bool) -> str:
         """Draw a figure as a dot, hollow if it isn't fit to be used, and its interval as a line."""
         cells = [" "] * _WIDTH
-        if figure.low is not None and figure.high is not None:
-            first, last = self._at(figure.low), self._at(figure.high)
+        if figure.interval:
+            first, last = map(self._at, figure.interval)
             cells[first : last + 1] = "─" * (last + 1 - first)
         cells[self._at(figure.estimate)] = "●" if fit else "○"
         return "".join(cells).rstrip()

@@ -12,7 +12,7 @@ from wirebench.model.metric import CAPACITIES, METRICS
 from wirebench.present import sentences
 from wirebench.present.charts.bars import AXIS_HEIGHT, Track
 from wirebench.present.charts.scale import Scale
-from wirebench.present.charts.svg import WIDTH, Chart, Drawing, element, interval_of, text
+from wirebench.present.charts.svg import WIDTH, Chart, Drawing, element, text
 from wirebench.present.numbers import format_number
 
 #: The metrics of a comparison that are drawn.
@@ -71,6 +71,6 @@ def _draw_pair(pair: CellPair, lanes: Mapping[str, Ratio], track: Track, margin:
 
 def _draw_lane(label: str, ratio: Ratio, track: Track, y: float, *, is_fit: bool) -> Iterator[Markup]:
     yield text(0, y + 4, label, "label")
-    if interval := interval_of(ratio):
+    if interval := ratio.interval:
         yield from track.draw_interval(interval, y)
     yield element("circle", class_="dot" if is_fit else "dot unfit", cx=track.x(ratio.estimate), cy=y, r=_DOT_RADIUS)

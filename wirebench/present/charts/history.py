@@ -14,7 +14,7 @@ from wirebench.present.charts.file import Panel
 from wirebench.present.charts.plot import LevelMark, Mark, Plot, PlotFrame, PlotSeries
 from wirebench.present.charts.scale import Scale
 from wirebench.present.charts.style import Style, assign_styles_to_lines
-from wirebench.present.charts.svg import Chart, Drawing, interval_of
+from wirebench.present.charts.svg import Chart, Drawing
 from wirebench.present.level_changes import VERSION_LENGTH, name_direction
 from wirebench.present.numbers import format_number
 from wirebench.present.sentences import format_estimate
@@ -42,10 +42,7 @@ def draw(history: History, width: int, changes: Sequence[LineChanges] = ()) -> C
             styles[line.name],
             [
                 Mark(
-                    places[point.run.id],
-                    point.figure.estimate,
-                    not point.failed_gates,
-                    interval=interval_of(point.figure),
+                    places[point.run.id], point.figure.estimate, not point.failed_gates, interval=point.figure.interval
                 )
                 for point in line.points
             ],
@@ -53,9 +50,7 @@ def draw(history: History, width: int, changes: Sequence[LineChanges] = ()) -> C
         for line in history.lines
     ]
     frame = PlotFrame(width=width, inset=_INSET, labels_apart=_LABEL_WIDTH)
-    scale = Scale.around(
-        [each for point in runs for each in (point.figure.estimate, *(interval_of(point.figure) or ()))]
-    )
+    scale = Scale.around([each for point in runs for each in (point.figure.estimate, *(point.figure.interval or ()))])
     labels = dict(reversed(list(zip(places.values(), _make_labels(runs), strict=True))))  # the newest has room
     turns = {
         places[head.run.id] - 0.5: head.version[:VERSION_LENGTH]
@@ -88,11 +83,7 @@ def arrange(histories: Sequence[History], changes: Sequence[Sequence[LineChanges
     for each, of_each in zip(histories, changes or [()] * len(histories), strict=True):
         chart = draw(each, _FILE_WIDTH, of_each)
         panels.append(
-            Panel(
-                f"{describe_factors(each.factors)}: {each.metric.heading}",
-                tuple(legend(each).values()),
-                chart.svg,
-            )
+            Panel(f"{describe_factors(each.factors)}: {each.metric.heading}", tuple(legend(each).values()), chart.svg)
         )
     metric = histories[0].metric
     caption = f"upright: {metric.spread}{_CAPTION}{_CAPTION_OF_CHANGES if changes else ''}"

@@ -12,7 +12,7 @@ from wirebench.analysis.scaling_law import ScalingLaw
 from wirebench.present.charts.plot import Mark, Plot, PlotSeries
 from wirebench.present.charts.scale import Scale
 from wirebench.present.charts.style import Style
-from wirebench.present.charts.svg import Drawing, interval_of
+from wirebench.present.charts.svg import Drawing
 from wirebench.present.numbers import format_number
 
 #: A law is drawn up to so many times the greatest level that was measured.
@@ -46,7 +46,7 @@ def draw_residuals(title: str, laws: Sequence[tuple[Style, ScalingLaw]]) -> Draw
     for style, law in laws:
         marks = []
         for level, figure, ratio in zip(law.levels, law.throughput, law.residuals, strict=True):
-            ends = interval_of(figure)
+            ends = figure.interval
             of_law = figure.estimate / ratio
             marks.append(Mark(math.log2(level), ratio, interval=ends and (ends[0] / of_law, ends[1] / of_law)))
         series.append(PlotSeries(style, marks, points=[(mark.x, 1.0) for mark in marks]))
@@ -64,7 +64,7 @@ def _make_plot(laws: Sequence[tuple[Style, ScalingLaw]], scale: Scale, last: flo
 def _make_curves(style: Style, law: ScalingLaw) -> tuple[PlotSeries, PlotSeries]:
     """Return the law with its points where it was measured, and what is beyond."""
     marks = [
-        Mark(math.log2(level), figure.estimate, interval=interval_of(figure))
+        Mark(math.log2(level), figure.estimate, interval=figure.interval)
         for level, figure in zip(law.levels, law.throughput, strict=True)
     ]
     first, last = law.levels[0], law.levels[-1]

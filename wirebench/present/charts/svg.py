@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
-from wirebench.analysis.ratio import Ratio
 from wirebench.present.charts.style import Style
 
 #: Charts that stand side by side are so wide.
@@ -89,11 +88,6 @@ def mark(style: Style, x: float, y: float, *, fit: bool = True) -> Markup:
 def swatch(style: Style) -> Markup:
     parts = polyline("line", ((1, 7), (33, 7)), style), mark(style, 17, 7)
     return element("svg", *parts, class_="swatch", viewBox="0 0 34 14", width=34, height=14, aria_hidden="true")
-
-
-def interval_of(figure: Ratio) -> Point | None:
-    """Return the ends of a figure's interval; None without one."""
-    return None if figure.low is None or figure.high is None else (figure.low, figure.high)
 
 
 def _round(value: float) -> str:
