@@ -53,13 +53,6 @@ class Connection:
         """Connect. Raises ClientError."""
         return clients.connect(self.transport, self.address, self.timeout_s, tls=self.tls)
 
-    def show_stream(self, operation: str, fields: dict[str, object], *, json: bool) -> None:
-        """Show the items of a stream as they come. Raises WirebenchError if the service rejects it or fails."""
-        with self.open() as client, client.stream(operation, fields) as items:
-            show.show_items(items, json=json)
-            if items.reply:
-                show.require(items.reply)
-
     def call_once(self, operation: str, fields: dict[str, object], *, json: bool) -> None:
         """Make one call and show the reply. Raises WirebenchError if the service rejects it or fails."""
         with self.open() as client:
@@ -139,7 +132,10 @@ def _stream_transactions(
     """Stream transactions, as they come; Ctrl-C cancels. With --json, one a line."""
     wanted = {"since": since, "rate_limit": rate_limit, "limit": limit}
     fields: dict[str, object] = {name: value for name, value in wanted.items() if value is not None}
-    context.obj.show_stream("ledger.stream_transactions", fields, json=json)
+    with context.obj.open() as client, client.stream("ledger.stream_transactions", fields) as items:
+        show.show_items(items, json=json)
+        if items.reply:
+            show.require(items.reply)
 
 
 _COMMANDS: dict[str, Callable[..., None]] = {
