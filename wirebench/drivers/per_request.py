@@ -25,7 +25,6 @@ from wirebench.errors import WirebenchError
 from wirebench.model.contract import HTTP_CODES
 from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import (
-    ERROR_TEXTS_MAX,
     OK,
     Clock,
     DriverVersion,
@@ -35,6 +34,7 @@ from wirebench.model.histogram_file import (
     Series,
     Streams,
     Window,
+    choose_most_frequent,
 )
 from wirebench.model.template import Values, render
 from wirebench.plan.driver_support import count_parts
@@ -277,7 +277,7 @@ def fold(calls: CallArrays, operation: str, warmup_s: float, window_s: float, dr
         mismatches=calls.mismatches,
         dropped_iterations=calls.dropped,
         streams=items,
-        errors=tuple(_list_errors(calls)),
+        errors=choose_most_frequent(_list_errors(calls)),
     )
 
 
@@ -304,9 +304,7 @@ def _build_series(operation: str, code: str, clock: Clock, values_ns: NDArray[np
 
 
 def _list_errors(calls: CallArrays) -> Iterator[ErrorText]:
-    counts: Counter[Outcome] = Counter(calls.untimed)
-    for place, count in enumerate(np.bincount(calls.outcome).tolist()):
-        counts[calls.outcomes[place]] += count
-    texts = [(outcome, count) for outcome, count in counts.most_common() if outcome[1]]
-    for (code, message), count in texts[:ERROR_TEXTS_MAX]:
-        yield ErrorText(code=code, message=message, count=count)
+    timed = zip(calls.outcomes, np.bincount(calls.outcome).tolist(), strict=False)
+    for (code, message), count in (*calls.untimed.items(), *timed):
+        if message:
+            yield ErrorText(code=code, message=message, count=count)
