@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ from wirebench.model.labels import describe_factors, describe_situation, format_
 from wirebench.model.metric import CAPACITIES, DRIVERS, LATENCIES, METRICS, SPREAD, Metric
 from wirebench.model.record import Record
 from wirebench.present import sentences
+from wirebench.present.charts.forest import LANES
 from wirebench.present.numbers import ABSENT, describe_errors, format_metric, format_number, format_range
 from wirebench.present.picture import Groups
 from wirebench.present.run_comparison_sentences import list_remarks as list_change_remarks
@@ -193,11 +194,11 @@ def _format_side(pair: CellPair, side: str, metric: Metric | None = None) -> str
     return format_metric(metric, (pair.baseline if side == "base" else pair.subject).figure(metric))
 
 
-def make_side_table(changes: Iterable[CellChange], names: Collection[str]) -> FigureTable:
-    """Return these metrics of each cell in both runs, where both measured them, with the ratio of head to base."""
+def make_side_table(changes: Iterable[CellChange]) -> FigureTable:
+    """Return the metrics of each cell in both runs, where both measured them, with the ratio of head to base."""
     groups: dict[str, list[_TableRow]] = {}
     for change in changes:
-        metrics = [METRICS[name] for name in change.ratios if name in names]
+        metrics = [METRICS[name] for name in change.ratios if name in LANES]
         title = describe_factors(change.subject.factors)
         groups[title] = [(metric.heading, (), (change, metric)) for metric in metrics]
     columns = (

@@ -14,7 +14,7 @@ from wirebench.analysis.compare_runs import RunComparison, compare_runs
 from wirebench.errors import UsageError
 from wirebench.model.labels import capitalise
 from wirebench.present import run_comparison_sentences as sentences
-from wirebench.present.charts.forest import LANES, draw_forests
+from wirebench.present.charts.forest import draw_forests
 from wirebench.present.numbers import format_moment
 from wirebench.present.remarks import describe_common_factors
 from wirebench.present.table import make_change_table, make_side_table
@@ -73,7 +73,7 @@ def _describe(found: RunComparison) -> dict[str, Any]:
         "changes": make_change_table(found.changes),
         "forests": draw_forests(found.changes, found.margin),
         "sentences": list(map(sentences.describe_change, found.changes)),
-        "both": make_side_table(found.changes, LANES),
+        "both": make_side_table(found.changes),
     }
 
 
