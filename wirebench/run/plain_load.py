@@ -116,7 +116,49 @@ def send_load(  # noqa: PLR0913, PLR0917 - where, what, and who watches
     """
     cluster = DeployedServices(access, values_files)
     with _claim_transport(cell.transport, access):
-        return _send_load(cluster, access, cell, load, scale, show)
+        cluster.check(cell.transport, scales=scale[0] is not None)
+        load_pods = cluster.make_load_pods(cell.transport)
+        if scale != (None, None):
+            with show(f"{cell.transport}: {_describe_scale(*scale)}", _SCALE_S):
+                cluster.scale(cell.transport, *scale)
+        endpoint = cluster.find_endpoint(cell.transport, beside_load=cell.placement == "same-pod")
+        prometheus = find_observer(access, "prometheus")
+        job = _make_job(endpoint, cell, load, prometheus)
+        cell, phases = job.cell, list[ReplicaPhase]()
+        names = frozenset(each.name for each in endpoint.replicas)
+        # Prometheus still has those that were replaced for a while.
+        replaced = frozenset[str]()
+
+        def read_rates() -> dict[str, float]:
+            # A service beside the load has one replica.
+            if prometheus is None or endpoint.service.beside_load:
+                return {}
+            rates = cluster.read_rates(cell.transport, prometheus)
+            return {name: rate for name, rate in rates.items() if name not in replaced}
+
+        with contextlib.suppress(WirebenchError):
+            replaced = frozenset(read_rates()) - names
+        expected_s = AROUND_S + count_parts(cell.driver, load.window_s) * load.warmup_s + load.window_s
+        try:
+            with show(f"{cell.transport} {cell.operation} by {cell.driver}", expected_s) as show_rates:
+                load_pods.watch = ReplicaWatch(read_rates, show_rates, phases, names).poll
+                observed = pods.observe(load_pods, job, endpoint, lambda: None)
+        finally:
+            cluster.remove(load_pods)
+        limits = (cell.cpu_limit_millicores or 0) / 1000 * (cell.replicas or 1) + load_pods.count_cores(load)
+        shared_cores = cluster.count_shared_cores()
+        conditions = Conditions(host_share=limits / shared_cores if shared_cores else None)
+        with tempfile.TemporaryDirectory(prefix="wirebench-") as folder:
+            record = make_record(replace(job, output=Path(folder) / job.output), observed, conditions)
+        notes = list(_list_observers(access))
+        if prometheus is None:
+            notes.append("no Prometheus was ready in the cluster, so nothing was live; make deploy installs it")
+        if record.server.cpu_s is None and len(phases) <= 1:
+            why = endpoint.usage_problem or "an agent did not answer in time, or replicas were replaced"
+            notes.append(f"server CPU and memory are missing: {why}")
+        if problem := observed[0].metrics_push_problem:
+            notes.append(f"live metrics are incomplete: {problem}")
+        return PlainLoad(record, tuple(phases), tuple(notes))
 
 
 @contextlib.contextmanager
@@ -127,59 +169,6 @@ def _claim_transport(transport: Transport, access: Access) -> Iterator[None]:
         if sys.platform == "linux" and not bind_name(claim, f"\0wirebench-load-{cluster}-{transport}"):
             raise WirebenchError(f"another load on {transport} is running", "wait for its end")
         yield
-
-
-def _send_load(  # noqa: PLR0913, PLR0917 - as send_load
-    cluster: DeployedServices,
-    access: Access,
-    cell: Cell,
-    load: Load,
-    scale: tuple[int | None, int | None],
-    show: ShowProgress,
-) -> PlainLoad:
-    cluster.check(cell.transport, scales=scale[0] is not None)
-    load_pods = cluster.make_load_pods(cell.transport)
-    if scale != (None, None):
-        with show(f"{cell.transport}: {_describe_scale(*scale)}", _SCALE_S):
-            cluster.scale(cell.transport, *scale)
-    endpoint = cluster.find_endpoint(cell.transport, beside_load=cell.placement == "same-pod")
-    prometheus = find_observer(access, "prometheus")
-    job = _make_job(endpoint, cell, load, prometheus)
-    cell, phases = job.cell, list[ReplicaPhase]()
-    names = frozenset(each.name for each in endpoint.replicas)
-    # Prometheus still has those that were replaced for a while.
-    replaced = frozenset[str]()
-
-    def read_rates() -> dict[str, float]:
-        # A service beside the load has one replica.
-        if prometheus is None or endpoint.service.beside_load:
-            return {}
-        rates = cluster.read_rates(cell.transport, prometheus)
-        return {name: rate for name, rate in rates.items() if name not in replaced}
-
-    with contextlib.suppress(WirebenchError):
-        replaced = frozenset(read_rates()) - names
-    expected_s = AROUND_S + count_parts(cell.driver, load.window_s) * load.warmup_s + load.window_s
-    try:
-        with show(f"{cell.transport} {cell.operation} by {cell.driver}", expected_s) as show_rates:
-            load_pods.watch = ReplicaWatch(read_rates, show_rates, phases, names).poll
-            observed = pods.observe(load_pods, job, endpoint, lambda: None)
-    finally:
-        cluster.remove(load_pods)
-    limits = (cell.cpu_limit_millicores or 0) / 1000 * (cell.replicas or 1) + load_pods.count_cores(load)
-    shared_cores = cluster.count_shared_cores()
-    conditions = Conditions(host_share=limits / shared_cores if shared_cores else None)
-    with tempfile.TemporaryDirectory(prefix="wirebench-") as folder:
-        record = make_record(replace(job, output=Path(folder) / job.output), observed, conditions)
-    notes = list(_list_observers(access))
-    if prometheus is None:
-        notes.append("no Prometheus was ready in the cluster, so nothing was live; make deploy installs it")
-    if record.server.cpu_s is None and len(phases) <= 1:
-        why = endpoint.usage_problem or "an agent did not answer in time, or replicas were replaced"
-        notes.append(f"server CPU and memory are missing: {why}")
-    if problem := observed[0].metrics_push_problem:
-        notes.append(f"live metrics are incomplete: {problem}")
-    return PlainLoad(record, tuple(phases), tuple(notes))
 
 
 def _describe_scale(replicas: int | None, workers: int | None) -> str:
