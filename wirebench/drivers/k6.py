@@ -120,14 +120,9 @@ def _describe_work(job: Job) -> dict[str, str | int | None]:
             "STREAM_RATE_LIMIT": job.cell.stream_rate_limit_per_s,
         }
     workload = job.load.find_workload(operation)
-    return {
-        **(
-            {"OPERATION": operation}
-            if workload.operations == (operation,)
-            else {"CLIENTS": json.dumps(workload.describe_kinds())}
-        ),
-        "PAYLOAD": job.cell.payload,
-    }
+    if workload.operations == (operation,):
+        return {"OPERATION": operation, "PAYLOAD": job.cell.payload}
+    return {"CLIENTS": json.dumps(workload.describe_kinds()), "PAYLOAD": job.cell.payload}
 
 
 def _build_segment_flags(index: int, count: int) -> list[str]:
