@@ -6,7 +6,7 @@ import contextlib
 import shlex
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,11 +46,6 @@ class RunStart:
 ShowProgress = Callable[[RunStart], AbstractContextManager[Progress]]
 
 
-@contextlib.contextmanager
-def hide_progress(start: RunStart) -> Iterator[Progress]:  # noqa: ARG001 - of ShowProgress
-    yield ProgressListeners(())
-
-
 def warn_of_index(error: WirebenchError) -> None:
     """Issue a Python warning: the run continues without the index."""
     warnings.warn(f"{error.message}; the run continues without the index", stacklevel=2)
@@ -67,16 +62,16 @@ def execute(  # noqa: PLR0913 - options, each with a default
     calibrate: bool | None = None,
     keep_application: bool = False,
     notes: Sequence[str] = (),
-    show_progress: ShowProgress = hide_progress,
+    show_progress: ShowProgress = lambda _: contextlib.nullcontext(ProgressListeners(())),
     on_index_error: Callable[[WirebenchError], None] = warn_of_index,
 ) -> Run:
     """Run a plan, and return the complete run. Its folder is in `out`.
 
     `name` is the name of the run (by default its start and its scenario), `command` the command line that it records
-    (by default that of this process); `resumed` is the run to continue, whose plan
-    `plan_rest` returns. If `calibrate` is false (by default as in the resumed run, otherwise true), records have no
-    instrument error. With `keep_application`, run.json names the run's own copy of the application file. `notes` are
-    added to the run's caveats.
+    (by default that of this process); `resumed` is the run to continue, whose plan `plan_rest` returns. If `calibrate`
+    is false (by default as in the resumed run, otherwise true), records have no instrument error. With
+    `keep_application`, run.json names the run's own copy of the application file. `notes` are added to the run's
+    caveats.
 
     However it ends, nothing stays running, and what was measured is on disk. Raises UsageError if nothing was started,
     WirebenchError, and Interrupted or KeyboardInterrupt.
