@@ -27,7 +27,7 @@ def draw(groups: Groups, styles: Mapping[str, Style]) -> Iterator[Chart]:
         for name, field, limit_ms in (("p99", "p99_ms", limits_ms[:1]), ("p50", "p50_ms", [])):
             curves = [curve for cell in cells if (curve := _make_curve(cell, styles[cell.name], field))]
             if curves:
-                svg = draw_load_curves(f"{name} response time over requests/s, {title}", curves, *limit_ms)
+                svg = draw_load_curves(f"{name} response time over requests/s, {title}", curves, limit_ms)
                 yield Chart(f"{name}, ms: {title}", "over requests/s asked for", svg)
 
 

@@ -309,8 +309,7 @@ def _list_settings(load: Load) -> Iterator[str]:
 
 def describe_handshakes(cells: Iterable[CellSummary]) -> tuple[str, ...]:
     """Say what cells with TLS agreed on with their services, which drivers don't report it, and what was resumed."""
-    with_tls = [cell for cell in cells if cell.factors["tls"] != "none"]
-    return tuple(_describe_tls(with_tls)) if with_tls else ()
+    return tuple(_describe_tls([cell for cell in cells if cell.factors["tls"] != "none"]))
 
 
 def _describe_tls(cells: list[CellSummary]) -> Iterator[str]:

@@ -105,13 +105,12 @@ def _describe_ends(marks: Sequence[Mark]) -> str:
     )
 
 
-def draw_load_curves(title: str, curves: Sequence[PlotSeries], limit: float | None = None) -> Drawing:
+def draw_load_curves(title: str, curves: Sequence[PlotSeries], limits: Sequence[float] = ()) -> Drawing:
     """Draw latencies over rates, both on logarithmic scales, and a straight line at a limit that they may have.
 
     There is at least one curve, with marks at positive places.
     """
     rates = Scale.logarithmic(mark.x for curve in curves for mark in curve.marks)
-    limits = [limit] if limit else []
     ends = (math.log10(rates.low), math.log10(rates.high))
     placed = [
         replace(
