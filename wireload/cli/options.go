@@ -382,7 +382,7 @@ func (o *options) encode(method string, body []byte) ([]byte, error) {
 	}
 	schema, err := contract.Parse(descriptors)
 	if err != nil {
-		return nil, fmt.Errorf("%s %w", o.protoset, err)
+		return nil, fmt.Errorf("%s is no set of descriptors: %w", o.protoset, err)
 	}
 	return schema.Encode(method, body)
 }

@@ -13,32 +13,22 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// Schema finds the messages of gRPC methods, by names like "package.Service/Method". It is read-only once
-// loaded, and may be shared.
+// Schema has gRPC methods by names like "package.Service/Method", and the types that a google.protobuf.Any may hold. It is
+// read-only once loaded, and may be shared.
 type Schema struct {
-	methods map[string]protoreflect.MethodDescriptor
-	types   *dynamicpb.Types
+	Methods map[string]protoreflect.MethodDescriptor
+	Types   *dynamicpb.Types
 }
 
 // Parse reads a set of descriptors, as protoc and buf compile it.
 func Parse(descriptors []byte) (*Schema, error) {
-	methods, types, err := Methods(descriptors)
-	if err != nil {
-		return nil, fmt.Errorf("is no set of descriptors: %w", err)
-	}
-	return &Schema{methods, types}, nil
-}
-
-// Methods returns the gRPC methods of a set of descriptors, by names like "package.Service/Method", and the types that a
-// google.protobuf.Any may hold.
-func Methods(descriptors []byte) (map[string]protoreflect.MethodDescriptor, *dynamicpb.Types, error) {
 	set := &descriptorpb.FileDescriptorSet{}
 	if err := proto.Unmarshal(descriptors, set); err != nil {
-		return nil, nil, fmt.Errorf("not a FileDescriptorSet: %w", err)
+		return nil, fmt.Errorf("not a FileDescriptorSet: %w", err)
 	}
 	files, err := protodesc.NewFiles(set)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	methods := map[string]protoreflect.MethodDescriptor{}
 	files.RangeFiles(func(file protoreflect.FileDescriptor) bool {
@@ -51,14 +41,14 @@ func Methods(descriptors []byte) (map[string]protoreflect.MethodDescriptor, *dyn
 		}
 		return true
 	})
-	return methods, dynamicpb.NewTypes(files), nil
+	return &Schema{methods, dynamicpb.NewTypes(files)}, nil
 }
 
 func (s *Schema) method(name string) (protoreflect.MethodDescriptor, error) {
 	if s == nil {
 		return nil, fmt.Errorf("protobuf needs its messages: call load(descriptors) in the init context")
 	}
-	method, ok := s.methods[name]
+	method, ok := s.Methods[name]
 	if !ok {
 		return nil, fmt.Errorf("no gRPC method %q among the descriptors", name)
 	}
@@ -73,7 +63,7 @@ func (s *Schema) Encode(name string, text []byte) ([]byte, error) {
 	}
 	message := dynamicpb.NewMessage(method.Input())
 	if len(text) > 0 {
-		if err := (protojson.UnmarshalOptions{Resolver: s.types}).Unmarshal(text, message); err != nil {
+		if err := (protojson.UnmarshalOptions{Resolver: s.Types}).Unmarshal(text, message); err != nil {
 			return nil, fmt.Errorf("body does not fit %s: %w", method.Input().Name(), err)
 		}
 	}
@@ -90,7 +80,7 @@ func (s *Schema) Decode(name string, body []byte) (json.RawMessage, error) {
 	if err := proto.Unmarshal(body, message); err != nil {
 		return nil, err
 	}
-	return protojson.MarshalOptions{UseProtoNames: true, Resolver: s.types}.Marshal(message)
+	return protojson.MarshalOptions{UseProtoNames: true, Resolver: s.Types}.Marshal(message)
 }
 
 // DecodeData turns a response message into the JSON of its `data`, which is what a JSON body holds.

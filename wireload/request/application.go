@@ -10,13 +10,15 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"wirebench.dev/wireload/contract"
 )
 
 // Application is what an application file describes.
 type Application struct {
 	seeded     map[string]Seeded
 	operations ordered[operation]
-	contract   contract
+	schema     *contract.Schema
 }
 
 // Seeded are the ids of records that exist before the load: Count of them, from First on.
@@ -128,11 +130,11 @@ func Load(applicationJSON, descriptors []byte) (*Application, error) {
 			return nil, fmt.Errorf("application: operations.%s.%w", file.Operations[i].name, err)
 		}
 	}
-	contract, err := readContract(descriptors)
+	schema, err := contract.Parse(descriptors)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("descriptors: %w", err)
 	}
-	return &Application{seeded: file.Seeded, operations: file.Operations, contract: contract}, nil
+	return &Application{seeded: file.Seeded, operations: file.Operations, schema: schema}, nil
 }
 
 func (o *operation) validate(seeded map[string]Seeded) error {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"wirebench.dev/wireload/contract"
 )
 
 // compiled is an operation of a kind of clients.
@@ -21,8 +22,8 @@ type compiled struct {
 	contains any
 	// isLine says that it is sent on the socket without frames.
 	isLine bool
-	// reply is the message in protobuf, one of the contract, nil in JSON; onlyData says that the reply stands for its `data`.
-	contract *contract
+	// reply is the message in protobuf, one of the schema's, nil in JSON; onlyData says that the reply stands for its `data`.
+	schema   *contract.Schema
 	reply    protoreflect.MessageDescriptor
 	onlyData bool
 	// creates and deletes are kinds of records; createdID is the place of the created record's id.
@@ -57,7 +58,7 @@ func (c *compiler) compile(name string) error {
 		return errors.New("there is no such operation")
 	}
 	c.template = Request{Operation: name, Stream: o.Stream, Idempotent: !o.Writes}
-	c.contract = &c.application.contract
+	c.schema = c.application.schema
 	if c.kind.Name != "" {
 		c.template.Operation = c.kind.Name + "/" + name
 	}
@@ -200,7 +201,7 @@ func (c *compiler) grpcRequest(o *operation) error {
 	if err := c.setBody(o, "grpc.message", o.Grpc.Message.orEmpty()); err != nil {
 		return err
 	}
-	return checkKind(c.application.contract.methods[o.Grpc.Call], o.Grpc.Call, o.Stream)
+	return checkKind(c.schema.Methods[o.Grpc.Call], o.Grpc.Call, o.Stream)
 }
 
 // checkKind wants a unary call, or a server stream for an operation that is a stream.
@@ -268,7 +269,7 @@ func (c *compiler) setBody(o *operation, field string, body any) error {
 		if o.Grpc == nil {
 			return errors.New("codec protobuf needs grpc.call, which names the messages")
 		}
-		if method = c.application.contract.methods[o.Grpc.Call]; method == nil {
+		if method = c.schema.Methods[o.Grpc.Call]; method == nil {
 			return fmt.Errorf("grpc.call: the descriptors have no method %s", o.Grpc.Call)
 		}
 		c.reply = method.Output()

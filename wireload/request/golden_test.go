@@ -132,7 +132,7 @@ func compareMessages(t *testing.T, application *Application, call string, got, w
 	t.Helper()
 	var messages [2]*dynamicpb.Message
 	for i, encoded := range [][]byte{got, want} {
-		messages[i] = dynamicpb.NewMessage(application.contract.methods[call].Input())
+		messages[i] = dynamicpb.NewMessage(application.schema.Methods[call].Input())
 		if err := proto.Unmarshal(encoded, messages[i]); err != nil {
 			t.Fatal(err)
 		}

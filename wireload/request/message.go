@@ -13,23 +13,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/dynamicpb"
-
-	schema "wirebench.dev/wireload/contract"
+	"wirebench.dev/wireload/contract"
 )
-
-// contract has the gRPC methods by "package.Service/Method", with the messages of their requests and replies.
-type contract struct {
-	methods map[string]protoreflect.MethodDescriptor
-	types   *dynamicpb.Types
-}
-
-func readContract(descriptors []byte) (contract, error) {
-	methods, types, err := schema.Methods(descriptors)
-	if err != nil {
-		return contract{}, fmt.Errorf("descriptors: %w", err)
-	}
-	return contract{methods, types}, nil
-}
 
 // message appends an expanded value as a protobuf message. What is the same for all requests is encoded once.
 func (p *program) message(descriptor protoreflect.MessageDescriptor, value any) error {
@@ -233,14 +218,14 @@ func isConstant(value any) bool {
 }
 
 // decodeReply returns a reply's JSON value; a message's in the JSON form of protobuf, with the fields that are empty.
-func (c *contract) decodeReply(descriptor protoreflect.MessageDescriptor, reply []byte) (any, error) {
+func decodeReply(schema *contract.Schema, descriptor protoreflect.MessageDescriptor, reply []byte) (any, error) {
 	if descriptor != nil {
 		message := dynamicpb.NewMessage(descriptor)
 		if err := proto.Unmarshal(reply, message); err != nil {
 			return nil, fmt.Errorf("the reply is not a %s: %w", descriptor.Name(), err)
 		}
 		var err error
-		form := protojson.MarshalOptions{UseProtoNames: true, EmitDefaultValues: true, Resolver: c.types}
+		form := protojson.MarshalOptions{UseProtoNames: true, EmitDefaultValues: true, Resolver: schema.Types}
 		if reply, err = form.Marshal(message); err != nil {
 			return nil, err
 		}

@@ -91,7 +91,7 @@ func TestEveryTypeOfField(t *testing.T) {
 	}
 	source := compile(t, application, Options{Transport: "grpc", Clients: sequence("send")}).NewSource(0).(*user)
 	found, _ := application.operations.get("send")
-	descriptor := application.contract.methods["all.Types/Send"].Input()
+	descriptor := application.schema.Methods["all.Types/Send"].Input()
 	// The compiler is deterministic: it gives the same slots.
 	c := &compiler{application: application, kind: source.kind, options: &source.work.options}
 	if err := c.addInputs(found.Inputs); err != nil {

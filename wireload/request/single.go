@@ -130,7 +130,7 @@ func hide(shown string) json.RawMessage {
 // show returns the JSON of a reply, or its text.
 func (s *Single) show(reply []byte) (shown string, isText bool) {
 	if message := s.user.current.reply; message != nil {
-		if value, err := s.user.current.contract.decodeReply(message, reply); err == nil {
+		if value, err := decodeReply(s.user.current.schema, message, reply); err == nil {
 			return jsonOf(value), false
 		}
 	}

@@ -189,7 +189,7 @@ func (u *user) read(r *Request, reply []byte) (any, error) {
 	if len(op.expectations) == 0 {
 		return nil, nil
 	}
-	value, err := op.contract.decodeReply(op.reply, reply)
+	value, err := decodeReply(op.schema, op.reply, reply)
 	if op.onlyData && op.reply != nil {
 		value = pick(value, "data")
 	}

@@ -22,7 +22,7 @@ func loadSchema(environment *common.InitEnvironment, path string) (*Schema, erro
 	}
 	schema, err := contract.Parse(content)
 	if err != nil {
-		return nil, fmt.Errorf("load: %s %w", path, err)
+		return nil, fmt.Errorf("load: %s is no set of descriptors: %w", path, err)
 	}
 	return schema, nil
 }
