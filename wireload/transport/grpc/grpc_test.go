@@ -16,6 +16,7 @@ import (
 	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/request"
 	"wirebench.dev/wireload/transport"
+	"wirebench.dev/wireload/transport/transporttest"
 )
 
 // connect returns a client of a server that x/net/http2 is, with this handler.
@@ -170,21 +171,12 @@ func frames(write func(*http2.Framer)) []byte {
 func callScripted(t testing.TB, reply []byte, item func([]byte) bool) (transport.Reply, error) {
 	t.Helper()
 	client := New("service:1", false, 0)
-	client.Open(&scripted{Reader: bytes.NewReader(reply)})
+	client.Open(transporttest.Connect(reply))
 	if err := client.Prepare(&request.Request{Path: []byte("/a/b"), Body: []byte("body")}); err != nil {
 		t.Fatal(err)
 	}
 	return client.Call(item)
 }
-
-// scripted is a connection whose server has said all in advance.
-type scripted struct {
-	net.Conn
-	*bytes.Reader
-}
-
-func (s *scripted) Read(into []byte) (int, error)  { return s.Reader.Read(into) }
-func (s *scripted) Write(from []byte) (int, error) { return len(from), nil }
 
 func TestWhatWasNotProcessedMayBeSentAgain(t *testing.T) {
 	for name, each := range map[string]struct {
@@ -260,23 +252,8 @@ func FuzzReply(f *testing.F) {
 		_ = f.WriteData(1, false, []byte("\x00\x00\x00\x00\x02hi"))
 		_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block("grpc-status", "0"), EndHeaders: true, EndStream: true})
 	}), true)
-	client, asked := New("service:1", false, 0), request.Request{Path: []byte("/a/b"), Body: []byte("body")}
+	client := New("service:1", false, 0)
 	f.Fuzz(func(t *testing.T, reply []byte, streamed bool) {
-		var item func([]byte) bool
-		if streamed {
-			item = func([]byte) bool { return true }
-		}
-		client.Close()
-		if err := client.Prepare(&asked); err != nil {
-			t.Fatal(err)
-		}
-		client.Open(&scripted{Reader: bytes.NewReader(reply)})
-		answer, err := client.Call(item)
-		if err != nil && transport.AsFailure(err) == nil {
-			t.Errorf("want a failure of a class, got %v", err)
-		}
-		if err == nil && answer.Code == "" {
-			t.Error("want an outcome")
-		}
+		transporttest.Fuzz(t, client, request.Request{Path: []byte("/a/b"), Body: []byte("body"), Stream: streamed}, reply)
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/request"
 	"wirebench.dev/wireload/transport"
+	"wirebench.dev/wireload/transport/transporttest"
 )
 
 // connectH2C returns a client of Go's own server.
@@ -131,9 +132,8 @@ func TestAnH2CReplyThatIsNotReadToItsEndEndsTheConnection(t *testing.T) {
 // callScriptedH2C has a server answer a first request with these bytes and hang up.
 func callScriptedH2C(t testing.TB, reply []byte, item func([]byte) bool) (transport.Reply, error) {
 	t.Helper()
-	client, connection := NewH2C("service:1"), &scripted{}
-	connection.said.Reset(reply)
-	client.Open(connection)
+	client := NewH2C("service:1")
+	client.Open(transporttest.Connect(reply))
 	return callH2C(t, client, request.Request{Method: "GET", Path: []byte("/")}, item)
 }
 
@@ -192,15 +192,14 @@ func TestAnH2CBodyKeepsToTheWindows(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	client, connection := NewH2C("service:1"), &scripted{}
-	connection.said.Reset(said.Bytes())
+	client, connection := NewH2C("service:1"), transporttest.Connect(said.Bytes())
 	client.Open(connection)
 	reply, err := callH2C(t, client, request.Request{Method: "POST", Path: []byte("/"), Body: make([]byte, body)}, nil)
 	if err != nil || reply.Code != histogram.OK || reply.Close {
 		t.Fatalf("got %+v, %v", reply, err)
 	}
-	connection.written.Next(len(http2.ClientPreface))
-	written := http2.NewFramer(nil, &connection.written)
+	connection.Written.Next(len(http2.ClientPreface))
+	written := http2.NewFramer(nil, &connection.Written)
 	var sent []int
 	for {
 		frame, err := written.ReadFrame()

@@ -3,7 +3,6 @@ package rest
 import (
 	"bytes"
 	"errors"
-	"net"
 	"runtime"
 	"strings"
 	"testing"
@@ -13,25 +12,14 @@ import (
 	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/request"
 	"wirebench.dev/wireload/transport"
+	"wirebench.dev/wireload/transport/transporttest"
 )
-
-// scripted is a connection whose server has said all in advance.
-type scripted struct {
-	net.Conn
-	said    bytes.Reader
-	written bytes.Buffer
-}
-
-func (s *scripted) Read(into []byte) (int, error)  { return s.said.Read(into) }
-func (s *scripted) Write(from []byte) (int, error) { return s.written.Write(from) }
 
 func callScripted(t testing.TB, reply string, item func([]byte) bool) (transport.Reply, error) {
 	t.Helper()
 	client := New("service:1", false)
 	client.bytesMax = 1 << 20 // Memory for a reply is taken as soon as its length is known.
-	connection := &scripted{}
-	connection.said.Reset([]byte(reply))
-	client.Open(connection)
+	client.Open(transporttest.Connect([]byte(reply)))
 	if err := client.Prepare(&request.Request{Method: "GET", Path: []byte("/"), Stream: item != nil, End: "end"}); err != nil {
 		t.Fatal(err)
 	}
@@ -73,9 +61,8 @@ func TestALongHeaderIsNotQuoted(t *testing.T) {
 }
 
 func TestAnExpectedStatusIsASuccess(t *testing.T) {
-	client, connection := New("service:1", false), &scripted{}
-	connection.said.Reset([]byte("HTTP/1.1 304 Not Modified\r\n\r\n"))
-	client.Open(connection)
+	client := New("service:1", false)
+	client.Open(transporttest.Connect([]byte("HTTP/1.1 304 Not Modified\r\n\r\n")))
 	if err := client.Prepare(&request.Request{Method: "GET", Path: []byte("/"), Status: 304}); err != nil {
 		t.Fatal(err)
 	}
@@ -102,13 +89,13 @@ func TestRequestsAreWhatHTTPWants(t *testing.T) {
 			Method: "POST", Path: []byte("/a"),
 		},
 	} {
-		client, connection := New("service:1", true), &scripted{}
+		client, connection := New("service:1", true), transporttest.Connect(nil)
 		client.Open(connection)
 		if err := client.Prepare(&asked); err != nil {
 			t.Fatal(err)
 		}
 		_, _ = client.Call(nil)
-		if got := connection.written.String(); got != want {
+		if got := connection.Written.String(); got != want {
 			t.Errorf("want %q, got %q", want, got)
 		}
 	}
@@ -196,9 +183,8 @@ func TestAStreamWithoutAnEndEventEndsWithItsBody(t *testing.T) {
 		"until end":  {head + "Connection: close\r\n\r\n" + body, false},
 		"cut event":  {head + "Connection: close\r\n\r\n" + body + "data: 2", true},
 	} {
-		client, connection, items := New("service:1", false), &scripted{}, ""
-		connection.said.Reset([]byte(each.reply))
-		client.Open(connection)
+		client, items := New("service:1", false), ""
+		client.Open(transporttest.Connect([]byte(each.reply)))
 		if err := client.Prepare(&request.Request{Method: "GET", Path: []byte("/"), Stream: true}); err != nil {
 			t.Fatal(err)
 		}
@@ -229,10 +215,10 @@ func TestStreamsShareABuffer(t *testing.T) {
 		"HTTP/1.1": {New("service:1", false), eventsReply + events},
 		"HTTP/2":   {NewH2C("service:1"), frames.String()},
 	} {
-		asked, connection := request.Request{Method: "GET", Path: []byte("/"), Stream: true}, &scripted{}
+		asked, connection := request.Request{Method: "GET", Path: []byte("/"), Stream: true}, transporttest.Connect(nil)
 		read := func() {
-			connection.said.Reset([]byte(each.reply))
-			connection.written.Reset()
+			connection.Said.Reset([]byte(each.reply))
+			connection.Written.Reset()
 			each.client.Close()
 			if err := each.client.Prepare(&asked); err != nil {
 				t.Fatal(err)
@@ -269,13 +255,13 @@ func TestAStreamLeavesItsConnectionReady(t *testing.T) {
 		"long":         {"HTTP/1.1 404 Not Found\r\nContent-Length: 100000\r\n\r\n" + strings.Repeat("n", 100_000), histogram.NotFound, true},
 		"not modified": {"HTTP/1.1 304 Not Modified\r\n\r\n", histogram.CodeOfHTTP(304), false},
 	} {
-		client, connection := New("service:1", false), &scripted{}
+		client, connection := New("service:1", false), transporttest.Connect(nil)
 		client.Open(connection)
 		asked := request.Request{Method: "GET", Path: []byte("/"), Stream: true}
 		if err := client.Prepare(&asked); err != nil {
 			t.Fatal(err)
 		}
-		connection.said.Reset([]byte(each.reply))
+		connection.Said.Reset([]byte(each.reply))
 		reply, err := client.Call(func([]byte) bool { return true })
 		if err != nil || reply.Code != each.code || reply.Close != each.last {
 			t.Errorf("%s: got %+v, %v", name, reply, err)
@@ -287,7 +273,7 @@ func TestAStreamLeavesItsConnectionReady(t *testing.T) {
 		if err := client.Prepare(&asked); err != nil {
 			t.Fatal(err)
 		}
-		connection.said.Reset([]byte(other))
+		connection.Said.Reset([]byte(other))
 		if reply, err = client.Call(nil); err != nil || reply.Code != histogram.OK {
 			t.Errorf("%s: the next request got %+v, %v", name, reply, err)
 		}
@@ -310,28 +296,9 @@ func FuzzReplyH2C(f *testing.F) {
 	fuzzReplies(f, NewH2C("service:1"))
 }
 
-// fuzzReplies has a client read any bytes; one client reads them all, as after each failure of a load.
 func fuzzReplies(f *testing.F, client transport.Client) {
 	f.Helper()
-	connection, asked := &scripted{}, request.Request{Method: "GET", Path: []byte("/")}
 	f.Fuzz(func(t *testing.T, reply string, streamed bool) {
-		var item func([]byte) bool
-		if asked.Stream = streamed; streamed {
-			item = func([]byte) bool { return true }
-		}
-		connection.said.Reset([]byte(reply))
-		connection.written.Reset()
-		client.Close()
-		if err := client.Prepare(&asked); err != nil {
-			t.Fatal(err)
-		}
-		client.Open(connection)
-		answer, err := client.Call(item)
-		if err != nil && transport.AsFailure(err) == nil {
-			t.Errorf("want a failure of a class, got %v", err)
-		}
-		if err == nil && answer.Code == "" {
-			t.Error("want an outcome")
-		}
+		transporttest.Fuzz(t, client, request.Request{Method: "GET", Path: []byte("/"), Stream: streamed}, []byte(reply))
 	})
 }

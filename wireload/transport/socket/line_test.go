@@ -8,20 +8,20 @@ import (
 	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/request"
 	"wirebench.dev/wireload/transport"
+	"wirebench.dev/wireload/transport/transporttest"
 )
 
 // ask sends a line to a service that has said all in advance, and returns what the client has written too.
 func ask(t testing.TB, client *LineClient, said, line string) (reply transport.Reply, written string, err error) {
 	t.Helper()
-	connection := &scripted{}
-	connection.said.Reset([]byte(said))
+	connection := transporttest.Connect([]byte(said))
 	client.Close()
 	if err := client.Prepare(&request.Request{Body: []byte(line)}); err != nil {
 		return transport.Reply{}, "", err
 	}
 	client.Open(connection)
 	reply, err = client.Call(nil)
-	return reply, connection.written.String(), err
+	return reply, connection.Written.String(), err
 }
 
 func TestALineIsAnsweredByALine(t *testing.T) {

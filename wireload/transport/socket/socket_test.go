@@ -3,7 +3,6 @@ package socket
 import (
 	"bytes"
 	"errors"
-	"net"
 	"slices"
 	"testing"
 
@@ -11,24 +10,8 @@ import (
 	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/request"
 	"wirebench.dev/wireload/transport"
+	"wirebench.dev/wireload/transport/transporttest"
 )
-
-// scripted is a connection whose server has said all in advance.
-type scripted struct {
-	net.Conn
-	said    bytes.Reader
-	written bytes.Buffer
-}
-
-func (s *scripted) Read(into []byte) (int, error)  { return s.said.Read(into) }
-func (s *scripted) Write(from []byte) (int, error) { return s.written.Write(from) }
-
-func open(client *Client, said []byte) *scripted {
-	connection := &scripted{}
-	connection.said.Reset(said)
-	client.Open(connection)
-	return connection
-}
 
 func call(t testing.TB, client *Client, item func([]byte) bool) (transport.Reply, error) {
 	t.Helper()
@@ -48,7 +31,8 @@ func replies(each ...frame.Reply) []byte {
 
 func TestIDsCountAndThePrefaceGoesFirst(t *testing.T) {
 	client := New(true)
-	connection := open(client, replies(frame.Reply{ID: 1, Body: []byte("a")}, frame.Reply{ID: 2, Body: []byte("b")}))
+	connection := transporttest.Connect(replies(frame.Reply{ID: 1, Body: []byte("a")}, frame.Reply{ID: 2, Body: []byte("b")}))
+	client.Open(connection)
 	for _, want := range []string{"a", "b"} {
 		if reply, err := call(t, client, nil); err != nil || string(reply.Body) != want || reply.Code != histogram.OK {
 			t.Fatalf("want %s, got %+v, %v", want, reply, err)
@@ -58,7 +42,7 @@ func TestIDsCountAndThePrefaceGoesFirst(t *testing.T) {
 	for id := range uint32(2) {
 		want, _ = frame.AppendRequest(want, frame.Request{ID: id + 1, Method: "users.get", Body: []byte("{}")})
 	}
-	if got := connection.written.Bytes(); !bytes.Equal(got, want) {
+	if got := connection.Written.Bytes(); !bytes.Equal(got, want) {
 		t.Errorf("want %q, got %q", want, got)
 	}
 }
@@ -68,7 +52,7 @@ func TestAStreamEndsWithItsMark(t *testing.T) {
 		return frame.Reply{ID: id, Flags: frame.FlagMore, Body: []byte(body)}
 	}
 	client := New(false)
-	open(client, replies(item(1, "a"), item(1, "b"), frame.Reply{ID: 1}, item(2, "c")))
+	client.Open(transporttest.Connect(replies(item(1, "a"), item(1, "b"), frame.Reply{ID: 1}, item(2, "c"))))
 	var got []string
 	take := func(item []byte) bool {
 		got = append(got, string(item))
@@ -85,7 +69,7 @@ func TestAStreamEndsWithItsMark(t *testing.T) {
 
 func TestAStatusIsTheOutcome(t *testing.T) {
 	client := New(false)
-	open(client, replies(frame.Reply{ID: 1, Status: 5, Message: "none"}, frame.Reply{ID: 2, Status: 8, Message: "too long"}))
+	client.Open(transporttest.Connect(replies(frame.Reply{ID: 1, Status: 5, Message: "none"}, frame.Reply{ID: 2, Status: 8, Message: "too long"})))
 	if reply, err := call(t, client, nil); err != nil || reply.Code != histogram.NotFound || reply.Message != "none" || reply.Close {
 		t.Errorf("got %+v, %v", reply, err)
 	}
@@ -104,7 +88,7 @@ func TestWhatIsNotAReplyIsGarbage(t *testing.T) {
 		"not in UTF-8": {0, 0, 0, 9, 0, 0, 0, 1, 5, 0, 0, 1, 0xff},
 	} {
 		client := New(false)
-		open(client, said)
+		client.Open(transporttest.Connect(said))
 		var failure *transport.Failure
 		if _, err := call(t, client, nil); !errors.As(err, &failure) || failure.Class != transport.Garbage {
 			t.Errorf("%s: got %v", name, err)
@@ -117,18 +101,6 @@ func FuzzReply(f *testing.F) {
 	f.Add(replies(frame.Reply{ID: 1, Flags: frame.FlagMore}, frame.Reply{ID: 1, Status: 14, Message: "bye"}), true)
 	client := New(false)
 	f.Fuzz(func(t *testing.T, said []byte, streamed bool) {
-		var item func([]byte) bool
-		if streamed {
-			item = func([]byte) bool { return true }
-		}
-		client.Close()
-		open(client, said)
-		answer, err := call(t, client, item)
-		if err != nil && transport.AsFailure(err) == nil {
-			t.Errorf("want a failure of a class, got %v", err)
-		}
-		if err == nil && answer.Code == "" {
-			t.Error("want an outcome")
-		}
+		transporttest.Fuzz(t, client, request.Request{Path: []byte("users.get"), Body: []byte("{}"), Stream: streamed}, said)
 	})
 }

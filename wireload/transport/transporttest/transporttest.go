@@ -1,0 +1,49 @@
+// Package transporttest has what the tests of all clients need: servers that have said all in advance.
+package transporttest
+
+import (
+	"bytes"
+	"net"
+	"testing"
+
+	"wirebench.dev/wireload/request"
+	"wirebench.dev/wireload/transport"
+)
+
+// Connection is one whose server has said all in advance.
+type Connection struct {
+	net.Conn
+	Said    bytes.Reader
+	Written bytes.Buffer
+}
+
+// Connect returns a connection whose server says this.
+func Connect(said []byte) *Connection {
+	c := &Connection{}
+	c.Said.Reset(said)
+	return c
+}
+
+func (c *Connection) Read(into []byte) (int, error)  { return c.Said.Read(into) }
+func (c *Connection) Write(from []byte) (int, error) { return c.Written.Write(from) }
+
+// Fuzz has a client read any bytes as its reply; one client reads many, as after each failure of a load.
+func Fuzz(t *testing.T, client transport.Client, asked request.Request, said []byte) {
+	t.Helper()
+	var item func([]byte) bool
+	if asked.Stream {
+		item = func([]byte) bool { return true }
+	}
+	client.Close()
+	if err := client.Prepare(&asked); err != nil {
+		t.Fatal(err)
+	}
+	client.Open(Connect(said))
+	answer, err := client.Call(item)
+	if err != nil && transport.AsFailure(err) == nil {
+		t.Errorf("want a failure of a class, got %v", err)
+	}
+	if err == nil && answer.Code == "" {
+		t.Error("want an outcome")
+	}
+}
