@@ -177,7 +177,7 @@ func runByHand(ctx context.Context, transportName string, arguments []string, ou
 	}
 	if !o.quiet {
 		fmt.Fprintln(out, o.describe(transportName, others))
-		load.OnSecond = newProgress(log, o.duration).show
+		load.OnSecond = progress{log, o.duration}.show
 	}
 	measured, err := measure(ctx, load, o.output)
 	if measured.Schema != "" { // Also if its file can't be written.
@@ -253,7 +253,7 @@ func (o *options) load(transportName string, others []string) (*engine.Load, err
 }
 
 // request returns what is sent over and over, and where to.
-func (o *options) request(transportName string, others []string) (*constant, string, error) {
+func (o *options) request(transportName string, others []string) (*request.Constant, string, error) {
 	body, err := readData(o.data)
 	if err != nil {
 		return nil, "", err
@@ -286,9 +286,9 @@ func (o *options) request(transportName string, others []string) (*constant, str
 			return nil, "", err
 		}
 	}
-	made := &constant{request.Request{Operation: method, Path: []byte(method), Headers: headers, Body: body, Stream: o.stream}}
+	made := &request.Constant{Request: request.Request{Operation: method, Path: []byte(method), Headers: headers, Body: body, Stream: o.stream}}
 	if transportName == "grpc" {
-		made.request.Path = []byte("/" + method)
+		made.Request.Path = []byte("/" + method)
 	}
 	return made, address, nil
 }
@@ -322,18 +322,18 @@ func (o *options) readHeaders(transportName string) (made []request.Header, err 
 	return made, nil
 }
 
-func (o *options) lineRequest(transportName string, others []string) (*constant, string, error) {
+func (o *options) lineRequest(transportName string, others []string) (*request.Constant, string, error) {
 	if transportName != "socket" || len(others) != 1 || o.stream || o.data != "" || o.codec != "json" {
 		return nil, "", newUsageError("--line is for socket, with an address and without a method, data, codec or stream")
 	}
 	if err := request.CheckLine([]byte(*o.line)); err != nil {
 		return nil, "", errUsage{err}
 	}
-	made := &constant{request.Request{Operation: "line", Body: []byte(*o.line)}}
+	made := &request.Constant{Request: request.Request{Operation: "line", Body: []byte(*o.line)}}
 	return made, others[0], checkAddress(others[0])
 }
 
-func (o *options) restRequest(others []string, headers []request.Header, body []byte) (*constant, string, error) {
+func (o *options) restRequest(others []string, headers []request.Header, body []byte) (*request.Constant, string, error) {
 	if len(others) != 1 {
 		return nil, "", newUsageError("rest wants a URL")
 	}
@@ -362,7 +362,7 @@ func (o *options) restRequest(others []string, headers []request.Header, body []
 			method = "POST"
 		}
 	}
-	return &constant{request.Request{
+	return &request.Constant{Request: request.Request{
 		Operation: method + " " + target.EscapedPath(), Method: method, Path: []byte(target.RequestURI()),
 		ContentType: o.contentType, Accept: o.accept, Headers: headers, Body: body, Stream: o.stream,
 		Idempotent: request.IsIdempotent(method),
@@ -393,21 +393,6 @@ func readData(data string) ([]byte, error) {
 	}
 	return []byte(data), nil
 }
-
-// constant is a request.Source of one request over and over; all users may share it.
-type constant struct{ request request.Request }
-
-// Next fills in the request.
-func (c *constant) Next(r *request.Request) { *r = c.request }
-
-// Settle does nothing.
-func (c *constant) Settle(bool) {}
-
-// Check accepts every reply.
-func (c *constant) Check(*request.Request, []byte) error { return nil }
-
-// CheckStream accepts every reply.
-func (c *constant) CheckStream(*request.Request, []byte, []byte, int) error { return nil }
 
 // transportSetup is what clients and their connections are made of.
 type transportSetup struct {

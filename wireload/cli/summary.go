@@ -15,8 +15,6 @@ type progress struct {
 	window time.Duration
 }
 
-func newProgress(out io.Writer, window time.Duration) progress { return progress{out, window} }
-
 func (p progress) show(taken histogram.Snapshot) {
 	line := fmt.Sprintf("%3ds of %s: %d/s", taken.Seconds, p.window, taken.Successful)
 	if taken.Items != nil {

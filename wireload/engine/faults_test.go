@@ -135,10 +135,8 @@ func TestARequestThatMetAClosedConnectionIsSentAgain(t *testing.T) {
 				_, _ = c.Write(p.reply(0))
 				_ = p.readRequest(r)
 			})
-			load := p.load(address, 50*time.Millisecond)
+			load := p.load(address, time.Minute)
 			load.Calls = 10
-			load.Duration = 10 * time.Second
-			load.Measured = histogram.Options{Window: 10 * time.Second, Calls: 10}
 			measured := measure(t, load)
 			if measured.RequestsTotal[histogram.OK] != 10 || len(measured.Errors) != 0 || measured.Retried != 9 {
 				t.Errorf("want 10 successes, 9 of them at the second try, got %v, %d retried: %v",
@@ -234,9 +232,8 @@ func TestAWriteIsNotSentAgain(t *testing.T) {
 				_, _ = c.Write(p.reply(0))
 				_ = p.readRequest(r)
 			})
-			load := p.load(address, 10*time.Second)
+			load := p.load(address, time.Minute)
 			load.Calls = 4
-			load.Measured = histogram.Options{Window: 10 * time.Second, Calls: 4}
 			measured := measure(t, load)
 			if measured.Retried != 0 || measured.ErrorClasses[string(transport.Closed)] != 2 {
 				t.Errorf("want 2 failures and none sent again, got %d, %v", measured.Retried, measured.Errors)

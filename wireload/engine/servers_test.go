@@ -191,18 +191,10 @@ func (p protocol) answering(takes time.Duration) func(net.Conn) {
 	}
 }
 
-// constant is a request.Source of one request.
-type constant struct{ request request.Request }
-
-func (c constant) Next(r *request.Request)                                 { *r = c.request }
-func (c constant) Settle(bool)                                             {}
-func (c constant) Check(*request.Request, []byte) error                    { return nil }
-func (c constant) CheckStream(*request.Request, []byte, []byte, int) error { return nil }
-
 // load is a closed load of one user on a service.
 func (p protocol) load(address string, duration time.Duration) *Load {
 	return &Load{
-		Addresses: []string{address}, NewClient: p.newClient, NewSource: func(int) request.Source { return constant{p.request} },
+		Addresses: []string{address}, NewClient: p.newClient, NewSource: func(int) request.Source { return &request.Constant{Request: p.request} },
 		Users: 1, Generators: 1, Duration: duration, Timeout: 5 * time.Second, Measured: histogram.Options{Window: duration},
 	}
 }

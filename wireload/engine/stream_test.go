@@ -43,7 +43,6 @@ func streamLoad(address string, duration time.Duration) *Load {
 func TestItemsOfStreamsAreTimed(t *testing.T) {
 	load := streamLoad(serve(t, streaming(5, 10*time.Millisecond, true)), time.Minute)
 	load.Calls = 3
-	load.Measured = histogram.Options{Window: time.Minute, Calls: 3}
 	measured := measure(t, load)
 	if measured.RequestsTotal[histogram.OK] != 3 || measured.Streams == nil || measured.Streams.Items != 15 {
 		t.Fatalf("want 3 streams of 5 items, got %v, %v: %v", measured.RequestsTotal, measured.Streams, measured.Errors)

@@ -52,3 +52,18 @@ type Source interface {
 	// CheckStream does so for the first and the last item of a stream with this number of items.
 	CheckStream(r *Request, first, last []byte, items int) error
 }
+
+// Constant is a Source of one request over and over, which accepts every reply; all users may share it.
+type Constant struct{ Request Request }
+
+// Next fills in the request.
+func (c *Constant) Next(r *Request) { *r = c.Request }
+
+// Settle does nothing.
+func (c *Constant) Settle(bool) {}
+
+// Check accepts every reply.
+func (c *Constant) Check(*Request, []byte) error { return nil }
+
+// CheckStream accepts every stream.
+func (c *Constant) CheckStream(*Request, []byte, []byte, int) error { return nil }
