@@ -45,7 +45,8 @@ func TestFailuresAreCountedByClass(t *testing.T) {
 						fault(p, c, r)
 					}
 				})
-				load := p.load(address, 200*time.Millisecond)
+				load := p.load(address, time.Minute)
+				load.Calls = 2
 				if class == transport.Timeout {
 					load.Timeout = 150 * time.Millisecond
 				}
@@ -65,8 +66,8 @@ func TestAReplyThatStopsHalfwayTimesOut(t *testing.T) {
 				_, _ = c.Write(p.cutReply())
 				_, _ = io.Copy(io.Discard, r) // Until the client has had enough.
 			})
-			load := p.load(address, 100*time.Millisecond)
-			load.Timeout = 100 * time.Millisecond
+			load := p.load(address, time.Minute)
+			load.Calls, load.Timeout = 1, 100*time.Millisecond
 			expectOnly(t, measure(t, load), transport.Timeout)
 		})
 	}
@@ -91,7 +92,9 @@ func TestARefusedConnectionIsAFailure(t *testing.T) {
 	_ = listener.Close()
 	for name, p := range protocols {
 		t.Run(name, func(t *testing.T) {
-			expectOnly(t, measure(t, p.load(listener.Addr().String(), 20*time.Millisecond)), transport.Refused)
+			load := p.load(listener.Addr().String(), time.Minute)
+			load.Calls = 5
+			expectOnly(t, measure(t, load), transport.Refused)
 		})
 	}
 }
@@ -100,8 +103,8 @@ func TestAServerWithoutTLSIsAFailure(t *testing.T) {
 	for name, p := range protocols {
 		t.Run(name, func(t *testing.T) {
 			address := serve(t, func(c net.Conn) { _, _ = c.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")) })
-			load := p.load(address, 50*time.Millisecond)
-			load.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
+			load := p.load(address, time.Minute)
+			load.Calls, load.TLS = 20, &tls.Config{MinVersion: tls.VersionTLS12}
 			measured := measure(t, load)
 			// Whether the reset of what the server didn't read overtakes its words is the kernel's business.
 			if measured.ErrorClasses[string(transport.TLS)] == 0 || measured.RequestsTotal[histogram.OK] != 0 {
@@ -114,8 +117,8 @@ func TestAServerWithoutTLSIsAFailure(t *testing.T) {
 func TestATLSHandshakeThatIsNeverAnsweredTimesOut(t *testing.T) {
 	for name, p := range protocols {
 		t.Run(name, func(t *testing.T) {
-			load := p.load(serve(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }), 100*time.Millisecond)
-			load.Timeout = 100 * time.Millisecond
+			load := p.load(serve(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }), time.Minute)
+			load.Calls, load.Timeout = 1, 100*time.Millisecond
 			load.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
 			expectOnly(t, measure(t, load), transport.Timeout)
 		})

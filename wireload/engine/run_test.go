@@ -138,9 +138,9 @@ func TestUsersTakeAddressesInTurn(t *testing.T) {
 			p.answering(0)(c)
 		}
 	}
-	load := p.load(serve(t, count(&first)), 100*time.Millisecond)
+	load := p.load(serve(t, count(&first)), time.Minute)
 	load.Addresses = append(load.Addresses, serve(t, count(&second)))
-	load.Users = 6
+	load.Users, load.Calls = 6, 5
 	measure(t, load)
 	if first.Load() != 3 || second.Load() != 3 {
 		t.Errorf("want 3 connections each, got %d and %d", first.Load(), second.Load())

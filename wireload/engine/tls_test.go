@@ -112,8 +112,8 @@ func TestAHandshakeThatIsCutShortIsAFailureOfTLS(t *testing.T) {
 		load := protocols["rest"].load(serve(t, func(c net.Conn) {
 			_, _ = c.Read(make([]byte, helloBytesMax))
 			end(c)
-		}), 20*time.Millisecond)
-		load.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
+		}), time.Minute)
+		load.Calls, load.TLS = 5, &tls.Config{MinVersion: tls.VersionTLS12}
 		measured := measure(t, load)
 		if measured.ErrorClasses[string(transport.TLS)] == 0 || len(measured.ErrorClasses) != 1 || measured.Errors[0].Message != name {
 			t.Errorf("want %q, got %v: %v", name, measured.ErrorClasses, measured.Errors)
@@ -134,8 +134,8 @@ func TestAClientThatTheServerDoesNotTrustFails(t *testing.T) {
 				"no certificate":    {MinVersion: tls.VersionTLS12, RootCAs: trusted},
 				"another authority": {MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool()},
 			} {
-				load := p.load(address, 20*time.Millisecond)
-				load.TLS = config
+				load := p.load(address, time.Minute)
+				load.Calls, load.TLS = 20, config
 				measured := measure(t, load)
 				// TLS 1.3 servers say only after the handshake that a certificate is missing; a reset may overtake the alert.
 				if measured.RequestsTotal[histogram.OK] != 0 || measured.ErrorClasses[string(transport.TLS)] == 0 {
