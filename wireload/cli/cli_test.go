@@ -33,6 +33,18 @@ func service(t *testing.T) (address string, requests *atomic.Int64) {
 	return strings.TrimPrefix(server.URL, "http://"), requests
 }
 
+// serveHTTP2 runs a server of HTTP/1.1 and of HTTP/2 in clear text.
+func serveHTTP2(t *testing.T, handle http.HandlerFunc) (address string) {
+	t.Helper()
+	server := httptest.NewUnstartedServer(handle)
+	server.Config.Protocols = &http.Protocols{}
+	server.Config.Protocols.SetHTTP1(true)
+	server.Config.Protocols.SetUnencryptedHTTP2(true)
+	server.Start()
+	t.Cleanup(server.Close)
+	return server.Listener.Addr().String()
+}
+
 func run(t *testing.T, arguments ...string) (exit int, out, log string) {
 	t.Helper()
 	var written, logged bytes.Buffer
@@ -183,16 +195,12 @@ func TestAStreamThatOutlastsTheLoadIsNoFailure(t *testing.T) {
 }
 
 func TestALoadByHandSpeaksHTTP2(t *testing.T) {
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	address := serveHTTP2(t, func(_ http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor != 2 {
 			t.Errorf("got %s", r.Proto)
 		}
-	}))
-	server.Config.Protocols = &http.Protocols{}
-	server.Config.Protocols.SetUnencryptedHTTP2(true)
-	server.Start()
-	t.Cleanup(server.Close)
-	exit, out, log := run(t, "rest", "--h2c", server.URL, "-c", "2", "-n", "50")
+	})
+	exit, out, log := run(t, "rest", "--h2c", "http://"+address, "-c", "2", "-n", "50")
 	if exit != 0 || !strings.Contains(out, "50 successful requests") {
 		t.Errorf("exit %d, %s, %s", exit, out, log)
 	}
