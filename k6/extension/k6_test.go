@@ -38,9 +38,12 @@ type k6Run struct {
 	calls string
 }
 
-// command returns the k6 process and where it will put the histogram file.
+// command returns the k6 process and where it will put the histogram file. It skips the test where -short is given.
 func (r k6Run) command(t testing.TB) (*exec.Cmd, string) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("starts k6")
+	}
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

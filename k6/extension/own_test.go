@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"wirebench.dev/k6/ledgertest"
 )
 
 // ownLoad is a short load of a user application with one operation.
@@ -33,10 +34,16 @@ func ownLoad(t *testing.T, script, address, operation string) k6Run {
 	}}
 }
 
-func TestARestServiceOfSomebodysOwnIsLoaded(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts k6 for seconds")
+// expectRight fails unless all replies were found right, or all of them wrong.
+func (c cell) expectRight(t *testing.T, what string, right bool) {
+	t.Helper()
+	want := map[bool]int64{true: 0, false: c.expectOnly(t, "ok")}[right]
+	if c.Mismatches != want {
+		t.Errorf("%s: want %d wrong replies, got %d", what, want, c.Mismatches)
 	}
+}
+
+func TestARestServiceOfSomebodysOwnIsLoaded(t *testing.T) {
 	t.Setenv("RATE", "s3cret {n}") // It is also the name of a setting of the scripts.
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -60,16 +67,11 @@ func TestARestServiceOfSomebodysOwnIsLoaded(t *testing.T) {
 			t.Fatalf("k6: %v\n%s", err, output)
 		}
 		got := readCell(t, path)
-		if total := got.expectOnly(t, "ok"); (got.Mismatches == total) != wrong || got.Mismatches != 0 && !wrong {
-			t.Errorf("%s: want wrong %v, got %d of %d", contains, wrong, got.Mismatches, total)
-		}
+		got.expectRight(t, contains, !wrong)
 	}
 }
 
 func TestAMappingHasASizeAndAPathSeveralMatchers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts k6 for seconds")
-	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"a": {}, "b": [1, 2], "c": "😀"}`)
 	}))
@@ -78,17 +80,11 @@ func TestAMappingHasASizeAndAPathSeveralMatchers(t *testing.T) {
 		`{"a": {"empty": true}, "b": {"empty": false, "count": 2}, "c": {"count": 1}}`: false,
 		`{"b": {"empty": false, "count": 3}}`:                                          true,
 	} {
-		got := ownLoad(t, "../rest.js", server.Listener.Addr().String(), `{"rest": {"request": "GET /", "expect": {"json": `+expect+`}}}`).run(t)
-		if total := got.expectOnly(t, "ok"); (got.Mismatches == total) != wrong || got.Mismatches != 0 && !wrong {
-			t.Errorf("%s: want wrong %v, got %d of %d", expect, wrong, got.Mismatches, total)
-		}
+		ownLoad(t, "../rest.js", server.Listener.Addr().String(), `{"rest": {"request": "GET /", "expect": {"json": `+expect+`}}}`).run(t).expectRight(t, expect, !wrong)
 	}
 }
 
 func TestARedirectIsAReply(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts k6 for seconds")
-	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/a" {
 			t.Error("k6 follows redirects")
@@ -96,18 +92,13 @@ func TestARedirectIsAReply(t *testing.T) {
 		http.Redirect(w, r, "/b", http.StatusFound)
 	}))
 	t.Cleanup(server.Close)
-	got := ownLoad(t, "../rest.js", server.Listener.Addr().String(), `{"rest": {"request": "GET /a"}}`).run(t)
-	got.expectOnly(t, "unknown")
+	ownLoad(t, "../rest.js", server.Listener.Addr().String(), `{"rest": {"request": "GET /a"}}`).run(t).expectOnly(t, "unknown")
 }
 
 func TestAGRPCServiceOfSomebodysOwnIsLoaded(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts k6 for seconds")
-	}
 	t.Setenv("TOKEN", "s3cret")
 	service := plain()
-	listener := service.listen(t)
-	server := grpc.NewServer(grpc.ForceServerCodec(rawCodec{}), grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
+	ledgertest.ServeGRPC(t, service.listen(t), func(_ any, stream grpc.ServerStream) error {
 		given, _ := metadata.FromIncomingContext(stream.Context())
 		got := strings.Join([]string{first(given, "authorization"), first(given, "trace-bin"), first(given, "id")}, " ")
 		if got != "s3cret \x00\xff 7" {
@@ -122,9 +113,7 @@ func TestAGRPCServiceOfSomebodysOwnIsLoaded(t *testing.T) {
 			item = []byte("\x1a\x02\x08\x07")
 		}
 		return stream.SendMsg(&item)
-	}))
-	go func() { _ = server.Serve(listener) }()
-	t.Cleanup(server.Stop)
+	})
 	const with = `"metadata": {"Authorization": "${TOKEN}", "trace-bin": "AP8", "id": "{id}"}`
 	for script, operation := range map[string]string{
 		"../grpc.js": `{"inputs": {"id": {"range": [7, 7]}}, "grpc": {"call": "wirebench.v1.UserService/GetUser", "message": {"id": "{id}"}, ` +
@@ -135,26 +124,17 @@ func TestAGRPCServiceOfSomebodysOwnIsLoaded(t *testing.T) {
 		load := ownLoad(t, script, service.address, operation)
 		load.variables["TRANSPORT"], load.variables["STREAM_ITEMS"] = "grpc", "0"
 		load.variables["SEEDED"] = `{"items": {"first": 7, "count": 1}}`
-		got := load.run(t)
-		if got.expectOnly(t, "ok"); got.Mismatches != 0 {
-			t.Errorf("%s: %d wrong", script, got.Mismatches)
-		}
+		load.run(t).expectRight(t, script, true)
 	}
 }
 
 func TestASecretThatAServiceRepeatsIsWrittenNowhere(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts k6 for seconds")
-	}
 	t.Setenv("TOKEN", "s3cret")
 	service := plain()
-	listener := service.listen(t)
-	server := grpc.NewServer(grpc.ForceServerCodec(rawCodec{}), grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
+	ledgertest.ServeGRPC(t, service.listen(t), func(_ any, stream grpc.ServerStream) error {
 		given, _ := metadata.FromIncomingContext(stream.Context())
 		return status.Error(codes.PermissionDenied, "who is "+first(given, "authorization"))
-	}))
-	go func() { _ = server.Serve(listener) }()
-	t.Cleanup(server.Stop)
+	})
 	for script, operation := range map[string]string{
 		"../grpc.js":   `{"grpc": {"call": "wirebench.v1.UserService/GetUser", "metadata": {"authorization": "${TOKEN}"}}}`,
 		"../stream.js": `{"stream": true, "grpc": {"call": "wirebench.v1.LedgerService/StreamTransactions", "metadata": {"authorization": "${TOKEN}"}}}`,
@@ -177,9 +157,6 @@ func first(given metadata.MD, key string) string {
 }
 
 func TestARestStreamOfSomebodysOwnIsRead(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts k6 for seconds")
-	}
 	t.Setenv("TOKEN", "s3cret")
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -207,17 +184,11 @@ func TestARestStreamOfSomebodysOwnIsRead(t *testing.T) {
 		load := ownLoad(t, "../stream.js", server.Listener.Addr().String(), `{"stream": true, "inputs": {"n": {"range": [5, 5]}}, "rest": {`+request+
 			`"Authorization": "${TOKEN}", "Host": "shop"}, "expect": {"json": {"a": "{n}"}}}}`)
 		load.variables["TRANSPORT"] = "rest"
-		got := load.run(t)
-		if got.expectOnly(t, "ok"); got.Mismatches != 0 {
-			t.Errorf("%s: %d wrong", request, got.Mismatches)
-		}
+		load.run(t).expectRight(t, request, true)
 	}
 }
 
 func TestItemsOfAStreamMayBeTexts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts k6 for seconds")
-	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, "data: n is 5\n\ndata: [5, DONE]\n\n")
@@ -227,10 +198,7 @@ func TestItemsOfAStreamMayBeTexts(t *testing.T) {
 		load := ownLoad(t, "../stream.js", server.Listener.Addr().String(),
 			`{"stream": true, "inputs": {"n": {"range": [5, 5]}}, "rest": {"request": "GET /", "expect": `+expect+`}}`)
 		load.variables["TRANSPORT"] = "rest"
-		got := load.run(t)
-		if total := got.expectOnly(t, "ok"); (got.Mismatches == total) != wrong || got.Mismatches != 0 && !wrong {
-			t.Errorf("%s: want wrong %v, got %d of %d", expect, wrong, got.Mismatches, total)
-		}
+		load.run(t).expectRight(t, expect, !wrong)
 	}
 }
 

@@ -40,9 +40,6 @@ func TestScriptsCountWhatTheServiceCounts(t *testing.T) {
 }
 
 func TestUsersTakeSeveralAddressesInTurn(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts k6 for seconds")
-	}
 	for name, transport := range transports {
 		t.Run(name, func(t *testing.T) {
 			first, second := plain(), plain()
@@ -157,9 +154,6 @@ func TestAnOpenLoadKeepsItsRateAndIsPunctual(t *testing.T) {
 }
 
 func TestRequestsAreSentWhenAListSaysAndCountedByThat(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts k6 for seconds")
-	}
 	service := plain()
 	startREST(t, service)
 	list := filepath.Join(t.TempDir(), "due.json")
@@ -239,9 +233,6 @@ func TestUsersGoThroughPhasesTogether(t *testing.T) {
 }
 
 func TestNoUserIsAPhaseAheadAndEachReadsAndDeletesWhatItHasCreated(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts k6 for seconds")
-	}
 	var mutex sync.Mutex
 	var order []string
 	ids := map[string][]string{}
@@ -279,9 +270,6 @@ func TestNoUserIsAPhaseAheadAndEachReadsAndDeletesWhatItHasCreated(t *testing.T)
 }
 
 func TestWhatKeepsAUserFromSendingIsInTheResponseTime(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts k6 for seconds")
-	}
 	service := plain()
 	startREST(t, service)
 	script := filepath.Join(t.TempDir(), "blocked.js")
@@ -306,9 +294,6 @@ func TestWhatKeepsAUserFromSendingIsInTheResponseTime(t *testing.T) {
 }
 
 func TestAnInterruptedRunStillHasItsFile(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts k6 for seconds")
-	}
 	service := plain()
 	startREST(t, service)
 	load := k6Run{
@@ -371,9 +356,6 @@ func TestAFileThatCannotBeWrittenStopsTheRunAtItsStart(t *testing.T) {
 }
 
 func TestALoadTellsHowItGoes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts k6 for seconds")
-	}
 	service := plain()
 	startREST(t, service)
 	load := k6Run{

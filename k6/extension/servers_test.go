@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/encoding"
 	"google.golang.org/protobuf/encoding/protowire"
+	"wirebench.dev/k6/ledgertest"
 	"wirebench.dev/wireload/frame"
 )
 
@@ -46,9 +46,6 @@ var transports = map[string]transport{
 // onAllTransports runs a test on each of them.
 func onAllTransports(t *testing.T, service func() *service, test func(*testing.T, *service, k6Run)) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts k6 for seconds")
-	}
 	for name, transport := range transports {
 		t.Run(name, func(t *testing.T) {
 			service := service()
@@ -61,32 +58,14 @@ func onAllTransports(t *testing.T, service func() *service, test func(*testing.T
 	}
 }
 
-// countingListener counts connections, and knows the address.
-type countingListener struct {
-	net.Listener
-	service *service
-}
-
-func (l countingListener) Accept() (net.Conn, error) {
-	connection, err := l.Listener.Accept()
-	if err == nil {
-		l.service.connections.Add(1)
-	}
-	return connection, err
-}
-
 func (s *service) listen(t testing.TB) net.Listener {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = listener.Close() })
+	listener := ledgertest.Listen(t, &s.connections)
 	s.address = listener.Addr().String()
 	if s.tls != nil {
-		return tls.NewListener(countingListener{listener, s}, s.tls)
+		return tls.NewListener(listener, s.tls)
 	}
-	return countingListener{listener, s}
+	return listener
 }
 
 // answer returns the id and name to answer a request for this id with.
@@ -117,20 +96,10 @@ func startREST(t testing.TB, service *service) {
 
 func startSocket(t testing.TB, service *service) {
 	t.Helper()
-	listener := service.listen(t)
-	go func() {
-		for {
-			connection, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go service.serveSocket(connection)
-		}
-	}()
+	ledgertest.HandleEach(service.listen(t), service.serveSocket)
 }
 
 func (s *service) serveSocket(connection net.Conn) {
-	defer func() { _ = connection.Close() }()
 	reader := bufio.NewReader(connection)
 	if _, err := reader.Discard(len(frame.PrefaceJSON)); err != nil {
 		return
@@ -160,10 +129,7 @@ func (s *service) serveSocket(connection net.Conn) {
 
 func startGRPC(t testing.TB, service *service) {
 	t.Helper()
-	listener := service.listen(t)
-	server := grpc.NewServer(grpc.ForceServerCodec(rawCodec{}), grpc.UnknownServiceHandler(service.serveGRPC))
-	go func() { _ = server.Serve(listener) }()
-	t.Cleanup(server.Stop)
+	ledgertest.ServeGRPC(t, service.listen(t), service.serveGRPC)
 }
 
 func (s *service) serveGRPC(_ any, stream grpc.ServerStream) error {
@@ -178,18 +144,4 @@ func (s *service) serveGRPC(_ any, stream grpc.ServerStream) error {
 	reply := []byte{1 << 3, 1} // success
 	reply = protowire.AppendBytes(protowire.AppendTag(reply, 3, protowire.BytesType), user)
 	return stream.SendMsg(&reply)
-}
-
-// rawCodec hands messages over as the bytes they are.
-type rawCodec struct{}
-
-var _ encoding.Codec = rawCodec{}
-
-func (rawCodec) Name() string { return "proto" }
-
-func (rawCodec) Marshal(message any) ([]byte, error) { return *message.(*[]byte), nil }
-
-func (rawCodec) Unmarshal(data []byte, message any) error {
-	*message.(*[]byte) = append([]byte(nil), data...)
-	return nil
 }

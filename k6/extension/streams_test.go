@@ -10,9 +10,6 @@ import (
 // onStreams runs stream.js on all transports.
 func onStreams(t *testing.T, behaves ledgertest.Behaviour, test func(*testing.T, *ledgertest.Server, k6Run)) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts k6 for seconds")
-	}
 	for _, transport := range ledgertest.Transports {
 		t.Run(transport, func(t *testing.T) {
 			server := ledgertest.Start(t, transport, behaves)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -51,37 +50,20 @@ var (
 // Start runs a server on a transport.
 func Start(t testing.TB, transport string, behaves Behaviour) *Server {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = listener.Close() })
-	server := &Server{Address: listener.Addr().String(), behaves: behaves}
-	counting := countingListener{listener, server}
+	server := &Server{behaves: behaves}
+	listener := Listen(t, &server.Connections)
+	server.Address = listener.Addr().String()
 	switch transport {
 	case "rest":
-		server.serveREST(t, counting)
+		server.serveREST(t, listener)
 	case "grpc":
-		server.serveGRPC(t, counting)
+		ServeGRPC(t, listener, server.call)
 	case "socket":
-		server.serveSocket(counting)
+		HandleEach(listener, server.serveConnection)
 	default:
 		t.Fatalf("no transport %q", transport)
 	}
 	return server
-}
-
-type countingListener struct {
-	net.Listener
-	server *Server
-}
-
-func (l countingListener) Accept() (net.Conn, error) {
-	connection, err := l.Listener.Accept()
-	if err == nil {
-		l.server.Connections.Add(1)
-	}
-	return connection, err
 }
 
 // stream sends the items of one stream, and flushes where a wait follows. It returns how it ends.

@@ -59,12 +59,6 @@ func (s *Server) handle(writer http.ResponseWriter, request *http.Request) {
 	_ = flush()
 }
 
-func (s *Server) serveGRPC(t testing.TB, listener net.Listener) {
-	server := grpc.NewServer(grpc.ForceServerCodec(rawCodec{}), grpc.UnknownServiceHandler(s.call))
-	go func() { _ = server.Serve(listener) }()
-	t.Cleanup(server.Stop)
-}
-
 func (s *Server) call(_ any, stream grpc.ServerStream) error {
 	var request []byte
 	if err := stream.RecvMsg(&request); err != nil {
@@ -86,32 +80,7 @@ func (s *Server) call(_ any, stream grpc.ServerStream) error {
 	return err
 }
 
-// rawCodec hands messages over as the bytes they are.
-type rawCodec struct{}
-
-func (rawCodec) Name() string { return "proto" }
-
-func (rawCodec) Marshal(message any) ([]byte, error) { return *message.(*[]byte), nil }
-
-func (rawCodec) Unmarshal(data []byte, message any) error {
-	*message.(*[]byte) = append([]byte(nil), data...)
-	return nil
-}
-
-func (s *Server) serveSocket(listener net.Listener) {
-	go func() {
-		for {
-			connection, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go s.serveConnection(connection)
-		}
-	}()
-}
-
 func (s *Server) serveConnection(connection net.Conn) {
-	defer func() { _ = connection.Close() }()
 	reader := bufio.NewReader(connection)
 	preface := make([]byte, len(frame.PrefaceJSON))
 	if _, err := io.ReadFull(reader, preface); err != nil {

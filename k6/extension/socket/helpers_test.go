@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 
 	"github.com/grafana/sobek"
@@ -14,6 +15,7 @@ import (
 	"go.k6.io/k6/lib/fsext"
 	"go.k6.io/k6/lib/netext"
 	"go.k6.io/k6/metrics"
+	"wirebench.dev/k6/ledgertest"
 	"wirebench.dev/wireload/frame"
 )
 
@@ -93,23 +95,8 @@ func (v *vu) measured() []metrics.Sample {
 // server answers each connection with serve, on a port of its own, until the test ends.
 func server(t *testing.T, serve func(connection net.Conn)) (address string) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for {
-			connection, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer func() { _ = connection.Close() }()
-				serve(connection)
-			}()
-		}
-	}()
+	listener := ledgertest.Listen(t, &atomic.Int64{})
+	ledgertest.HandleEach(listener, serve)
 	return listener.Addr().String()
 }
 
@@ -161,10 +148,7 @@ func writeReply(writer io.Writer, reply frame.Reply) error {
 // closedPort is an address that nothing listens on.
 func closedPort(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
+	listener := ledgertest.Listen(t, &atomic.Int64{})
+	_ = listener.Close()
 	return listener.Addr().String()
 }
