@@ -68,6 +68,15 @@ func (s *service) listen(t testing.TB) net.Listener {
 	return listener
 }
 
+// expectConnections wants one for each of so many users.
+func (s *service) expectConnections(t *testing.T, users int64) {
+	t.Helper()
+	// net/http may open one more while the last one is on its way back to the pool.
+	if got := s.connections.Load(); got < users || got > users+1 {
+		t.Errorf("want %d connections, got %d", users, got)
+	}
+}
+
 // answer returns the id and name to answer a request for this id with.
 func (s *service) answer(id int) (int, string) {
 	s.requests.Add(1)

@@ -133,7 +133,7 @@ func onAllTransports(t *testing.T, behaves ledgertest.Behaviour, test func(*test
 	t.Helper()
 	timeoutMs := 20_000 // far more than a busy machine needs
 	if behaves.StallAfter > 0 {
-		timeoutMs = 200
+		timeoutMs = 1000
 	}
 	for _, transport := range ledgertest.Transports {
 		codecs := []string{"json"}
