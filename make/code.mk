@@ -6,7 +6,7 @@ GO_CODE := $(GO_MODULES) $(wildcard images/offline/*/*.go)
 PYTHON_CODE := $(wildcard wirebench services/python/wirebench_services tests benchmarks grafana proto/*.py docs/*.py)
 
 ##@ Check and change the code
-.PHONY: lint lint-python lint-imports lint-types lint-proto lint-go lint-shell format proto proto-check dashboards docs lock
+.PHONY: lint lint-python lint-imports lint-types lint-proto lint-go lint-shell format proto dashboards docs lock
 lint: lint-python lint-imports lint-types lint-proto lint-go lint-shell ## ruff, import-linter, mypy, buf, gofmt, go vet and shellcheck
 
 lint-python: setup-dev
@@ -36,9 +36,6 @@ format: setup-dev ## let ruff and gofmt write the code their way
 
 proto: setup-dev ## generate what follows from proto/ and applications/users.yaml: stubs, OpenAPI, files of drivers
 	@scripts/generate-proto
-
-proto-check: setup-dev ## check that the generated files are what proto would write
-	@$(BIN)/python -m pytest tests/unit/scripts/test_proto_drift.py
 
 dashboards: setup-dev ## generate grafana/generated from grafana/boards
 	@$(BIN)/python -m grafana
