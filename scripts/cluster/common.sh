@@ -52,6 +52,13 @@ apt_get() { # arguments
   done
 }
 
+# Installs packages of Debian.
+install_packages() { # packages
+  export -f apt_get
+  scripts/step "$program: reading the lists of Debian's packages" bash -c 'apt_get update'
+  scripts/step "$program: installing $*" bash -c 'apt_get install --yes --no-install-recommends "$@"' apt "$@"
+}
+
 # A run's figures would be of a machine that builds, loads or installs something beside it. What a killed run has left
 # doesn't count: its process has gone.
 require_no_run() {
