@@ -13,36 +13,27 @@ import (
 // Schema finds the messages of gRPC methods.
 type Schema = contract.Schema
 
-// loadSchema reads a set of descriptors through k6's file system, so that it is part of a k6 archive.
-// Relative paths start at the script.
-func loadSchema(environment *common.InitEnvironment, path string) (*Schema, error) {
-	content, err := fsext.ReadFile(environment.FileSystems["file"], environment.GetAbsFilePath(path))
-	if err != nil {
-		return nil, fmt.Errorf("load: %w", err)
-	}
-	schema, err := contract.Parse(content)
-	if err != nil {
-		return nil, fmt.Errorf("load: %s is no set of descriptors: %w", path, err)
-	}
-	return schema, nil
-}
-
 // Cache keeps schemas that have been loaded, by path: all VUs of a script ask for the same.
 type Cache struct {
 	mutex   sync.Mutex
 	schemas map[string]*Schema
 }
 
-// Load returns the schema of a set of descriptors, loaded once a process.
+// Load returns the schema of a set of descriptors, loaded once a process, through k6's file system, so that it is part of
+// a k6 archive. Relative paths start at the script.
 func (c *Cache) Load(environment *common.InitEnvironment, path string) (*Schema, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	if known, ok := c.schemas[path]; ok {
 		return known, nil
 	}
-	loaded, err := loadSchema(environment, path)
+	content, err := fsext.ReadFile(environment.FileSystems["file"], environment.GetAbsFilePath(path))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("load: %w", err)
+	}
+	loaded, err := contract.Parse(content)
+	if err != nil {
+		return nil, fmt.Errorf("load: %s is no set of descriptors: %w", path, err)
 	}
 	if c.schemas == nil {
 		c.schemas = map[string]*Schema{}
