@@ -7,42 +7,24 @@ import (
 	"testing"
 	"time"
 
-	"go.k6.io/k6/js/modulestest"
-	"go.k6.io/k6/lib"
 	"go.k6.io/k6/metrics"
 	"wirebench.dev/k6/sample"
+	"wirebench.dev/k6/vutest"
 )
 
 type vu struct {
-	*modulestest.Runtime
-	t       *testing.T
-	samples chan metrics.SampleContainer
+	*vutest.User
+	t *testing.T
 }
 
 func newVU(t *testing.T) *vu {
 	t.Helper()
-	made := &vu{Runtime: modulestest.NewRuntime(t), t: t, samples: make(chan metrics.SampleContainer, 10)}
-	inner := made.VU
-	registry := inner.InitEnvField.Registry
-	instance := New().NewModuleInstance(inner)
-	if err := inner.RuntimeField.Set("load", instance.Exports().Default); err != nil {
-		t.Fatal(err)
-	}
-	inner.InitEnvField = nil
-	inner.StateField = &lib.State{
-		Tags:    lib.NewVUStateTags(registry.RootTagSet()),
-		Samples: made.samples,
-	}
-	return made
+	return &vu{vutest.New(t, "load", New(), ""), t}
 }
 
 func (v *vu) run(script string) string {
 	v.t.Helper()
-	value, err := v.VU.RuntimeField.RunString(script)
-	if err != nil {
-		v.t.Fatalf("%s: %v", script, err)
-	}
-	return value.String()
+	return v.Run(script).String()
 }
 
 func (v *vu) metadata() map[string]string { return v.VU.StateField.Tags.GetCurrentValues().Metadata }
@@ -100,7 +82,7 @@ func TestFailuresThatK6DoesNotSeeCanBeTold(t *testing.T) {
 func (v *vu) expect(metric, name, status, message string) metrics.Sample {
 	v.t.Helper()
 	select {
-	case container := <-v.samples:
+	case container := <-v.Samples:
 		got := container.GetSamples()[0]
 		gotName, _ := got.Tags.Get("name")
 		gotStatus, _ := got.Tags.Get("status")

@@ -28,10 +28,10 @@ func TestACallCarriesMethodAndBodyAndGivesTheReply(t *testing.T) {
 		return frame.Reply{Message: request.Method, Body: request.Body}
 	})
 	vu := newVU(t, jsonClient)
-	vu.run(fmt.Sprintf(`client.connect('%s')`, address))
+	vu.Run(fmt.Sprintf(`client.connect('%s')`, address))
 	for _, body := range []string{`{id: 7}`, `'{"id":7}'`} {
-		vu.run(`var reply = client.call('users.get', ` + body + `)`)
-		if got, want := vu.run(`[reply.status, reply.message, reply.json().id].join()`).String(), "0,users.get,7"; got != want {
+		vu.Run(`var reply = client.call('users.get', ` + body + `)`)
+		if got, want := vu.Run(`[reply.status, reply.message, reply.json().id].join()`).String(), "0,users.get,7"; got != want {
 			t.Errorf("%s: want %q, got %q", body, want, got)
 		}
 	}
@@ -46,7 +46,7 @@ func TestTheCodecIsSettledByThePreface(t *testing.T) {
 			prefaces <- string(preface)
 		})
 		vu := newVU(t, `const client = new socket.Client({codec: '`+codec+`'}); client.`+load)
-		vu.run(fmt.Sprintf(`client.connect('%s'); client.call('users.get', {id: 1})`, address))
+		vu.Run(fmt.Sprintf(`client.connect('%s'); client.call('users.get', {id: 1})`, address))
 		if got := <-prefaces; got != want {
 			t.Errorf("%s: want %q, got %q", codec, want, got)
 		}
@@ -65,16 +65,16 @@ func TestProtobufBodiesAreMessagesAndReadLikeJSON(t *testing.T) {
 		return frame.Reply{Body: response}
 	})
 	vu := newVU(t, `const client = new socket.Client({codec: 'protobuf'}); client.`+load)
-	vu.run(fmt.Sprintf(`client.connect('%s')`, address))
+	vu.Run(fmt.Sprintf(`client.connect('%s')`, address))
 	// A JavaScript object made of a Go map has its keys in no order.
-	vu.run(`const user = client.call('users.get', {id: 7}).json()`)
-	if got, want := vu.run(`JSON.stringify([user.id, user.name])`).String(), `[7,"Ada"]`; got != want {
+	vu.Run(`const user = client.call('users.get', {id: 7}).json()`)
+	if got, want := vu.Run(`JSON.stringify([user.id, user.name])`).String(), `[7,"Ada"]`; got != want {
 		t.Errorf("want %s, got %s", want, got)
 	}
 	if got, want := string(<-bodies), "\x08\x07"; got != want {
 		t.Errorf("want body %x, got %x", want, got)
 	}
-	if got := vu.run(`client.call('users.list', {after_id: 1}).json().length`).ToInteger(); got != 0 {
+	if got := vu.Run(`client.call('users.list', {after_id: 1}).json().length`).ToInteger(); got != 0 {
 		t.Errorf("an empty list must read as one, got length %d", got)
 	}
 }
@@ -108,14 +108,14 @@ func TestAFailureOnTheWireIsAReplyAndCountsAsARequest(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			vu := newVU(t, jsonClient)
-			vu.run(fmt.Sprintf(`client.connect('%s'); const reply = client.call('users.get', {id: 1})`, test.address))
-			if got := vu.run(`String(reply.status)`).String(); got != test.status {
+			vu.Run(fmt.Sprintf(`client.connect('%s'); const reply = client.call('users.get', {id: 1})`, test.address))
+			if got := vu.Run(`String(reply.status)`).String(); got != test.status {
 				t.Errorf("want status %s, got %s", test.status, got)
 			}
-			if got := vu.run(`reply.message`).String(); !strings.Contains(got, test.words) {
+			if got := vu.Run(`reply.message`).String(); !strings.Contains(got, test.words) {
 				t.Errorf("want %q in %q", test.words, got)
 			}
-			if vu.run(`client.connected`).ToBoolean() {
+			if vu.Run(`client.connected`).ToBoolean() {
 				t.Error("a connection that broke must not be used again")
 			}
 			samples := vu.measured()
@@ -131,11 +131,11 @@ func TestTheServersErrorsLeaveTheConnectionOpen(t *testing.T) {
 		return frame.Reply{Status: 5, Message: "User not found."}
 	})
 	vu := newVU(t, jsonClient)
-	vu.run(fmt.Sprintf(`client.connect('%s'); const reply = client.call('users.get', {id: 1})`, address))
-	if got, want := vu.run(`[reply.status, reply.message, client.connected].join()`).String(), "5,User not found.,true"; got != want {
+	vu.Run(fmt.Sprintf(`client.connect('%s'); const reply = client.call('users.get', {id: 1})`, address))
+	if got, want := vu.Run(`[reply.status, reply.message, client.connected].join()`).String(), "5,User not found.,true"; got != want {
 		t.Errorf("want %q, got %q", want, got)
 	}
-	if got := vu.throws(`reply.json()`); !strings.Contains(got, "User not found.") {
+	if got := vu.Throws(`reply.json()`); !strings.Contains(got, "User not found.") {
 		t.Errorf("want the reason, got %q", got)
 	}
 }
@@ -147,9 +147,9 @@ func TestAReplyToATooLongRequestArrivesThoughTheServerReadsNoMore(t *testing.T) 
 		time.Sleep(time.Second)
 	})
 	vu := newVU(t, `const client = new socket.Client({timeout: '5s'});`)
-	vu.run(fmt.Sprintf(`client.connect('%s'); const text = '"' + 'a'.repeat(32 << 20) + '"'`, address))
+	vu.Run(fmt.Sprintf(`client.connect('%s'); const text = '"' + 'a'.repeat(32 << 20) + '"'`, address))
 	start := time.Now()
-	got := vu.run(`const reply = client.call('echo.upper', text); [reply.status, client.connected].join()`).String()
+	got := vu.Run(`const reply = client.call('echo.upper', text); [reply.status, client.connected].join()`).String()
 	if want := "8,false"; got != want {
 		t.Errorf("want %q, got %q", want, got)
 	}
@@ -161,13 +161,13 @@ func TestAReplyToATooLongRequestArrivesThoughTheServerReadsNoMore(t *testing.T) 
 func TestALargeRequestAndReplyPass(t *testing.T) {
 	address := answering(t, func(request frame.Request) frame.Reply { return frame.Reply{Body: request.Body} })
 	vu := newVU(t, `const client = new socket.Client({timeout: '5s'});`)
-	vu.run(fmt.Sprintf(`client.connect('%s'); const text = '"' + 'a'.repeat(2 << 20) + '"'`, address))
+	vu.Run(fmt.Sprintf(`client.connect('%s'); const text = '"' + 'a'.repeat(2 << 20) + '"'`, address))
 	for range 5 {
-		if got := vu.run(`client.call('echo.echo', text).json().length`).ToInteger(); got != 2<<20 {
+		if got := vu.Run(`client.call('echo.echo', text).json().length`).ToInteger(); got != 2<<20 {
 			t.Fatalf("want all bytes back, got %d", got)
 		}
 	}
-	if !vu.run(`client.connected`).ToBoolean() {
+	if !vu.Run(`client.connected`).ToBoolean() {
 		t.Error("the connection must be kept")
 	}
 }
@@ -175,9 +175,9 @@ func TestALargeRequestAndReplyPass(t *testing.T) {
 func TestConnectingBelongsToTheRequestThatNeededIt(t *testing.T) {
 	address := answering(t, func(frame.Request) frame.Reply { return frame.Reply{} })
 	vu := newVU(t, `const client = new socket.Client({timeout: '10s'});`)
-	vu.VU.StateField.Dialer = slowDialer{vu.dialer}
-	vu.run(fmt.Sprintf(`client.connect('%s')`, address))
-	vu.run(`client.call('users.get'); client.call('users.get')`)
+	vu.VU.StateField.Dialer = slowDialer{vu.Dialer}
+	vu.Run(fmt.Sprintf(`client.connect('%s')`, address))
+	vu.Run(`client.call('users.get'); client.call('users.get')`)
 	samples := vu.measured()
 	if dialMS := metrics.D(dialTakes); len(samples) != 2 || samples[0].Value < dialMS || samples[1].Value >= dialMS {
 		t.Errorf("want only the first request to carry it, got %v", samples)
@@ -207,12 +207,12 @@ func TestAClosedClientConnectsAgainByItself(t *testing.T) {
 		}
 	})
 	vu := newVU(t, jsonClient)
-	vu.run(fmt.Sprintf(`client.connect('%s')`, address))
+	vu.Run(fmt.Sprintf(`client.connect('%s')`, address))
 	for range 3 {
-		if got := vu.run(`client.call('users.get', {id: 1}).status`).ToInteger(); got != 0 {
+		if got := vu.Run(`client.call('users.get', {id: 1}).status`).ToInteger(); got != 0 {
 			t.Fatalf("want status 0, got %d", got)
 		}
-		vu.run(`client.close()`)
+		vu.Run(`client.close()`)
 	}
 	if got := len(connections); got != 3 {
 		t.Errorf("want a connection each, got %d", got)
@@ -225,9 +225,9 @@ func TestAConnectionThatTheServerClosedWhileIdleIsReplacedBeforeItIsUsed(t *test
 		_ = writeReply(connection, frame.Reply{ID: 1})
 	})
 	vu := newVU(t, jsonClient)
-	vu.run(fmt.Sprintf(`client.connect('%s')`, address))
+	vu.Run(fmt.Sprintf(`client.connect('%s')`, address))
 	for range 2 {
-		if got := vu.run(`client.call('users.get', {id: 1}).status`).ToInteger(); got != 0 {
+		if got := vu.Run(`client.call('users.get', {id: 1}).status`).ToInteger(); got != 0 {
 			t.Fatalf("want status 0, got %d", got)
 		}
 		lookAtConnectionsIdleFor(t, 0, 10*time.Second) // Until the server has closed it.
@@ -251,8 +251,8 @@ func TestACallThatFindsItsConnectionClosedGoesOutOnceMoreIfAskedTo(t *testing.T)
 		statuses string
 	}{{"{reconnect: true}", "0,0,0"}, {"{}", "0,14,0"}} {
 		vu := newVU(t, "const client = new socket.Client("+c.settings+")")
-		vu.run("client.connect('" + address + "')")
-		got := vu.run("[1, 2, 3].map(() => client.call('users.get', {id: 1}).status).join()").String()
+		vu.Run("client.connect('" + address + "')")
+		got := vu.Run("[1, 2, 3].map(() => client.call('users.get', {id: 1}).status).join()").String()
 		if got != c.statuses {
 			t.Errorf("with %s: got %s, want %s", c.settings, got, c.statuses)
 		}
@@ -270,8 +270,8 @@ func TestACallThatIsAnsweredDoesNotGoOutOnceMore(t *testing.T) {
 		time.Sleep(writeGrace / 4) // Then the rest of the request meets a closed connection.
 	})
 	vu := newVU(t, "const client = new socket.Client({reconnect: true})")
-	vu.run(fmt.Sprintf(`client.connect('%s'); const text = '"' + 'a'.repeat(32 << 20) + '"'`, address))
-	got := vu.run(`[client.call('echo.upper', '""').status, client.call('echo.upper', text).status].join()`).String()
+	vu.Run(fmt.Sprintf(`client.connect('%s'); const text = '"' + 'a'.repeat(32 << 20) + '"'`, address))
+	got := vu.Run(`[client.call('echo.upper', '""').status, client.call('echo.upper', text).status].join()`).String()
 	if got != "0,8" || connections.Load() != 1 {
 		t.Errorf("got %s over %d connections", got, connections.Load())
 	}
@@ -281,24 +281,24 @@ func TestAnIdleConnectionThatIsOpenIsKept(t *testing.T) {
 	lookAtConnectionsIdleFor(t, 0, time.Millisecond)
 	address := answering(t, func(frame.Request) frame.Reply { return frame.Reply{} })
 	vu := newVU(t, jsonClient)
-	vu.run(fmt.Sprintf(`client.connect('%s')`, address))
+	vu.Run(fmt.Sprintf(`client.connect('%s')`, address))
 	for range 3 {
-		vu.run(`client.call('users.get', '{}')`)
+		vu.Run(`client.call('users.get', '{}')`)
 	}
-	if want := int64(4 + 3*(4+4+1+len("users.get")+len("{}"))); vu.dialer.BytesWritten != want {
-		t.Errorf("want one preface and three requests, %d bytes, got %d", want, vu.dialer.BytesWritten)
+	if want := int64(4 + 3*(4+4+1+len("users.get")+len("{}"))); vu.Dialer.BytesWritten != want {
+		t.Errorf("want one preface and three requests, %d bytes, got %d", want, vu.Dialer.BytesWritten)
 	}
 }
 
 func TestBytesAreThoseOfTheFramesAndPassK6sDialer(t *testing.T) {
 	address := answering(t, func(frame.Request) frame.Reply { return frame.Reply{Body: []byte("12345")} })
 	vu := newVU(t, jsonClient)
-	vu.run(fmt.Sprintf(`client.connect('%s'); client.call('users.get', '{}')`, address))
-	if want := int64(len("WB1J") + 4 + 4 + 1 + len("users.get") + len("{}")); vu.dialer.BytesWritten != want {
-		t.Errorf("want %d bytes sent, got %d", want, vu.dialer.BytesWritten)
+	vu.Run(fmt.Sprintf(`client.connect('%s'); client.call('users.get', '{}')`, address))
+	if want := int64(len("WB1J") + 4 + 4 + 1 + len("users.get") + len("{}")); vu.Dialer.BytesWritten != want {
+		t.Errorf("want %d bytes sent, got %d", want, vu.Dialer.BytesWritten)
 	}
-	if want := int64(4 + 4 + 1 + 1 + 2 + 5); vu.dialer.BytesRead != want {
-		t.Errorf("want %d bytes received, got %d", want, vu.dialer.BytesRead)
+	if want := int64(4 + 4 + 1 + 1 + 2 + 5); vu.Dialer.BytesRead != want {
+		t.Errorf("want %d bytes received, got %d", want, vu.Dialer.BytesRead)
 	}
 }
 
@@ -309,8 +309,8 @@ func TestSamplesCarryTheVUsTagsAndMetadata(t *testing.T) {
 		tags.SetTag("scenario", "steady")
 		tags.SetMetadata("due_unix_ns", "17")
 	})
-	vu.run(fmt.Sprintf(`client.connect('%s')`, address))
-	vu.run(`client.call('users.get', {}); client.call('users.get', {}, {tags: {name: 'mine'}})`)
+	vu.Run(fmt.Sprintf(`client.connect('%s')`, address))
+	vu.Run(`client.call('users.get', {}); client.call('users.get', {}, {tags: {name: 'mine'}})`)
 	samples := vu.measured()
 	if len(samples) != 2 {
 		t.Fatalf("want two samples, got %d", len(samples))
@@ -345,7 +345,7 @@ func TestMisuseThrows(t *testing.T) {
 		{`partial.call('users.get', {identity: 7})`, "does not fit GetUserRequest"},
 		{`client.` + load, "init context"},
 	} {
-		if got := vu.throws(test[0]); !strings.Contains(got, test[1]) {
+		if got := vu.Throws(test[0]); !strings.Contains(got, test[1]) {
 			t.Errorf("%s: want %q in %q", test[0], test[1], got)
 		}
 	}
@@ -357,10 +357,10 @@ func TestMisuseThrows(t *testing.T) {
 func TestAStoppedTestEndsAWaitingCallUncounted(t *testing.T) {
 	address := server(t, func(connection net.Conn) { _, _ = io.Copy(io.Discard, connection) })
 	vu := newVU(t, `const client = new socket.Client({timeout: '1m'});`)
-	vu.run(fmt.Sprintf(`client.connect('%s')`, address))
+	vu.Run(fmt.Sprintf(`client.connect('%s')`, address))
 	time.AfterFunc(50*time.Millisecond, vu.CancelContext)
 	start := time.Now()
-	vu.run(`client.call('users.get', {id: 1})`)
+	vu.Run(`client.call('users.get', {id: 1})`)
 	if took := time.Since(start); took > 10*time.Second {
 		t.Errorf("the call took %s", took)
 	}

@@ -4,87 +4,29 @@ import (
 	"bufio"
 	"io"
 	"net"
-	"net/url"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 
-	"github.com/grafana/sobek"
-	"go.k6.io/k6/js/modulestest"
-	"go.k6.io/k6/lib"
-	"go.k6.io/k6/lib/fsext"
-	"go.k6.io/k6/lib/netext"
 	"go.k6.io/k6/metrics"
 	"wirebench.dev/k6/ledgertest"
+	"wirebench.dev/k6/vutest"
 	"wirebench.dev/wireload/frame"
 )
 
-// vu is a k6 VU to run lines of JavaScript in, with what it measured.
-type vu struct {
-	*modulestest.Runtime
-	t       *testing.T
-	samples chan metrics.SampleContainer
-	dialer  *netext.Dialer
-}
+type vu struct{ *vutest.User }
 
 // newVU has run init, which is JavaScript of the init context, and is ready for VU code.
-func newVU(t *testing.T, init string) *vu {
+func newVU(t *testing.T, init string) vu {
 	t.Helper()
-	runtime := modulestest.NewRuntime(t)
-	made := &vu{
-		Runtime: runtime, t: t,
-		samples: make(chan metrics.SampleContainer, 1000),
-		dialer:  netext.NewDialer(net.Dialer{}, nil),
-	}
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	environment := runtime.VU.InitEnvField
-	environment.FileSystems = map[string]fsext.Fs{"file": fsext.NewOsFs()}
-	environment.CWD = &url.URL{Scheme: "file", Path: root}
-	instance := New().NewModuleInstance(runtime.VU)
-	if err := runtime.VU.RuntimeField.Set("socket", instance.Exports().Default); err != nil {
-		t.Fatal(err)
-	}
-	made.run(init)
-	registry := environment.Registry
-	runtime.VU.InitEnvField = nil
-	runtime.VU.StateField = &lib.State{
-		Options: lib.Options{SystemTags: metrics.NewSystemTagSet(metrics.TagName, metrics.TagStatus)},
-		Tags:    lib.NewVUStateTags(registry.RootTagSet()),
-		Samples: made.samples,
-		Dialer:  made.dialer,
-	}
-	return made
-}
-
-// run returns the value of the last expression.
-func (v *vu) run(script string) sobek.Value {
-	v.t.Helper()
-	value, err := v.VU.RuntimeField.RunString(script)
-	if err != nil {
-		v.t.Fatalf("%s: %v", script, err)
-	}
-	return value
-}
-
-// throws returns the message that running the script throws.
-func (v *vu) throws(script string) string {
-	v.t.Helper()
-	_, err := v.VU.RuntimeField.RunString(script)
-	if err == nil {
-		v.t.Fatalf("%s: did not throw", script)
-	}
-	return err.Error()
+	return vu{vutest.New(t, "socket", New(), init)}
 }
 
 // measured returns the samples since the last call.
-func (v *vu) measured() []metrics.Sample {
+func (v vu) measured() []metrics.Sample {
 	var samples []metrics.Sample
 	for {
 		select {
-		case container := <-v.samples:
+		case container := <-v.Samples:
 			samples = append(samples, container.GetSamples()...)
 		default:
 			return samples

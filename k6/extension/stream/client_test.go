@@ -113,7 +113,7 @@ func TestARestStreamIsAskedForAndEndsAsItsServiceSays(t *testing.T) {
 		vu := newVU(t)
 		vu.client("rest", server.Listener.Addr().String(), "")
 		script := "client.read({ name: 'a', method: 'POST', target: '/', body: '{}', headers: { 'content-type': 'a/b' }, " + each.more + " })"
-		if got, ok := vu.run(script).(*Result); !ok || got.Status != each.status || got.Items != each.items {
+		if got, ok := vu.Run(script).Export().(*Result); !ok || got.Status != each.status || got.Items != each.items {
 			t.Errorf("%s: got %+v", name, got)
 		}
 		server.Close()
@@ -195,9 +195,8 @@ func TestWrongScriptsThrow(t *testing.T) {
 		"new stream.Client({ transport: 'rest', address: 'a:1' }).read({ body: 1 })": "body must be a text or an ArrayBuffer",
 		"new stream.Client({ transport: 'rest', address: 'a:1' }).read({})":          "name and target are missing",
 	} {
-		_, err := newVU(t).VU.RuntimeField.RunString(script)
-		if err == nil || !strings.Contains(err.Error(), words) {
-			t.Errorf("%s: want %q, got %v", script, words, err)
+		if got := newVU(t).Throws(script); !strings.Contains(got, words) {
+			t.Errorf("%s: want %q, got %s", script, words, got)
 		}
 	}
 }

@@ -2,56 +2,33 @@ package stream
 
 import (
 	"fmt"
-	"net"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
 
-	"go.k6.io/k6/js/modulestest"
-	"go.k6.io/k6/lib"
-	"go.k6.io/k6/lib/netext"
 	"go.k6.io/k6/metrics"
 	"google.golang.org/protobuf/encoding/protowire"
 	"wirebench.dev/k6/ledgertest"
 	"wirebench.dev/k6/sample"
+	"wirebench.dev/k6/vutest"
 )
 
-// vu is a k6 VU to run lines of JavaScript in, with what it measured.
 type vu struct {
-	*modulestest.Runtime
-	t testing.TB
+	*vutest.User
+	t *testing.T
 	// request asks for a stream of so many items.
 	request func(items int) string
-	samples chan metrics.SampleContainer
 }
 
 func newVU(t *testing.T) *vu {
 	t.Helper()
-	runtime := modulestest.NewRuntime(t)
-	made := &vu{Runtime: runtime, t: t, samples: make(chan metrics.SampleContainer, 10_000)}
-	instance := New().NewModuleInstance(runtime.VU)
-	if err := runtime.VU.RuntimeField.Set("stream", instance.Exports().Default); err != nil {
-		t.Fatal(err)
-	}
-	registry := runtime.VU.InitEnvField.Registry
-	runtime.VU.InitEnvField = nil
-	dialer := netext.NewDialer(net.Dialer{}, nil)
-	transport := &http.Transport{DialContext: dialer.DialContext, DisableCompression: true}
-	t.Cleanup(transport.CloseIdleConnections)
-	runtime.VU.StateField = &lib.State{
-		Tags:      lib.NewVUStateTags(registry.RootTagSet()),
-		Samples:   made.samples,
-		Dialer:    dialer,
-		Transport: transport,
-	}
-	return made
+	return &vu{User: vutest.New(t, "stream", New(), ""), t: t}
 }
 
 // client makes the script's `client` one of this transport, with further settings.
 func (v *vu) client(transport, address, more string) {
 	v.t.Helper()
-	v.run(fmt.Sprintf("var client = new stream.Client({ transport: %q, address: %q, %s })", transport, address, more))
+	v.Run(fmt.Sprintf("var client = new stream.Client({ transport: %q, address: %q, %s })", transport, address, more))
 	v.request = func(items int) string {
 		message := fmt.Sprintf("new Uint8Array(%s).buffer", asJSON(protowire.AppendVarint([]byte{3 << 3}, uint64(items))))
 		switch {
@@ -76,21 +53,11 @@ func asJSON(content []byte) string {
 func (v *vu) read(items int, more string) *Result {
 	v.t.Helper()
 	script := fmt.Sprintf("client.read({ name: 'stream', items: %d, %s, %s })", items, v.request(items), more)
-	result, ok := v.run(script).(*Result)
+	result, ok := v.Run(script).Export().(*Result)
 	if !ok {
 		v.t.Fatal("no result")
 	}
 	return result
-}
-
-// run returns the value of the last expression.
-func (v *vu) run(script string) any {
-	v.t.Helper()
-	value, err := v.VU.RuntimeField.RunString(script)
-	if err != nil {
-		v.t.Fatalf("%s: %v", script, err)
-	}
-	return value.Export()
 }
 
 // measured is what one or several streams came to in samples.
@@ -103,8 +70,8 @@ type measured struct {
 
 func (v *vu) measured() measured {
 	var seen measured
-	for len(v.samples) > 0 {
-		container := <-v.samples
+	for len(v.Samples) > 0 {
+		container := <-v.Samples
 		items, ok := container.(*sample.Items)
 		if !ok {
 			taken := container.GetSamples()[0]
