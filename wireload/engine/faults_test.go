@@ -125,6 +125,14 @@ func TestATLSHandshakeThatIsNeverAnsweredTimesOut(t *testing.T) {
 	}
 }
 
+// answerOnce handles a connection as a server that closes it at its second request.
+func (p protocol) answerOnce(c net.Conn) {
+	r := bufio.NewReader(c)
+	_ = p.readRequest(r)
+	_, _ = c.Write(p.reply(0))
+	_ = p.readRequest(r)
+}
+
 // TestARequestThatMetAClosedConnectionIsSentAgain has servers close each connection at its second request, which may be
 // processed twice.
 func TestARequestThatMetAClosedConnectionIsSentAgain(t *testing.T) {
@@ -132,13 +140,7 @@ func TestARequestThatMetAClosedConnectionIsSentAgain(t *testing.T) {
 		p := protocols[name]
 		p.request.Idempotent = true
 		t.Run(name, func(t *testing.T) {
-			address := serve(t, func(c net.Conn) {
-				r := bufio.NewReader(c)
-				_ = p.readRequest(r)
-				_, _ = c.Write(p.reply(0))
-				_ = p.readRequest(r)
-			})
-			load := p.load(address, time.Minute)
+			load := p.load(serve(t, p.answerOnce), time.Minute)
 			load.Calls = 10
 			measured := measure(t, load)
 			if measured.RequestsTotal[histogram.OK] != 10 || len(measured.Errors) != 0 || measured.Retried != 9 {
@@ -229,13 +231,7 @@ func TestTheThirdAttemptIsTheLast(t *testing.T) {
 func TestAWriteIsNotSentAgain(t *testing.T) {
 	for name, p := range protocols {
 		t.Run(name, func(t *testing.T) {
-			address := serve(t, func(c net.Conn) {
-				r := bufio.NewReader(c)
-				_ = p.readRequest(r)
-				_, _ = c.Write(p.reply(0))
-				_ = p.readRequest(r)
-			})
-			load := p.load(address, time.Minute)
+			load := p.load(serve(t, p.answerOnce), time.Minute)
 			load.Calls = 4
 			measured := measure(t, load)
 			if measured.Retried != 0 || measured.ErrorClasses[string(transport.Closed)] != 2 {

@@ -71,9 +71,6 @@ func Run(ctx context.Context, load *Load, version string) (histogram.File, error
 	return r.recorder.report(histogram.Driver{Name: "wireload", Version: version}, r.clock.now())
 }
 
-// fail ends the load: a request can't be made.
-func (r *run) fail(err error) { r.cancel(err) }
-
 // begin starts the clock of the load.
 func (r *run) begin() {
 	now := r.clock.now()

@@ -61,7 +61,7 @@ func (u *user) perform(due int64) {
 	}
 	u.replaceClosed()
 	if err := u.client.Prepare(&u.request); err != nil {
-		u.run.fail(err)
+		u.run.cancel(err) // The load ends: a request can't be made.
 		return
 	}
 	sent := u.run.clock.now()

@@ -36,28 +36,3 @@ func TestAddDoesNotAllocate(t *testing.T) {
 		t.Errorf("want none, got %v a request", allocations)
 	}
 }
-
-// BenchmarkTake measures how long a second's snapshot keeps requests from being recorded.
-func BenchmarkTake(b *testing.B) {
-	fold, sampler := NewFold(Options{Window: time.Hour}), Sampler{}
-	fold.Open(start)
-	fold.Add(fold.Series("users.get", OK), Request{EndUnixNS: start, ServiceNS: 1})
-	for b.Loop() {
-		sampler.seconds = 0
-		sampler.Take(fold, time.Unix(1, start))
-	}
-}
-
-// BenchmarkSnapshot measures what a second's snapshot takes.
-func BenchmarkSnapshot(b *testing.B) {
-	fold, sampler := NewFold(Options{Window: time.Hour}), Sampler{}
-	fold.Open(start)
-	for n := range int64(100_000) {
-		fold.Add(fold.Series("users.get", OK), Request{EndUnixNS: start + n*10_000, ServiceNS: n * 100})
-	}
-	second := time.Unix(0, start)
-	for b.Loop() {
-		second = second.Add(time.Second)
-		sampler.Summarize(sampler.Take(fold, second))
-	}
-}

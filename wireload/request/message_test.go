@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
@@ -39,8 +40,7 @@ func everyType(t *testing.T) []byte {
 	add("wrapped_number", "OPTIONAL", "message", `type_name: ".google.protobuf.Int64Value"`)
 	add("wrapped_bytes", "REPEATED", "message", `type_name: ".google.protobuf.BytesValue"`)
 	add("by_name", "REPEATED", "message", `type_name: ".all.Every.ByNameEntry"`)
-	set := &descriptorpb.FileDescriptorSet{}
-	if err := prototext.Unmarshal([]byte(`file {
+	return describe(t, `
 		name: "all.proto" package: "all" syntax: "proto3" dependency: "google/protobuf/wrappers.proto"
 		enum_type {name: "Enum" value {name: "NONE" number: 0} value {name: "SOME" number: 1}}
 		service {name: "Types" method {name: "Send" input_type: ".all.Every" output_type: ".all.Every"}}
@@ -50,11 +50,17 @@ func everyType(t *testing.T) []byte {
 				field {name: "key" number: 1 label: LABEL_OPTIONAL type: TYPE_STRING}
 				field {name: "value" number: 2 label: LABEL_OPTIONAL type: TYPE_MESSAGE type_name: ".all.Every"}
 			}
-		}
-	}`), set); err != nil {
+		}`, wrapperspb.File_google_protobuf_wrappers_proto)
+}
+
+// describe returns a set of descriptors: of a file, as text, and of the one that it imports.
+func describe(t *testing.T, file string, imported protoreflect.FileDescriptor) []byte {
+	t.Helper()
+	set := &descriptorpb.FileDescriptorSet{}
+	if err := prototext.Unmarshal([]byte("file {"+file+"}"), set); err != nil {
 		t.Fatal(err)
 	}
-	set.File = append(set.File, protodesc.ToFileDescriptorProto(wrapperspb.File_google_protobuf_wrappers_proto))
+	set.File = append(set.File, protodesc.ToFileDescriptorProto(imported))
 	encoded, err := proto.Marshal(set)
 	if err != nil {
 		t.Fatal(err)

@@ -6,10 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protodesc"
-	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/known/anypb"
 	"wirebench.dev/wireload/variable"
 )
@@ -111,8 +108,7 @@ func TestWhatOnlyTheHarnessReadsIsSkipped(t *testing.T) {
 // shop returns the descriptors of a service with all four kinds of methods, whose messages aren't envelopes.
 func shop(t *testing.T) []byte {
 	t.Helper()
-	set := &descriptorpb.FileDescriptorSet{}
-	if err := prototext.Unmarshal([]byte(`file {
+	return describe(t, `
 		name: "shop.proto" package: "shop" syntax: "proto3" dependency: "google/protobuf/any.proto"
 		message_type {name: "Item"
 			field {name: "item_id" json_name: "itemId" number: 1 label: LABEL_OPTIONAL type: TYPE_INT64}
@@ -124,16 +120,7 @@ func shop(t *testing.T) []byte {
 			method {name: "Watch" input_type: ".shop.Item" output_type: ".shop.Item" server_streaming: true}
 			method {name: "Upload" input_type: ".shop.Item" output_type: ".shop.Item" client_streaming: true}
 			method {name: "Chat" input_type: ".shop.Item" output_type: ".shop.Item" client_streaming: true server_streaming: true}
-		}
-	}`), set); err != nil {
-		t.Fatal(err)
-	}
-	set.File = append(set.File, protodesc.ToFileDescriptorProto(anypb.File_google_protobuf_any_proto))
-	encoded, err := proto.Marshal(set)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return encoded
+		}`, anypb.File_google_protobuf_any_proto)
 }
 
 func TestEveryKindOfMethod(t *testing.T) {

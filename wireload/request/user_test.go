@@ -288,20 +288,3 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkNext(b *testing.B) {
-	application := builtin(b)
-	for _, operation := range []string{"users.get", "users.create", "users.list"} {
-		for _, transport := range []string{"rest", "grpc", "socket"} {
-			b.Run(operation+"/"+transport, func(b *testing.B) {
-				source := compile(b, application, Options{Transport: transport, Clients: sequence(operation)}).NewSource(0)
-				var r Request
-				b.ReportAllocs()
-				for b.Loop() {
-					source.Next(&r)
-					source.Settle(true)
-				}
-			})
-		}
-	}
-}
