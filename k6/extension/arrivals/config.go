@@ -12,7 +12,6 @@ package arrivals
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/sirupsen/logrus"
 	"go.k6.io/k6/lib"
@@ -107,9 +106,3 @@ func (c *config) schedule() (schedule.Schedule, error) {
 
 // vus returns how many VUs this instance has.
 func (c *config) vus(tuple *lib.ExecutionTuple) int64 { return tuple.ScaleInt64(c.VUs.Int64) }
-
-// until returns when no iteration is started any more, and when running ones are stopped.
-func (c *config) until(start time.Time) (regular, final time.Time) {
-	regular = start.Add(c.Duration.TimeDuration())
-	return regular, regular.Add(c.GetGracefulStop())
-}

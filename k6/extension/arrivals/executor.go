@@ -53,11 +53,11 @@ func (a *arrivals) Run(parent context.Context, out chan<- metrics.SampleContaine
 		return min(1, float64(time.Since(start))/float64(a.config.Duration.TimeDuration())), nil
 	}
 	started.CompareAndSwap(0, start.UnixNano())
-	regular, final := a.config.until(start)
+	end := start.Add(a.config.Duration.TimeDuration())
 	a.dispatch(clock, start, vus.free, func() { a.drop(parent, out) })
-	clock.Wait(regular)
+	clock.Wait(end)
 	// Iterations that are running may finish within the graceful stop.
-	defer time.AfterFunc(time.Until(final), stop).Stop()
+	defer time.AfterFunc(time.Until(end.Add(a.config.GetGracefulStop())), stop).Stop()
 	vus.stop(stop)
 	return nil
 }

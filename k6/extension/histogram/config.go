@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,7 +34,9 @@ func parseConfig(argument string) (config, error) {
 		case "window":
 			parsed.Window, err = time.ParseDuration(value)
 		case "by":
-			parsed.ByDue, err = value == "due", oneOf(value, "due", "end")
+			if parsed.ByDue = value == "due"; !parsed.ByDue && value != "end" {
+				err = errors.New("it must be one of due, end")
+			}
 		case "slices":
 			parsed.Slices, err = strconv.Atoi(value)
 		case "calls":
@@ -66,11 +67,4 @@ func parseConfig(argument string) (config, error) {
 		return config{}, errors.New("--out wirebench: warmup_calls must not be negative")
 	}
 	return parsed, nil
-}
-
-func oneOf(value string, choices ...string) error {
-	if slices.Contains(choices, value) {
-		return nil
-	}
-	return errors.New("it must be one of " + strings.Join(choices, ", "))
 }
