@@ -34,15 +34,14 @@ const dialPause = 10 * time.Millisecond
 
 // options are the flags of rest, grpc and socket.
 type options struct {
+	transportSetup
 	connections, connectionsMax, calls int
 	rate                               int64
-	duration, warmup, timeout          time.Duration
+	duration, warmup                   time.Duration
 	method, data, contentType, accept  string
 	protoset, codec, call              string
-	authority, certificate, key        string
 	arrivals, output                   string
-	reopen, overTLS, stream, quiet     bool
-	h2c                                bool
+	stream, quiet                      bool
 	headers, metadata                  []string
 	line                               *string
 }
@@ -245,11 +244,8 @@ func (o *options) load(transportName string, others []string) (*engine.Load, err
 			return nil, err
 		}
 	}
-	setup := transportSetup{
-		transport: transportName, lines: o.line != nil, protobuf: o.codec == "protobuf", overTLS: o.overTLS, h2c: o.h2c, reopen: o.reopen, timeout: o.timeout,
-		authority: o.authority, certificate: o.certificate, key: o.key,
-	}
-	return load, setup.apply(load)
+	o.transport, o.lines, o.protobuf = transportName, o.line != nil, o.codec == "protobuf"
+	return load, o.apply(load)
 }
 
 // request returns what is sent over and over, and where to.
