@@ -85,8 +85,11 @@ def _message(call: str, fields: dict[str, Any]) -> str:
 
 
 def dump_golden() -> str:
-    """Return the golden file's text."""
-    return json.dumps(make_golden(), indent=1, ensure_ascii=False) + "\n"
+    """Return the golden file's text, with a line for each request."""
+    golden = make_golden()
+    application = json.dumps(golden["application"], ensure_ascii=False)
+    requests = ",\n".join(json.dumps(request, ensure_ascii=False) for request in golden["requests"])
+    return f'{{"application": {application},\n"requests": [\n{requests}\n]}}\n'
 
 
 if __name__ == "__main__":
