@@ -16,25 +16,6 @@ securityContext:
     type: RuntimeDefault
 {{- end }}
 
-{{- define "observability.containerSecurityContext" -}}
-allowPrivilegeEscalation: false
-readOnlyRootFilesystem: true
-capabilities:
-  drop: [ALL]
-{{- end }}
-
-{{/* Where a pod may run. Takes anything that has nodeSelector and tolerations. */}}
-{{- define "observability.nodes" -}}
-{{- with .nodeSelector }}
-nodeSelector:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with .tolerations }}
-tolerations:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- end }}
-
 {{/* Environment variables from a Secret. Takes secret, its name, and variables: their keys in it by name. */}}
 {{- define "observability.secretEnvironment" -}}
 {{- range $variable, $key := .variables }}

@@ -44,7 +44,7 @@ envFrom:
 resources:
   {{- include "wirebench.resources" .load.resources | trim | nindent 2 }}
 securityContext:
-  {{- include "wirebench.containerSecurityContext" . | nindent 2 }}
+  {{- include "shared.containerSecurityContext" . | nindent 2 }}
 volumeMounts:
   - name: plan
     mountPath: /etc/wirebench

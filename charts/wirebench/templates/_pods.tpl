@@ -21,13 +21,6 @@ securityContext:
     type: RuntimeDefault
 {{- end }}
 
-{{- define "wirebench.containerSecurityContext" -}}
-allowPrivilegeEscalation: false
-readOnlyRootFilesystem: true
-capabilities:
-  drop: [ALL]
-{{- end }}
-
 {{/* Requests and limits, the same unless a cpuRequest is given: a pod gets neither less nor more. Takes cpu and memory. */}}
 {{- define "wirebench.resources" }}
 requests:
@@ -36,16 +29,4 @@ requests:
 limits:
   cpu: {{ .cpu | toString | quote }}
   memory: {{ .memory | toString | quote }}
-{{- end }}
-
-{{/* Where a pod may run. Takes anything that has nodeSelector and tolerations. */}}
-{{- define "wirebench.nodes" -}}
-{{- with .nodeSelector -}}
-nodeSelector:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with .tolerations }}
-tolerations:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
 {{- end }}

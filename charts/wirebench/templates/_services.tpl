@@ -55,7 +55,7 @@ lifecycle:
 resources:
   {{- include "wirebench.resources" $service.resources | trim | nindent 2 }}
 securityContext:
-  {{- include "wirebench.containerSecurityContext" . | nindent 2 }}
+  {{- include "shared.containerSecurityContext" . | nindent 2 }}
 volumeMounts:
   - name: {{ $service.transport }}-tmp
     mountPath: /tmp
@@ -85,7 +85,7 @@ env:
 resources:
   {{- include "wirebench.resources" $service.resources | trim | nindent 2 }}
 securityContext:
-  {{- include "wirebench.containerSecurityContext" . | nindent 2 }}
+  {{- include "shared.containerSecurityContext" . | nindent 2 }}
 volumeMounts:
   {{- include "wirebench.storeMount" $service | nindent 2 }}
 {{- end }}

@@ -1,8 +1,27 @@
-{{/* A PostgreSQL server. charts/observability has this file, too, by a link. */}}
+{{/* What both charts use: charts/observability has this file by a link. */}}
+
+{{- define "shared.containerSecurityContext" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: [ALL]
+{{- end }}
+
+{{/* Where a pod may run. Takes anything that has nodeSelector and tolerations. */}}
+{{- define "shared.nodes" -}}
+{{- with .nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
 
 {{/*
-Its container, whose data go with its pod: the user `wirebench`, and a database of that name. Takes image, pullPolicy,
-resources and maxConnections. Its volumes, and what a probe asks it, are below.
+The container of a PostgreSQL server, whose data go with its pod: the user `wirebench`, and a database of that name.
+Takes image, pullPolicy, resources and maxConnections. Its volumes, and what a probe asks it, are below.
 */}}
 {{- define "postgres.container" -}}
 name: postgres
@@ -25,10 +44,7 @@ ports:
 resources:
   {{- toYaml .resources | nindent 2 }}
 securityContext:
-  allowPrivilegeEscalation: false
-  readOnlyRootFilesystem: true
-  capabilities:
-    drop: [ALL]
+  {{- include "shared.containerSecurityContext" . | nindent 2 }}
   # The user that its image is made for.
   runAsUser: 999
   runAsGroup: 999

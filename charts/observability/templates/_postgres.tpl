@@ -1,1 +1,0 @@
-../../wirebench/templates/_postgres.tpl

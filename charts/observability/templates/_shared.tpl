@@ -1,0 +1,1 @@
+../../wirebench/templates/_shared.tpl
