@@ -87,6 +87,7 @@ GENERATOR_GATE = passed(
     metrics=("throughput", "p50", "p99"),
     advice="give the generator more cores, or lower the concurrency",
 )
+SAMPLES_GATE = passed("samples", passed=False, value=300, limit=1000, unit="requests", metrics=("p99",))
 
 
 @dataclass(frozen=True)

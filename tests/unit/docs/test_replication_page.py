@@ -13,7 +13,7 @@ from benchmarks.replicate.__main__ import Job, choose_job, main
 from benchmarks.replicate.page import bound_share, find_right_verdict, write_page
 from benchmarks.replicate.studies import SLOWER_PERCENT
 from benchmarks.replicate.verdicts import Row, add_rows, compare_repeats, find_verdicts, read_rows
-from tests.support.report_run import RunBuilder, cell, passed
+from tests.support.report_run import SAMPLES_GATE, RunBuilder, cell
 from wirebench.plan import read_scenario
 from wirebench.run.target_options import TargetOptions, plan_for_target
 from wirebench.system.paths import ROOT
@@ -75,8 +75,7 @@ def test_each_comparison_has_a_verdict_by_each_metric(tmp_path: Path) -> None:
 
 def test_a_metric_whose_gate_failed_has_no_verdict(tmp_path: Path) -> None:
     """What requests/s say of the same two cells is no verdict on their p99."""
-    too_few = passed("samples", passed=False, metrics=("p99",))
-    run = RunBuilder(cells=[cell("rest"), cell("grpc")], blocks=4, gates=lambda *_: (too_few,)).write(tmp_path)
+    run = RunBuilder(cells=[cell("rest"), cell("grpc")], blocks=4, gates=lambda *_: (SAMPLES_GATE,)).write(tmp_path)
     found = {row.metric: row for row in find_verdicts("quick", "quiet", run)}
     assert "withheld" != found["throughput"].verdict
     assert ("withheld", "samples") == (found["p99"].verdict, found["p99"].failed_gates)

@@ -10,16 +10,17 @@ from pathlib import Path
 import pytest
 
 from tests.support.drawn import Drawn
-from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed
+from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed, quick_cells
 from tests.support.run_progress import make_progress
 from wirebench.analysis.history import History, build_history
+from wirebench.analysis.summary import summarise
 from wirebench.present.charts import bars, lines, plot
 from wirebench.present.charts import history as history_chart
 from wirebench.present.charts.bars import Bar
 from wirebench.present.charts.lines import make_latency_series
 from wirebench.present.charts.plot import Mark, Plot, PlotSeries
 from wirebench.present.charts.scale import Scale
-from wirebench.present.charts.style import assign_styles_to_names
+from wirebench.present.charts.style import assign_styles, assign_styles_to_lines, assign_styles_to_names
 from wirebench.present.charts.svg import WIDTH, element
 from wirebench.results.progress import ProgressPoint
 
@@ -32,6 +33,23 @@ def test_what_is_drawn_is_escaped() -> None:
     """Names and messages may be hostile."""
     assert '<g class="a&#34;b">&lt;i&gt; &amp;</g>' == element("g", "<i> &", class_='a"b')
     assert '<rect stroke-width="1.2"/>' == element("rect", stroke_width=1.23, fill=None, class_="")
+
+
+def test_a_transport_has_one_colour_and_its_variants_differ_by_line(tmp_path: Path) -> None:
+    """Two drivers of gRPC style related, and not the same."""
+    styles = assign_styles(summarise(RunBuilder(cells=quick_cells(), blocks=1, samples=30).write(tmp_path).records))
+    assert {"REST", "gRPC", "gRPC by ghz", "socket"} == set(styles)
+    assert styles["gRPC"].colour == styles["gRPC by ghz"].colour
+    assert styles["gRPC"].dashes != styles["gRPC by ghz"].dashes
+    assert 3 == len({style.colour for style in styles.values()})
+    assert 3 == len({style.outline for style in styles.values()})
+
+
+def test_lines_of_one_transport_differ_by_colour_and_marker() -> None:
+    """A mark without a line says whose it is; where there are more lines than colours, none style the same."""
+    styles = list(assign_styles_to_lines(f"machine {number}" for number in range(30)).values())
+    assert (6, 6) == (len({style.colour for style in styles[:6]}), len({style.outline for style in styles[:6]}))
+    assert 30 == len({(style.colour, style.outline) for style in styles})
 
 
 @pytest.mark.parametrize("values", [[], [0.0], [5.0], [5.0, 5.0], [1e-3, 1e5], [5e-324, 1e300]])

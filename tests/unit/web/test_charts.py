@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.drawn import Drawn
-from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed, quick_cells
+from tests.support.report_run import GENERATOR_GATE, SAMPLES_GATE, RunBuilder, cell, passed, quick_cells
 from wirebench.model.cell import Cell
 from wirebench.model.record import Gate
 from wirebench.present.run_charts import RunCharts
@@ -79,8 +79,7 @@ def test_a_page_draws_the_latencies_of_the_first_groups(tmp_path: Path) -> None:
 
 def test_a_gate_marks_the_percentiles_that_it_concerns_alone(tmp_path: Path) -> None:
     """Too few requests for a p99 say nothing against medians; p90 can't be trusted either."""
-    too_few = passed("samples", passed=False, value=50, limit=1000, unit="requests", metrics=("p99",))
-    _, charts, table = chapter(tmp_path, [cell("rest")], failed=lambda *_: (too_few,))
+    _, charts, table = chapter(tmp_path, [cell("rest")], failed=lambda *_: (SAMPLES_GATE,))
     marks = Drawn(charts.latency[0].svg).all("mark")
     assert [False, True] == ["unfit" in mark.attrib["class"] for mark in marks]
     assert ("samples",) == table.groups[0][1][0].failed_gates

@@ -1,0 +1,99 @@
+"""How cells and situations are named, and how figures are written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.report_run import RunBuilder, cell
+from wirebench.analysis.compare_cells import find_comparisons
+from wirebench.analysis.summary import summarise
+from wirebench.model import labels as names
+from wirebench.present import remarks, sentences
+from wirebench.present.facts import make_repeat_command
+from wirebench.present.numbers import format_duration, format_moment, format_number
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "–"), (0, "0"), (0.012345, "0.0123"), (1.0, "1.00"), (9.996, "10.0"), (123.4, "123"), (98765.4, "98,765")],
+)
+def test_numbers_have_three_digits_that_count(value: float | None, text: str) -> None:
+    """And thousands apart."""
+    assert text == format_number(value)
+
+
+def test_durations_and_moments_read_well() -> None:
+    """Minutes where there are any; UTC; and what isn't a time stays as it is."""
+    assert "8.25 s" == format_duration(8.25)
+    assert "1 min 52 s" == format_duration(112.4)
+    assert "2026-11-21 10:15 UTC" == format_moment("2026-11-21T11:15:00+01:00")
+    assert "yesterday" == format_moment("yesterday")
+
+
+def test_a_name_says_what_is_not_the_default() -> None:
+    """A cell at its transport's defaults has the transport's name, and names tell cells of one load apart."""
+    assert "gRPC" == names.name_cell(cell("grpc").factors)
+    assert "gRPC by ghz" == names.name_cell(cell("grpc", driver="ghz").factors)
+    changed = cell("rest", runtime="uvicorn", workers=4, store="sqlite", connection="reopen")
+    assert "REST on uvicorn, 4 workers, with sqlite, connections reopened" == names.name_cell(changed.factors)
+    http_2 = cell("rest", runtime="granian", codec="protobuf", http=2)
+    assert "REST on granian, over HTTP/2, with protobuf" == names.name_cell(http_2.factors)
+    pool = cell("rest", store="postgres", store_connections=4)
+    assert "REST with postgres, 4 store connections" == names.name_cell(pool.factors)
+    go = cell("grpc", implementation="go", runtime="grpc-go")
+    assert "gRPC in Go" == names.name_cell(go.factors)
+
+
+def test_names_in_a_run_say_what_differs_there(tmp_path: Path) -> None:
+    """What all cells share is said once; verdicts, which are read alone, say it all the same."""
+    alike: dict[str, Any] = {"workers": 2, "store": "sqlite", "payload": "profile"}
+    cells = [cell("rest", concurrency=count, **alike) for count in (1, 16)]
+    run = RunBuilder(cells=[*cells, cell("grpc", codec="protobuf", **alike)], blocks=2).write(tmp_path)
+    summaries = summarise(run.records)
+    assert ["1 connection: REST", "16 connections: REST", "16 connections: gRPC"] == [
+        each.full_name for each in summaries
+    ]
+    assert ["REST", "REST", "gRPC"] == [each.name for each in summaries]
+    assert "users.get (profile), 2 workers, with sqlite" == remarks.describe_common_factors(summaries)
+    (only,) = find_comparisons(run)
+    assert "users.get (profile), 16 connections, 2 workers, with sqlite" == sentences.describe_situation(only)
+
+
+def test_a_situation_names_what_varies_at_its_default_too(tmp_path: Path) -> None:
+    """Where stores differ from cell to cell, a verdict on the one in memory says so; runtimes are a transport's own."""
+    cells = [cell(transport, store=store) for transport in ("rest", "grpc") for store in ("memory", "postgres")]
+    said = {sentences.describe_situation(each) for each in find_comparisons(RunBuilder(cells=cells).write(tmp_path))}
+    assert {"users.get, 16 connections, in memory", "users.get, 16 connections, with postgres"} == said
+
+
+@pytest.mark.parametrize(
+    ("without", "expected"),
+    [
+        ((), "users.create (4,096), 4,800 requests/s over 16 users on 4 connections"),
+        (("operation",), "a payload of 4,096, 4,800 requests/s over 16 users on 4 connections"),
+        (("operation", "payload"), "4,800 requests/s over 16 users on 4 connections"),
+        (("rate_per_s", "concurrency"), "users.create (4,096), on 4 connections"),
+        (("operation", "payload", "rate_per_s", "concurrency", "connections"), ""),
+    ],
+)
+def test_a_load_is_said_without_what_others_share(without: tuple[str, ...], expected: str) -> None:
+    """Whatever is left is said in the same sentences."""
+    one = cell("grpc", driver="ghz", operation="users.create", payload=4096, rate_per_s=4800.0, connections=4)
+    assert expected == names.describe_situation(one.factors, without)
+
+
+def test_a_sentence_begins_with_a_capital_but_names_keep_their_own() -> None:
+    """There is no Grpc."""
+    assert "Socket is faster" == names.capitalise("socket is faster")
+    assert "gRPC is faster" == names.capitalise("gRPC is faster")
+    assert "users.get, 1 connection" == names.capitalise("users.get, 1 connection")
+    assert "ghz measured" == names.capitalise("ghz measured")
+
+
+def test_a_seed_in_the_command_is_not_told_twice(tmp_path: Path) -> None:
+    """The command that was given may have named it."""
+    info = RunBuilder(blocks=0, info={"command": "wirebench run q.yaml --seed 5", "seed": 5}).write(tmp_path).info
+    assert "wirebench run q.yaml --seed 5" == make_repeat_command(info)
