@@ -5,14 +5,12 @@ import json
 import os
 import re
 import shutil
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.support.locks import normalize_name, read_lock
 from tests.support.waiting import run_program
 from wirebench.system.paths import ROOT
 
@@ -139,35 +137,6 @@ def test_kubernetes_is_of_one_version() -> None:
 
     assert {f"v0.{whole[1]}.{whole[2]}"} == set(parts)
     assert whole[1] == published[1]
-
-
-def test_services_lock_holds_every_dependency_of_the_services() -> None:
-    """A dependency that is missing there would be missing in the image."""
-    declared: list[str] = []
-    for project in ("services/python/pyproject.toml", "proto/pyproject.toml"):
-        content = tomllib.loads((ROOT / project).read_text())
-        declared += content["project"]["dependencies"] + content["build-system"]["requires"]
-
-    assert {"wirebench-proto"} == {normalize_name(name) for name in declared} - read_lock("services.lock").keys()
-
-
-def test_services_lock_is_part_of_bench_lock() -> None:
-    """The image runs the versions that `make bench` measures, and none of the harness's packages."""
-    bench, services = read_lock("bench.lock"), read_lock("services.lock")
-
-    assert services == {name: bench.get(name) for name in services}
-    assert "numpy" not in services
-
-
-def test_serve_lock_holds_every_dependency_of_the_harness() -> None:
-    """The results server has the whole command line, in the versions of `make bench`, and no service's packages."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    declared = {normalize_name(name) for name in project["project"]["dependencies"]}
-    bench, serve = read_lock("bench.lock"), read_lock("serve.lock")
-
-    assert set() == declared - serve.keys(), "run: make lock"
-    assert serve == {name: bench.get(name) for name in serve}
-    assert "flask" not in serve
 
 
 @pytest.mark.parametrize(

@@ -17,14 +17,25 @@ PROJECTS = ("pyproject.toml", "services/python/pyproject.toml", "proto/pyproject
 OURS = {"wirebench-proto"}
 
 
-@pytest.mark.parametrize("project", PROJECTS)
-def test_bench_lock_holds_every_dependency(project: str) -> None:
-    """A dependency that was declared and not locked would be missing after `make setup`."""
+def list_declared(project: str, *, with_build: bool = True) -> set[str]:
+    """Return the names of the packages that a distribution needs, and those that build it."""
     declared = tomllib.loads((ROOT / project).read_text())
-    names = {normalize_name(name) for name in declared["project"]["dependencies"]}
-    names |= {normalize_name(name) for name in declared["build-system"]["requires"]}
+    requirements = declared["project"]["dependencies"]
+    requirements += declared["build-system"]["requires"] if with_build else []
+    return {normalize_name(requirement) for requirement in requirements}
 
-    assert set() == names - read_lock("bench.lock").keys() - OURS, "run: make lock"
+
+@pytest.mark.parametrize(("lock", "projects"), [("bench.lock", PROJECTS), ("services.lock", PROJECTS[1:])])
+def test_a_lock_holds_every_dependency(lock: str, projects: tuple[str, ...]) -> None:
+    """One that was declared and not locked would be missing after `make setup`, or in the image of the services."""
+    declared = {name for project in projects for name in list_declared(project)}
+
+    assert set() == declared - read_lock(lock).keys() - OURS, "run: make lock"
+
+
+def test_serve_lock_holds_every_dependency_of_the_harness() -> None:
+    """The results server has the whole command line."""
+    assert set() == list_declared("pyproject.toml", with_build=False) - read_lock("serve.lock").keys(), "run: make lock"
 
 
 def test_dev_lock_holds_every_development_dependency() -> None:
@@ -35,12 +46,21 @@ def test_dev_lock_holds_every_development_dependency() -> None:
     assert set() == names - read_lock("dev.lock").keys(), "run: make lock"
 
 
-def test_dev_lock_is_bench_lock_and_more() -> None:
-    """The tests run with the versions that `make bench` measures with."""
-    dev = read_lock("dev.lock")
+@pytest.mark.parametrize(
+    ("part", "whole"),
+    [("services.lock", "bench.lock"), ("serve.lock", "bench.lock"), ("bench.lock", "dev.lock")],
+)
+def test_locks_agree(part: str, whole: str) -> None:
+    """Images and tests have the versions that `make bench` measures with."""
+    versions, others = read_lock(part), read_lock(whole)
 
-    for name, version in read_lock("bench.lock").items():
-        assert version == dev.get(name), f"{name} differs between the locks, run: make lock"
+    assert versions == {name: others.get(name) for name in versions}, "run: make lock"
+
+
+def test_an_image_has_no_packages_that_it_does_not_need() -> None:
+    """Services have none of the harness, and the results server none of the services."""
+    assert "numpy" not in read_lock("services.lock")
+    assert "flask" not in read_lock("serve.lock")
 
 
 def test_load_lock_holds_what_load_pods_import() -> None:

@@ -28,10 +28,14 @@ def make(*arguments: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+def list_commands(*arguments: str) -> list[str]:
+    """Return the commands that make would run, each on one line."""
+    return "\n".join(make("--dry-run", *arguments)).replace("\\\n", " ").splitlines()
+
+
 def wirebench_arguments(command: str) -> Iterator[list[str]]:
     """Yield the arguments of each `wirebench` that a command would run."""
-    printed = "\n".join(make("--dry-run", *shlex.split(command)[1:]))
-    for line in printed.replace("\\\n", " ").splitlines():
+    for line in list_commands(*shlex.split(command)[1:]):
         if line.startswith(".venv/bin/wirebench "):
             yield shlex.split(line)[1:]
 
@@ -46,18 +50,34 @@ def test_no_variable_keeps_the_space_before_its_comment() -> None:
 
 def test_no_rule_is_of_a_variable_that_nothing_sets() -> None:
     """It would be empty, and a rule would lack what it depends on. Numbers are arguments; GOFLAGS is the user's."""
-    command = [
-        "make",
-        "--warn-undefined-variables",
-        "--dry-run",
-        "--directory",
-        str(ROOT),
-        "help",
-        "test",
-        "cluster-up",
-    ]
+    command = ["make", "--warn-undefined-variables", "--dry-run", "--directory", ROOT, "help", "test", "cluster-up"]
     warned = set(re.findall(r"undefined variable '([A-Za-z]\w*)'", run_program(command).stderr))
     assert set() == warned - {"GOFLAGS", "POSTGRES"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["run-rest"], "exec .venv/bin/wirebench-rest"),
+        (
+            ["run-grpc", "PORT=5005", "RUNTIME=aio", "WORKERS=2", "STORE=sqlite", "ARGS=--threads 4"],
+            "exec .venv/bin/wirebench-grpc --port '5005' --runtime 'aio' --workers '2' --store 'sqlite' --threads 4",
+        ),
+        (["run-socket", "RUNTIME=goroutines"], "exec .tools/bin/wirebench-go socket --runtime 'goroutines'"),
+        (
+            ["fetch-hcs-timing", "TOPIC=0.0.7", "TIMING=hcs.json", "ARGS=--network testnet"],
+            ".venv/bin/wirebench timing fetch-hcs --topic '0.0.7' --out 'hcs.json' --network testnet",
+        ),
+        (
+            ["benchmark-replay", "TIMING=hcs.json", "BLOCKS=2"],
+            ".venv/bin/wirebench run scenarios/replay.yaml --target local --timing 'hcs.json' --blocks 2",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value[0],
+)
+def test_variables_become_options(arguments: list[str], expected: str) -> None:
+    """What isn't set isn't passed on."""
+    assert expected == " ".join(list_commands(*arguments)[-1].split())
 
 
 def test_a_variable_that_is_given_replaces_the_default() -> None:
