@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 import shutil
@@ -100,11 +101,9 @@ def test_a_run_is_compared_with_the_one_before(tmp_path: Path) -> None:
 def test_an_interval_that_goes_on_beyond_its_plot_has_an_arrow(tmp_path: Path) -> None:
     """There it ends, and would look whole; others have none."""
     base, head = "20260101T000000Z-quick", "20260102T000000Z-quick"
+    noisy = RunBuilder([cell("rest")], samples=300, record=lambda record: {"rate_achieved_per_s": 10.0**record.block})
     for seed, name in enumerate((base, head)):
-        run = RunBuilder(cells=[cell("rest")], blocks=3, samples=300, seed=seed, info={"id": name}).write(tmp_path)
-        for record in run.records:
-            noisy = record.model_copy(update={"rate_achieved_per_s": 10.0**record.block})
-            (run.folder / "records" / f"{record.id}.json").write_text(noisy.model_dump_json())
+        dataclasses.replace(noisy, seed=seed, info={"id": name}).write(tmp_path)
     with served(tmp_path, runs=2) as site:
         page = site.ask("/compare", {"base": base, "head": head}).text
     intervals = re.findall(r'<line class="interval" x1="(.+?)" y1=".+?" x2="(.+?)"', page)

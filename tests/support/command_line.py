@@ -42,6 +42,14 @@ def wirebench(*arguments: object) -> Ended:
     return Ended(int(ended.value.code or 0), stdout.getvalue(), stderr.getvalue())
 
 
+def reject(*arguments: object) -> str:
+    """Check that a command is wrong usage and prints nothing but an error with a next step; return that."""
+    status, stdout, stderr = wirebench(*arguments)
+    assert (2, "") == (status, stdout)
+    assert "\nnext: " in stderr
+    return stderr
+
+
 class Terminal(io.StringIO):
     """What looks like a terminal."""
 

@@ -101,7 +101,8 @@ class RunBuilder:
     gates: Callable[[Cell, int], tuple[Gate, ...]] = lambda _cell, _block: (passed(),)
     seed: int = 7
     info: Mapping[str, Any] = field(default_factory=dict)
-    record: Mapping[str, Any] = field(default_factory=dict)
+    #: Fields of all records, or what makes those of each.
+    record: Mapping[str, Any] | Callable[[Record], Mapping[str, Any]] = field(default_factory=dict)
     server: Mapping[str, Any] = field(default_factory=dict)
     follower: RunFollower | None = None
     #: Which share of a block's requests takes six times as long.
@@ -174,7 +175,8 @@ class RunBuilder:
             machine=writer.info.machine,
             commit=writer.info.commit,
         )
-        writer.add(record.model_copy(update=dict(self.record)))
+        changes = self.record(record) if callable(self.record) else self.record
+        writer.add(record.model_copy(update=dict(changes)))
 
 
 def run_info(cells: int, blocks: int, changes: Mapping[str, Any]) -> RunInfo:

@@ -36,14 +36,14 @@ def make_run(
 ) -> Run:
     """Return a run of REST and gRPC with these rates, one a block."""
     builder = RunBuilder(
-        cells=(REST, GRPC), blocks=len(rates_per_s), samples=200, info={"id": name, **info}, gates=lambda _, __: gates
+        cells=(REST, GRPC),
+        blocks=len(rates_per_s),
+        samples=200,
+        info={"id": name, **info},
+        gates=lambda _, __: gates,
+        record=lambda record: {"rate_achieved_per_s": rates_per_s[record.block - 1], **change(record)},
     )
-    run = builder.write(tmp_path)
-    records = (
-        record.model_copy(update={"rate_achieved_per_s": rates_per_s[record.block - 1], **change(record)})
-        for record in run.records
-    )
-    return dataclasses.replace(run, records=tuple(records))
+    return builder.write(tmp_path)
 
 
 def check(tmp_path: Path, text: str, run: Run, base: Run | None = None) -> BudgetCheck:

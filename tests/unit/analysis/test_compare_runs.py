@@ -40,16 +40,16 @@ class Maker:
         gates: Callable[[Cell, int], tuple[Gate, ...]] = lambda _cell, _block: (passed(),),
     ) -> Run:
         """Return a run."""
-        changed = {"id": f"20260101T000000Z-{name}", "machine": MACHINE, **info}
-        run = RunBuilder(cells=cells or (REST,), blocks=blocks, info=changed, samples=500, gates=gates).write(
-            self.folder
+        random = np.random.default_rng(len(name) + ord(name[0]))
+        builder = RunBuilder(
+            cells=cells or (REST,),
+            blocks=blocks,
+            samples=500,
+            info={"id": f"20260101T000000Z-{name}", "machine": MACHINE, **info},
+            gates=gates,
+            record=lambda _: {"rate_achieved_per_s": rate_per_s * random.lognormal(0, 0.01)},
         )
-        noise = np.random.default_rng(len(name) + ord(name[0])).lognormal(0, 0.01, len(run.records))
-        records = (
-            record.model_copy(update={"rate_achieved_per_s": rate_per_s * each})
-            for record, each in zip(run.records, noise, strict=True)
-        )
-        return dataclasses.replace(run, records=tuple(records))
+        return builder.write(self.folder)
 
 
 @pytest.fixture

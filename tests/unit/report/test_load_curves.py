@@ -65,13 +65,9 @@ def test_no_rate_that_keeps_the_objective_is_an_answer(tmp_path: Path) -> None:
 
 def test_a_block_without_a_kept_rate_leaves_no_capacity(tmp_path: Path) -> None:
     """The mean of the other blocks would hide it."""
+    missed = make_search([SimulatedService(1, seed=1).answer(2000)])
     run = write_run(tmp_path)
-    records = [
-        record.model_copy(update={"search": make_search([SimulatedService(1, seed=1).answer(2000)])})
-        if record.block == 1
-        else record
-        for record in run.records
-    ]
+    records = [each.model_copy(update={"search": missed}) if each.block == 1 else each for each in run.records]
     said, _ = describe_capacities(summarise(records))
     assert "REST keeps a p99 of at most 50 ms and at most 0.1 % errors in 2 of 3 blocks; no capacity." == said
 
