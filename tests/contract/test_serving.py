@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
-from tests.support.command_line import wirebench
+from tests.support.command_line import reject
 from tests.support.waiting import TIMEOUT_S
 from wirebench.cli.serving import ServedPages, serve_page
 from wirebench.system import processes
@@ -41,24 +41,21 @@ def test_a_port_that_is_taken_is_rejected_before_anything_starts(tmp_path: Path)
     """One line that names it, and no folder of a run."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        status, _, said = wirebench("run", "quick", "--serve", "--serve-port", port, "--out", tmp_path)
-    assert 2 == status
+        said = reject("run", "quick", "--serve", "--serve-port", port, "--out", tmp_path)
     assert f"can't listen on 127.0.0.1, port {port}: address already in use" in said
     assert [] == list(tmp_path.iterdir())
 
 
 def test_a_port_without_a_page_is_rejected(tmp_path: Path) -> None:
     """Who names one expects a page."""
-    status, _, said = wirebench("run", "quick", "--serve-port", 9999, "--out", tmp_path)
-    assert (2, "error: --serve-port: nothing is served\nnext: add --serve\n") == (status, said)
+    said = "error: --serve-port: nothing is served\nnext: add --serve\n"
+    assert said == reject("run", "quick", "--serve-port", 9999, "--out", tmp_path)
 
 
 def test_a_folder_that_cannot_be_made_is_rejected(tmp_path: Path) -> None:
     """Its path is a file's."""
     (tmp_path / "file").touch()
-    status, _, said = wirebench("run", "quick", "--serve", "--serve-port", 0, "--out", tmp_path / "file")
-    assert 2 == status
-    assert "--out" in said
+    assert "--out" in reject("run", "quick", "--serve", "--serve-port", 0, "--out", tmp_path / "file")
 
 
 @pytest.mark.parametrize(("screen", "opened"), [({}, False), ({"DISPLAY": ":0"}, True), ({"DISPLAY": ""}, False)])

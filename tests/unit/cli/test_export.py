@@ -13,7 +13,7 @@ from unittest.mock import patch
 import pytest
 from pyarrow import parquet
 
-from tests.support.command_line import Terminal, wirebench
+from tests.support.command_line import Terminal, reject, wirebench
 from tests.support.report_run import RunBuilder, cell
 
 
@@ -82,10 +82,7 @@ def test_a_reader_may_leave_early(results: Path) -> None:
 )
 def test_wrong_input_is_rejected(results: Path, arguments: list[str], message: str) -> None:
     """In one line with a next step, and nothing is written."""
-    status, stdout, stderr = wirebench("export", "--out", results, *arguments)
-    assert (2, "") == (status, stdout)
-    assert stderr.startswith(message)
-    assert "\nnext: " in stderr
+    assert reject("export", "--out", results, *arguments).startswith(message)
     assert not Path(arguments[-1]).exists()
 
 

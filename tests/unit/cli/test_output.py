@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 import pytest
 
-from tests.support.command_line import Terminal, render_run, wirebench
+from tests.support.command_line import Terminal, reject, render_run, wirebench
 from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell
 from tests.support.waiting import run_program
 from wirebench.cli import output
@@ -155,9 +155,7 @@ def test_the_last_run_is_the_last_that_can_be_read(results: Path, command: tuple
 def test_a_file_is_no_folder_of_runs(tmp_path: Path, command: str) -> None:
     """One clear line, and the status of wrong usage."""
     (tmp_path / "file").write_text("")
-    status, stdout, stderr = wirebench(command, "--out", tmp_path / "file")
-    assert (2, "") == (status, stdout)
-    assert f"error: --out {tmp_path / 'file'}: not a folder\nnext: " in stderr
+    assert f"error: --out {tmp_path / 'file'}: not a folder\n" in reject(command, "--out", tmp_path / "file")
 
 
 def test_without_a_command_there_is_help() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support import report_run
 from tests.support.bundles import packed, parts_of, with_content, with_json
-from tests.support.command_line import wirebench
+from tests.support.command_line import reject, wirebench
 from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell
 from wirebench.cli.measure import PlannedRun
 from wirebench.present.reproduction import (
@@ -194,8 +194,7 @@ def test_a_run_that_is_here_can_be_reproduced(tmp_path: Path, monkeypatch: pytes
     run = built(tmp_path / "results")
     monkeypatch.setattr("wirebench.cli.reproduce.measure", FakeMeasure(built(tmp_path / "here")))
     assert 0 == wirebench("reproduce", run.info.id, "--out", tmp_path / "results")[0]
-    status, _, text = wirebench("reproduce", "nothing.tar.gz", "--out", tmp_path / "results")
-    assert (2, True) == (status, "error: nothing.tar.gz: No such file" in text)
+    assert "error: nothing.tar.gz: No such file" in reject("reproduce", "nothing.tar.gz", "--out", tmp_path / "results")
 
 
 REPLAY = f"""\
@@ -221,9 +220,8 @@ def test_the_timing_file_is_the_bundles_own(tmp_path: Path, monkeypatch: pytest.
     assert "timing.json" == load.timing_path.name
     (run.folder / "timing.json").unlink()
     bundle = write_bundle(run, write_report, tmp_path / "theirs.tar.gz").path
-    status, _, text = wirebench("reproduce", bundle)
-    assert 2 == status
-    assert "theirs.tar.gz: scenario_text:3: load.timing: 20261121T101500Z-quick/timing.json: No such" in text
+    said = "theirs.tar.gz: scenario_text:3: load.timing: 20261121T101500Z-quick/timing.json: No such"
+    assert said in reject("reproduce", bundle)
 
 
 @pytest.mark.parametrize(
@@ -248,8 +246,7 @@ def test_a_bundle_that_cannot_be_run_starts_nothing(
 ) -> None:
     """Its scenario has the limits of any, and what goes with it is checked."""
     bundle.write_bytes(packed(with_json(parts_of(bundle.read_bytes()), "run.json", **changes)))
-    status, _, text = wirebench("reproduce", bundle, "--out", tmp_path / "results")
-    assert 2 == status
+    text = reject("reproduce", bundle, "--out", tmp_path / "results")
     assert expected in text
     assert "/wirebench-" not in text, "a temporary path"
     assert not (tmp_path / "results").exists()
@@ -258,5 +255,4 @@ def test_a_bundle_that_cannot_be_run_starts_nothing(
 def test_a_damaged_bundle_is_rejected(bundle: Path, tmp_path: Path) -> None:
     """As it is by import."""
     bundle.write_bytes(packed(with_content(parts_of(bundle.read_bytes()), "run.json", lambda _: b"{}")))
-    status, _, text = wirebench("reproduce", bundle, "--out", tmp_path / "results")
-    assert (2, True) == (status, "run.json: id: is missing" in text)
+    assert "run.json: id: is missing" in reject("reproduce", bundle, "--out", tmp_path / "results")

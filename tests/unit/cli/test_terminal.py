@@ -17,7 +17,7 @@ import pytest
 from rich.console import Console
 
 from tests.support import stream_run
-from tests.support.command_line import wirebench
+from tests.support.command_line import reject, wirebench
 from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell
 from tests.support.waiting import run_program
 from wirebench.analysis.compare_cells import find_comparisons
@@ -113,9 +113,7 @@ def test_a_list_is_of_scenarios_or_runs(tmp_path: Path) -> None:
     assert ["runs"] == list(json.loads(wirebench("list", "runs", "--out", tmp_path, "--json")[1]))
     assert ["scenarios", "runs"] == list(json.loads(wirebench("list", "--out", tmp_path, "--json")[1]))
     assert "no runs in" in wirebench("list", "runs", "--out", tmp_path / "none")[1]
-    status, stdout, stderr = wirebench("list", "cells")
-    assert (2, "") == (status, stdout)
-    assert "'cells' is not one of 'scenarios', 'runs'" in stderr
+    assert "'cells' is not one of 'scenarios', 'runs'" in reject("list", "cells")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -129,10 +127,8 @@ def test_a_completion_script_is_printed(shell: str) -> None:
 @pytest.mark.parametrize("arguments", [("tcsh",), ()])
 def test_another_shell_has_none(arguments: tuple[str, ...]) -> None:
     """One line says which have."""
-    status, stdout, stderr = wirebench("completion", *arguments)
-    assert (2, "") == (status, stdout)
-    assert stderr.startswith("error: ")
-    assert 2 == len(stderr.splitlines())
+    error, _ = reject("completion", *arguments).splitlines()
+    assert error.startswith("error: ")
 
 
 @functools.cache
@@ -219,17 +215,9 @@ def test_quiet_and_verbose_exclude_each_other() -> None:
     """It is wrong usage."""
     with pytest.raises(UsageError, match="--quiet and --verbose"):
         set_verbosity(quiet=True, verbose=True)
-    for command in (
-        ("load", "rest"),
-        ("run", "quick"),
-        ("resume",),
-        ("reproduce", "last"),
-        ("calibrate",),
-        ("verify",),
-    ):
-        status, stdout, stderr = wirebench(*command, "-q", "-v")
-        assert (2, "") == (status, stdout)
-        assert stderr.startswith("error: --quiet and --verbose: they exclude each other\n")
+    for command in ("load rest", "run quick", "resume", "reproduce last", "calibrate", "verify"):
+        said = reject(*command.split(), "-q", "-v")
+        assert said.startswith("error: --quiet and --verbose: they exclude each other\n")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import wirebench
+from tests.support import scenario_text
+from tests.support.command_line import reject
 from tests.support.shop import APPLICATION, SCENARIO, read
 from wirebench.errors import UsageError
 from wirebench.measure.variants import check_variants
@@ -96,10 +97,8 @@ def test_variants_are_shown_by_their_names(tmp_path: Path) -> None:
 )
 def test_mistakes_are_named_with_their_line(tmp_path: Path, old: str, new: str, expected: str) -> None:
     """Before anything starts, with what to do about it."""
-    with pytest.raises(UsageError) as error:
-        plan(tmp_path, old, new)
-    assert f"{tmp_path}/scenario.yaml:{expected}" == error.value.message[: len(f"{tmp_path}/scenario.yaml:{expected}")]
-    assert error.value.hint
+    (tmp_path / "shop.yaml").write_text(APPLICATION)
+    scenario_text.reject(tmp_path, SCENARIO.replace(old, new), expected)
 
 
 @pytest.mark.parametrize("command", ["run", "verify"])
@@ -107,8 +106,7 @@ def test_an_application_file_is_no_scenario(tmp_path: Path, command: str) -> Non
     """One line says what it is, and one what to write and run."""
     path = tmp_path / "shop.yaml"
     path.write_text(APPLICATION, encoding="utf-8")
-    status, printed, said = wirebench(command, path)
-    assert (2, "") == (status, printed)
+    said = reject(command, path)
     assert f"{path}: this is an application file, not a scenario\n" in said
     assert "`application: shop.yaml`" in said
     assert "wirebench run SCENARIO" in said

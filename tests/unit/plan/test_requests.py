@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import wirebench
+from tests.support.command_line import reject
 from wirebench.model.application import Application
 from wirebench.model.scenario import Scenario
 from wirebench.model.variant import Limit
@@ -93,8 +93,7 @@ def test_other_machines_need_a_limit(tmp_path: Path) -> None:
     """Rate and connections are the limit, which the load keeps to; those on this machine have none."""
     foreign = "GET https://shop.example/items/1"
     for options in ((), ("--rate", 5), ("--concurrency", 2), ("--rate", "many", "--concurrency", 2)):
-        status, _, errors = wirebench("run", "--rest", foreign, "--rest", REST, *options, "--out", tmp_path)
-        assert 2 == status
+        errors = reject("run", "--rest", foreign, "--rest", REST, *options, "--out", tmp_path)
         assert "https://shop.example:443: not on this machine" in errors
         assert "--rate N and --concurrency N" in errors
     overrides = [parse_assignment("factors.concurrency=2"), parse_assignment("factors.rate_per_s=5")]
@@ -141,7 +140,6 @@ def test_files_for_tls_are_those_of_the_command_line(tmp_path: Path) -> None:
 )
 def test_mistakes(tmp_path: Path, arguments: tuple[str, ...], expected: str) -> None:
     """Nothing is started, and no path of a file that isn't the user's is shown."""
-    status, _, said = wirebench("run", *arguments, "--out", tmp_path)
-    assert 2 == status
+    said = reject("run", *arguments, "--out", tmp_path)
     assert expected in said
     assert "/tmp/" not in said.replace(str(tmp_path), "")  # noqa: S108 - what is looked for

@@ -13,7 +13,7 @@ from unittest.mock import patch
 import pytest
 
 from tests.support.bundles import SMALL
-from tests.support.command_line import Terminal, wirebench
+from tests.support.command_line import Terminal, reject, wirebench
 from tests.support.report_run import RunBuilder, cell
 from wirebench.errors import UsageError
 from wirebench.report import write_report
@@ -135,9 +135,8 @@ def test_a_run_that_goes_on_is_rejected(tmp_path: Path) -> None:
     """Half of it would be missing."""
     going_on = RunBuilder(cells=[cell("rest")], blocks=1, samples=50, info={"status": "running", "pid": os.getpid()})
     run = going_on.write(tmp_path / "results")
-    status, _, text = wirebench("bundle", run.folder, "--output", tmp_path / "bundle")
-    assert 2 == status
-    assert f"error: run {run.info.id} is still running\nnext: wait" in text
+    said = f"error: run {run.info.id} is still running\nnext: wait"
+    assert said in reject("bundle", run.folder, "--output", tmp_path / "bundle")
     assert not (tmp_path / "bundle").exists()
 
 

@@ -35,7 +35,7 @@ from tests.support.bundles import (
     with_json,
     with_manifest,
 )
-from tests.support.command_line import wirebench
+from tests.support.command_line import reject, wirebench
 from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.measure import environment
@@ -149,9 +149,7 @@ def test_the_command_takes_a_file_or_stdin(
 @pytest.mark.parametrize("name", ["nowhere.tar.gz", "."])
 def test_a_file_that_cannot_be_read_is_wrong_usage(tmp_path: Path, name: str) -> None:
     """One line that names it, and no results folder."""
-    status, _, text = wirebench("import", tmp_path / name, "--out", tmp_path / "results")
-    assert 2 == status
-    assert f"error: {tmp_path / name}" in text
+    assert f"error: {tmp_path / name}" in reject("import", tmp_path / name, "--out", tmp_path / "results")
     assert not (tmp_path / "results").exists()
 
 

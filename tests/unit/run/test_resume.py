@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.command_line import render_run, wirebench
+from tests.support.command_line import reject, render_run, wirebench
 from tests.support.report_run import WINDOW_S, RunBuilder
 from wirebench.analysis.pauses import describe_pauses
 from wirebench.errors import UsageError
@@ -98,8 +98,7 @@ def test_what_cannot_be_resumed_is_rejected_before_it_is_touched(
     monkeypatch.setattr("wirebench.run.preparation.prepare", lambda *_: None)
     run = stopped(tmp_path / "results", plan, **info)
     before = files(run.folder)
-    status, _, errors = wirebench("resume", run.folder)
-    assert (2, True, True) == (status, expected in errors, "\nnext: " in errors), errors
+    assert expected in reject("resume", run.folder)
     assert before == files(run.folder)
 
 
@@ -107,8 +106,7 @@ def test_a_damaged_run_is_rejected(tmp_path: Path, plan: Plan) -> None:
     """As wrong input, with the name of the file."""
     run = stopped(tmp_path / "results", plan)
     damage(run)
-    status, _, errors = wirebench("resume", run.info.id, "--out", tmp_path / "results")
-    assert (2, True) == (status, f"records/{run.records[0].id}.json" in errors)
+    assert f"records/{run.records[0].id}.json" in reject("resume", run.info.id, "--out", tmp_path / "results")
 
 
 def test_what_is_left_is_what_has_no_record(tmp_path: Path, plan: Plan) -> None:
