@@ -153,7 +153,7 @@ def test_wrong_queries_are_rejected(site: Site, path: str, query: str, parameter
 @pytest.mark.parametrize(
     "path",
     ["/nothing", "/results/", "/runs/none", "/runs/..", "/runs/.", "/runs/%2e%2e%2f%2e%2e%2fetc", "/runs/..%5c..",
-     f"/runs/{FIRST}/nothing", f"/runs/{FIRST}%2frecords", "/runs/none/histograms",
+     f"/runs/{FIRST}/nothing", f"/runs/{FIRST}%2frecords", "/runs/none/histograms", "/runs/none/progress",
      f"/runs/{FIRST}/histograms?cell=none", f"/compare?base={FIRST}&head=none",
      f"/compare?base=../results/{FIRST}&head={SECOND}"],
 )  # fmt: skip

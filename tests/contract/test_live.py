@@ -104,11 +104,6 @@ def test_overrides_are_shown_as_in_the_report(tmp_path: Path) -> None:
     assert ("overrides", "; ".join(overrides)) in list_facts(changed)["The run"]
 
 
-def test_a_run_that_is_not_there_has_no_progress(site: Site) -> None:
-    """As it has nothing else."""
-    assert HTTPStatus.NOT_FOUND == site.ask("/api/v1/runs/20200101T000000Z-none/progress").status
-
-
 def test_a_run_that_is_over_tells_no_more(tmp_path: Path) -> None:
     """Even if what it has told last has stayed."""
     over = RunBuilder([cell("rest")], blocks=1, samples=20).write(tmp_path)

@@ -78,13 +78,6 @@ def test_a_delay_reaches_every_request(tmp_path: Path) -> None:
     assert "The proxy itself adds at the median" in (run.folder / "report.html").read_text()
 
 
-def test_a_jitter_over_the_delay_is_rejected(tmp_path: Path) -> None:
-    """Nothing is started, and the line is named."""
-    done = wirebench("run", write(tmp_path, FAR.replace("jitter_ms: 2", "jitter_ms: 6")))
-    assert 2 == done.returncode
-    assert "far.yaml:4: factors.network.jitter_ms: a jitter of 6 ms is more than the delay of 5 ms" in done.stderr
-
-
 @pytest.mark.slow
 def test_a_proxy_that_dies_is_named(tmp_path: Path) -> None:
     """Not the load that then fails: one line names the proxy and its log, and nothing is left running."""

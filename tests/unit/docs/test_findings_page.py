@@ -88,13 +88,6 @@ def test_what_the_answer_says_is_not_said_again(tmp_path: Path) -> None:
     assert [] == finding.figures
 
 
-def test_the_same_bundles_give_the_same_page(bundles: Path, tmp_path: Path) -> None:
-    """Otherwise drift could not be told from chance."""
-    pages = [write_page(bundles, tmp_path / name) for name in ("one", "two")]
-    assert pages[0].read_bytes() == pages[1].read_bytes()
-    assert (tmp_path / "one/findings/quick.svg").read_bytes() == (tmp_path / "two/findings/quick.svg").read_bytes()
-
-
 def test_another_run_gives_other_figures(bundles: Path, tmp_path: Path) -> None:
     """Figures are those of the bundle, and none is typed."""
     situation = "A small read, 16 connections: "

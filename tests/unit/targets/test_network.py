@@ -15,11 +15,11 @@ import pytest
 from tests.support.http_servers import QuietHandler, serving
 from tests.support.jobs import JOB
 from tests.support.report_run import RunBuilder, cell
-from tests.support.scenario_text import GOOD, read
+from tests.support.scenario_text import GOOD, read, reject
 from wirebench.analysis.compare_cells import compare_cells
 from wirebench.analysis.summary import summarise
 from wirebench.drivers.metrics_push import MetricsPush
-from wirebench.errors import UsageError, WirebenchError
+from wirebench.errors import WirebenchError
 from wirebench.measure import proxy
 from wirebench.measure.proxy import build_netem
 from wirebench.model.cell import Cell, Link
@@ -100,18 +100,13 @@ def test_without_a_network_there_is_no_proxy(tmp_path: Path) -> None:
 )
 def test_a_network_that_can_not_be_is_rejected(tmp_path: Path, network: str, expected: str) -> None:
     """With line and reason, before anything starts."""
-    with pytest.raises(UsageError) as error:
-        planned(tmp_path, network)
-    expected = f"{tmp_path}/scenario.yaml:4: factors.{expected}"
-    assert expected == error.value.message[: len(expected)]
-    assert error.value.hint
+    reject(tmp_path, GOOD.replace("operation: users.get", f"network: {network}"), f"4: factors.{expected}")
 
 
 def test_ghz_finds_no_replicas_behind_proxies(tmp_path: Path) -> None:
     """It takes one name that stands for all of them."""
     text = GOOD.replace("operation: users.get", "network: {delay_ms: 1}\n  balancing: headless")
-    with pytest.raises(UsageError, match=r"scenario\.yaml:7: factors\.driver\.grpc: ghz finds the replicas"):
-        make_plan(read(tmp_path, text), seed=1, target="kubernetes")
+    reject(tmp_path, text, "7: factors.driver.grpc: ghz finds the replicas", "kubernetes")
 
 
 def test_the_delay_is_set_once_and_before_the_bandwidth() -> None:
