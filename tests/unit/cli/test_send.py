@@ -99,17 +99,13 @@ def test_a_run_goes_to_the_server_of_its_cluster(
     assert ("", said) == capsys.readouterr()
 
 
-def test_any_run_is_sent_on_request(stand_in: StandIn, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    """`wirebench send` takes a run by its name."""
-    stand_in.answer(FOUND, TAKEN)
-    send(run.info.id, kubectl=KubectlOptions("staging"), out=run.folder.parent)
-    assert f"{run.info.id} is in the results of the context staging" in capsys.readouterr().out
-
-
-def test_what_was_broken_off_is_sent_again_from_its_beginning(tmp_path: Path, stand_in: StandIn, run: Run) -> None:
-    """An API server that goes away for a moment costs nothing."""
+def test_what_was_broken_off_is_sent_again_from_its_beginning(
+    tmp_path: Path, stand_in: StandIn, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An API server that goes away for a moment costs nothing; `wirebench send` takes a run by its name."""
     stand_in.answer(FOUND, (1, "", "error: unexpected EOF\n"), TAKEN)
     send(run.info.id, kubectl=KubectlOptions("staging"), out=run.folder.parent)
+    assert f"{run.info.id} is in the results of the context staging" in capsys.readouterr().out
     assert 3 == len(stand_in.calls())
     assert stand_in.received() == write_bundle(run, write_report, tmp_path / "bundle").path.read_bytes()
 

@@ -218,12 +218,6 @@ def test_a_cluster_sets_limits_where_the_scenario_does_not(tmp_path: Path) -> No
     assert {None} == {cell.cpu_limit_millicores for cell in make_plan(scenario, 1, "local").cells}
 
 
-def test_one_cell_may_be_measured_without_a_comparison(tmp_path: Path) -> None:
-    """What isn't asked to be compared needs no second level."""
-    plan = make_plan(read(tmp_path, "question: How fast?\nfactors: {transport: rest}\n"), seed=1)
-    assert 1 == len(plan.cells)
-
-
 def test_what_varies_is_offered_for_comparison(tmp_path: Path) -> None:
     """Who asks to compare what each transport has one level of is told what has several."""
     text = GOOD.replace(OPERATION, "workers: {rest: 1, grpc: 2, socket: 1}") + "compare: workers\n"
@@ -400,10 +394,3 @@ def test_one_driver_can_drive_all(tmp_path: Path) -> None:
     override = Override("--driver k6", ("factors", "driver"), "k6")
     cells = make_plan(read(tmp_path, text, override), seed=1).cells
     assert ["k6"] * 8 == [cell.driver for cell in cells]
-
-
-def test_levels_by_transport_apply_to_that_transport(tmp_path: Path) -> None:
-    """A factor written as a mapping varies for the transports it names."""
-    plan = make_plan(read(tmp_path, GOOD), seed=1)
-    drivers = {(cell.transport, cell.driver) for cell in plan.cells}
-    assert {("rest", "k6"), ("grpc", "k6"), ("grpc", "ghz"), ("socket", "k6")} == drivers

@@ -19,6 +19,7 @@ from wirebench.model.histogram_file import Handshakes
 from wirebench.model.record import Autoscaling, Recovery
 from wirebench.model.scenario import Load, Objective
 from wirebench.present.remarks import (
+    describe_capacities,
     describe_handshakes,
     describe_load,
     describe_recoveries,
@@ -175,10 +176,11 @@ def test_the_share_of_the_load_s_zone_is_stated(tmp_path: Path) -> None:
 
 
 def test_nothing_is_stated_of_what_most_runs_lack(tmp_path: Path) -> None:
-    """No objective, no autoscaler, no zones, no TLS."""
+    """No objective, no autoscaler, no zones, no TLS, no search for a capacity."""
     run = RunBuilder().write(tmp_path)
     cells = summarise(run.records)
     assert ((), "", ()) == (describe_recoveries(cells), describe_zones(cells), describe_handshakes(cells))
+    assert () == describe_capacities(cells)
     assert not any(each.recoveries or each.autoscalings for each in describe_cells(run))
 
 

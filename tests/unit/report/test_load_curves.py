@@ -70,10 +70,3 @@ def test_a_block_without_a_kept_rate_leaves_no_capacity(tmp_path: Path) -> None:
     records = [each.model_copy(update={"search": missed}) if each.block == 1 else each for each in run.records]
     said, _ = describe_capacities(summarise(records))
     assert "REST keeps a p99 of at most 50 ms and at most 0.1 % errors in 2 of 3 blocks; no capacity." == said
-
-
-def test_other_loads_have_no_capacity(tmp_path: Path) -> None:
-    """Neither words nor a picture."""
-    run = RunBuilder(blocks=2).write(tmp_path)
-    assert () == describe_capacities(summarise(run.records))
-    assert 'id="load-curves"' not in render(run)

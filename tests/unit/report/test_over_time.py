@@ -41,11 +41,6 @@ def test_a_load_without_a_reply_has_no_wait(tmp_path: Path) -> None:
     assert "slowest, ms: " not in page
 
 
-def test_a_steady_load_is_not_drawn_over_time(tmp_path: Path) -> None:
-    """It is the same all the time."""
-    assert 'id="over-time"' not in render(RunBuilder(blocks=2).write(tmp_path))
-
-
 def test_calls_are_drawn_one_by_one_and_together(tmp_path: Path) -> None:
     """Each operation has a picture of its calls' times and one of their sums; failed calls are in neither."""
     run = RunBuilder([cell("rest"), cell("socket")], blocks=2).write(tmp_path)
@@ -61,10 +56,3 @@ def test_calls_are_drawn_one_by_one_and_together(tmp_path: Path) -> None:
     assert ["ms a call: users.get in one load", "ms in all: users.get in one load"] == [each.title for each in charts]
     # 300 calls of a millisecond come to 300 ms.
     assert "300" in Drawn(charts[1].svg).texts("scale")
-
-
-def test_other_loads_have_no_such_pictures(tmp_path: Path) -> None:
-    """Where calls weren't kept, there is nothing to draw."""
-    run = RunBuilder([cell("rest")], blocks=1).write(tmp_path)
-    cells = summarise(run.records)
-    assert () == over_time.draw_calls(run, {"one load": cells}, assign_styles(cells))

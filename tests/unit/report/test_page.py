@@ -96,7 +96,10 @@ def test_the_same_run_gives_the_same_bytes(quick: Run, html: str, tmp_path: Path
 
 
 def test_the_page_goes_from_the_answer_to_what_was_run(html: str) -> None:
-    """The question is the title; then the answer, the charts, the table, gates, help, and the facts."""
+    """The question is the title; then the answer, the charts, the table, gates, help, and the facts.
+
+    What only other loads have isn't there.
+    """
     headings = Document(html).headings
     title = "Which transport answers a small user call fastest, and what does it cost the server?"
     assert [("h1", title)] == [heading for heading in headings if heading[0] == "h1"]
