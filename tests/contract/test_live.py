@@ -95,7 +95,7 @@ def test_a_run_without_news_is_told_of(site: Site, run: Run, content: str | None
 
 
 def test_overrides_are_shown_as_in_the_report(tmp_path: Path) -> None:
-    """In the same words; a page of a run without any has no such line."""
+    """In the same words."""
     overrides = ("--concurrency 1,4", "--set load.window_s=2")
     info = {"status": "running", "pid": os.getpid(), "overrides": overrides}
     changed = RunBuilder([cell("rest")], blocks=1, samples=20, info=info).write(tmp_path)
