@@ -154,18 +154,13 @@ def test_a_worker_that_dies(kind: Kind, tmp_path: Path) -> None:
         worker.kill()
 
         if kind.transport == "rest":
-            wait_until(lambda: not worker.is_running() and is_ready(service), "the worker is replaced")
+            wait_until(lambda: not worker.is_running() and service.is_ready(), "the worker is replaced")
             with service.connect() as client:
                 assert client.call("users.get", {"id": 1_000_001}).ok
         else:
             assert 1 == service.process.wait(TIMEOUT_S)
             assert have_ended(processes)
             assert "the server ended with status 1; the service stops" in service.logged()
-
-
-def is_ready(service: Service) -> bool:
-    """Return whether the service is ready."""
-    return service.admin("/readyz")[0] == 200
 
 
 @pytest.mark.parametrize("kind", mark_slow(PYTHON_KINDS, *DEFAULT_KINDS), ids=str)
@@ -289,7 +284,7 @@ def test_a_file_that_another_service_is_filling(kind: Kind, tmp_path: Path) -> N
         with locked(database):
             service = pool.submit(stack.enter_context, starting)
             time.sleep(2)
-        assert is_ready(service.result())
+        assert service.result().is_ready()
 
 
 @pytest.mark.parametrize("kind", mark_slow(DEFAULT_KINDS, GTHREAD), ids=str)

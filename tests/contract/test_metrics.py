@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -30,28 +29,6 @@ ADA = {"name": "Ada", "email": "ada@example.com"}
 BUCKETS_S = (
     0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, math.inf,
 )  # fmt: skip
-
-
-def settle(service: Service) -> None:
-    """Wait until requests whose replies have been read are counted, too."""
-    seen: list[int] = []
-
-    def unchanged() -> bool:
-        time.sleep(0.25)
-        seen.append(counts(service).total())
-        return len(seen) > 2 and 1 == len(set(seen[-3:]))
-
-    wait_until(unchanged, "the counts rest")
-
-
-def counts(service: Service) -> Counter[tuple[str, str]]:
-    """Return how many requests the service has counted, by operation and code."""
-    total: Counter[tuple[str, str]] = Counter()
-    for labels, value in service.samples("wirebench_request_duration_seconds_count"):
-        assert {"transport", "operation", "code", "worker"} == labels.keys()
-        assert service.kind.transport == labels["transport"]
-        total[labels["operation"], labels["code"]] += int(value)
-    return total
 
 
 every_runtime = pytest.mark.parametrize("service", RUNTIME_KINDS, ids=str, indirect=True)
@@ -82,14 +59,14 @@ def test_counts_are_what_was_sent(service: Service, client: Client) -> None:
         ("echo.upper", {"text": "x"}, "ok"),
     ]
     expected = Counter((operation, code) for operation, _, code in requests)
-    settle(service)
-    before = counts(service)
+    service.settle()
+    before = service.counts()
     before_s = seconds(service)
 
     assert [code for *_, code in requests] == [client.call(name, fields).code for name, fields, _ in requests]
 
-    wait_until(lambda: (counts(service) - before).total() >= len(requests), "all requests are counted")
-    assert expected == counts(service) - before
+    wait_until(lambda: (service.counts() - before).total() >= len(requests), "all requests are counted")
+    assert expected == service.counts() - before
     now_s = seconds(service)
     assert all(0 < now_s[key] - before_s.get(key, 0) < TIMEOUT_S * count for key, count in expected.items())
 
@@ -98,9 +75,12 @@ def test_counts_are_what_was_sent(service: Service, client: Client) -> None:
 def test_the_metrics_of_the_design(service: Service, client: Client) -> None:
     """Names, labels and buckets are those that dashboards and the harness read."""
     client.call("users.get", {"id": 1_000_001})
-    settle(service)
+    service.settle()
 
-    (worker,) = {labels["worker"] for labels, _ in service.samples("wirebench_request_duration_seconds_count")}
+    counted = [labels for labels, _ in service.samples("wirebench_request_duration_seconds_count")]
+    assert all({"transport", "operation", "code", "worker"} == labels.keys() for labels in counted)
+    assert {service.kind.transport} == {labels["transport"] for labels in counted}
+    (worker,) = {labels["worker"] for labels in counted}
     assert worker.isdecimal()
     buckets = service.samples("wirebench_request_duration_seconds_bucket")
     assert BUCKETS_S == tuple(
@@ -148,27 +128,27 @@ def test_two_workers(kind: Kind, tmp_path: Path) -> None:
             )
 
         wait_until(both_have_worked, "both workers have had requests")
-        wait_until(lambda: counts(service).total() >= sent, "all requests are counted")
+        wait_until(lambda: service.counts().total() >= sent, "all requests are counted")
 
-        assert Counter({("users.get", "ok"): sent}) == counts(service)
+        assert Counter({("users.get", "ok"): sent}) == service.counts()
 
 
 @every_runtime
 def test_what_is_no_operation(service: Service, client: Client) -> None:
     """No client can invent labels: what names no operation is `unknown`; gRPC's own servers answer it uncounted."""
-    settle(service)
-    before = counts(service)
+    service.settle()
+    before = service.counts()
 
     for number in range(3):
         ask_for_nothing(client, number)
 
     if service.kind.transport == "grpc":
-        settle(service)
-        assert before == counts(service)
+        service.settle()
+        assert before == service.counts()
         return
-    wait_until(lambda: (counts(service) - before).total() >= 3, "all requests are counted")
+    wait_until(lambda: (service.counts() - before).total() >= 3, "all requests are counted")
     code = "not_found" if service.kind.transport == "rest" else "unimplemented"
-    assert Counter({("unknown", code): 3}) == counts(service) - before
+    assert Counter({("unknown", code): 3}) == service.counts() - before
 
 
 def ask_for_nothing(client: Client, number: int) -> None:
@@ -187,9 +167,9 @@ def ask_for_nothing(client: Client, number: int) -> None:
 @every_runtime
 def test_the_admin_port(service: Service) -> None:
     """Live, ready, and nothing else; probes aren't counted as requests."""
-    settle(service)
-    before = counts(service)
+    service.settle()
+    before = service.counts()
     assert (200, "ok\n") == service.admin("/livez")
     assert (200, "ok\n") == service.admin("/readyz")
     assert 404 == service.admin("/nope")[0]
-    assert before == counts(service)
+    assert before == service.counts()

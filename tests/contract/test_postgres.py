@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
@@ -92,7 +91,7 @@ def test_a_service_recovers_from_an_outage(postgres: PostgresServer, tmp_path: P
         finally:
             postgres.up()
         for service in services:
-            wait_until(partial(is_ready, service), "the service is ready again")
+            wait_until(service.is_ready, "the service is ready again")
         created = [client.call("users.create", {"user": {"id": next(fresh_ids), **ADA}}) for client in clients]
         assert ["ok"] * len(clients) == [reply.code for reply in created]
 
@@ -108,7 +107,7 @@ def test_an_empty_database_is_not_ready(postgres: PostgresServer, kind: Kind, tm
         with psycopg.connect(url) as connection:
             assert (None,) == connection.execute("SELECT to_regclass('users')").fetchone()
         assert 0 == migrate(url).returncode
-        assert is_ready(service)
+        assert service.is_ready()
 
 
 @pytest.mark.parametrize("kind", [GTHREAD, NET_HTTP], ids=str)
@@ -123,15 +122,10 @@ def test_readiness_keeps_a_connection(postgres: PostgresServer, kind: Kind, tmp_
             with watcher.transaction():  # which reads the activity once
                 return {pid for (pid,) in watcher.execute(query)}
 
-        assert is_ready(service)
+        assert service.is_ready()
         before = find_connections()
-        assert all(is_ready(service) for _ in range(5))
+        assert all(service.is_ready() for _ in range(5))
         assert before == find_connections() != set()
-
-
-def is_ready(service: Service) -> bool:
-    """Return whether the service says that it is ready."""
-    return service.admin("/readyz")[0] == 200
 
 
 @pytest.mark.slow

@@ -72,25 +72,7 @@ def ids_of(items: list[dict[str, Any]]) -> list[int]:
 
 def counted(service: Service) -> Counter[str]:
     """Return how many streams the service has counted, by code."""
-    return Counter(
-        {
-            labels["code"]: int(value)
-            for labels, value in service.samples("wirebench_request_duration_seconds_count")
-            if labels["operation"] == STREAM
-        }
-    )
-
-
-def settle(service: Service) -> None:
-    """Wait until the streams of other tests are counted."""
-    seen = [counted(service)]
-
-    def unchanged() -> bool:
-        time.sleep(1)
-        seen.append(counted(service))
-        return seen[-1] == seen[-2]
-
-    wait_until(unchanged, "the counts rest")
+    return Counter({code: count for (operation, code), count in service.counts().items() if operation == STREAM})
 
 
 def test_a_stream(client: Client) -> None:
@@ -233,7 +215,7 @@ def test_streams_are_answered_one_after_another(service: Service) -> None:
 @pytest.mark.parametrize("service", [THREADED], ids=str, indirect=True)
 def test_a_request_behind_a_stream_does_not_hide_a_hang_up(service: Service) -> None:
     """The thread finds out when it sends the next batch, and the stream is counted as cancelled."""
-    settle(service)
+    service.settle()
     before = counted(service)
     with contextlib.closing(Reader(service, rate_limit=10)) as reader:
         reader.send(frame(2, "users.get", b'{"id":1000001}'))
@@ -337,7 +319,7 @@ def test_streams_are_counted_once(service: Service, client: Client) -> None:
         samples = service.samples("wirebench_request_duration_seconds_sum")
         return sum(value for labels, value in samples if labels["operation"] == STREAM)
 
-    settle(service)
+    service.settle()
     before_s, before_counts = observed_s(), counted(service)
 
     read(client, limit=100, rate_limit=400)
@@ -399,7 +381,7 @@ def serve_alone(kind: Kind) -> bool:
 @pytest.mark.parametrize("rate_limit", [1, None], ids=["slow", "unread"])
 def test_clients_that_leave(service: Service, rate_limit: int | None) -> None:
     """It is noticed when the next item is due, also of a stream without a reader, and counted as such."""
-    settle(service)
+    service.settle()
     before = counted(service)
 
     Reader(service, rate_limit=rate_limit).close()
@@ -439,7 +421,7 @@ def test_readers_that_stop_reading(service: Service, client: Client) -> None:
     """Their streams wait where they are: memory stays as it is, though each has 20 MB to come; others are served."""
     read(client, limit=10_000)  # what streams make grow has grown
     count = 1 if serve_alone(service.kind) else 4
-    settle(service)
+    service.settle()
     before_bytes = memory_of(service)
     with contextlib.ExitStack() as stack:
         for _ in range(count):

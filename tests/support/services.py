@@ -13,6 +13,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -149,6 +150,10 @@ class Service:
             response = connection.getresponse()
             return AdminReply(response.status, dict(response.getheaders()), response.read().decode())
 
+    def is_ready(self) -> bool:
+        """Return whether it says that it is ready."""
+        return self.admin("/readyz")[0] == 200
+
     def samples(self, name: str) -> list[tuple[dict[str, str], float]]:
         """Return labels and values of a metric's samples."""
         _, text = self.admin("/metrics")
@@ -158,6 +163,24 @@ class Service:
             for sample in family.samples
             if sample.name == name
         ]
+
+    def counts(self) -> Counter[tuple[str, str]]:
+        """Return how many requests it has counted, by operation and code."""
+        total: Counter[tuple[str, str]] = Counter()
+        for labels, value in self.samples("wirebench_request_duration_seconds_count"):
+            total[labels["operation"], labels["code"]] += int(value)
+        return total
+
+    def settle(self) -> None:
+        """Wait until requests whose replies have been read, and streams of other tests, are counted, too."""
+        seen = [self.counts()]
+
+        def unchanged() -> bool:
+            time.sleep(1)
+            seen.append(self.counts())
+            return seen[-1] == seen[-2]
+
+        wait_until(unchanged, "the counts rest")
 
     def stop(self, number: int = signal.SIGTERM) -> int:
         """Send a signal, wait for the end, and return the exit status."""
