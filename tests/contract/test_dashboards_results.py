@@ -72,7 +72,7 @@ def owner(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory) ->
             "started_at": started_at.isoformat(timespec="seconds"),
             "machine": {"cpu": "a CPU", "cores": "4"},
         }
-        RunBuilder(blocks=2, gates=lambda _cell, _block: (passed(), GENERATOR_GATE), info=info).write(folder)
+        RunBuilder(blocks=2, gates=(passed(), GENERATOR_GATE), info=info).write(folder)
     grant_reading(url, PASSWORD)
     with Index(url) as index:
         assert 2 == index.catch_up(folder).runs

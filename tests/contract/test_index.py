@@ -93,7 +93,7 @@ def no_warning(error: WirebenchError) -> None:
 def test_a_run_written_live_is_the_same_as_one_rebuilt(url: str, tmp_path: Path) -> None:
     """Record by record: no figure, gate or word depends on how it got there."""
     with IndexFollower(url, tmp_path, no_warning) as follower:
-        write_run(tmp_path, EARLIER, gates=lambda *_: (passed(), GENERATOR_GATE), follower=follower)
+        write_run(tmp_path, EARLIER, gates=(passed(), GENERATOR_GATE), follower=follower)
         cells = [stream_run.stream_cell("rest"), stream_run.stream_cell("socket")]
         stream_run.write_run(tmp_path, cells, {"rest": 1.0, "socket": 0.5}, blocks=2, follower=follower)
     live = rows_of(url)
@@ -108,7 +108,7 @@ def test_figures_are_those_that_tables_and_reports_show(index: Index, tmp_path: 
     """Latencies are merged, counts are added up, and the others are geometric means."""
     instrument = Instrument(coarse=True, p50_error_ms=None, p99_error_ms=None, ceiling_per_s=9, ceiling_share=0.3)
     record = {"errors": {"internal": 3}, "retried": 4, "instrument": instrument}
-    run = write_run(tmp_path, EARLIER, record=record, gates=lambda *_: (passed(), GENERATOR_GATE))
+    run = write_run(tmp_path, EARLIER, record=record, gates=(passed(), GENERATOR_GATE))
     cells = [stream_run.stream_cell("rest")]
     streams = stream_run.write_run(tmp_path, cells, {"rest": 1.0}, blocks=2)
     index.catch_up(tmp_path)

@@ -219,7 +219,7 @@ def test_a_history_is_of_the_newest_scenario_unless_told_otherwise(tmp_path: Pat
     for day in (1, 2):
         info = {"id": f"2026010{day}T000000Z-quick", "started_at": f"2026-01-0{day}T00:00:00Z"}
         cells = (cell("rest"), cell("grpc"))
-        RunBuilder(cells, 1, samples=20, gates=lambda *_: (passed(), GENERATOR_GATE), info=info).write(tmp_path)
+        RunBuilder(cells, 1, samples=20, gates=(passed(), GENERATOR_GATE), info=info).write(tmp_path)
     with served(tmp_path, runs=2) as site:
         page = site.ask("/history").text
         assert "<h1>gRPC users.get, 16 connections</h1>" in page

@@ -90,6 +90,10 @@ GENERATOR_GATE = passed(
 SAMPLES_GATE = passed("samples", passed=False, value=300, limit=1000, unit="requests", metrics=("p99",))
 
 
+#: The gates of all windows, or what makes those of a cell in a block.
+Gates = tuple[Gate, ...] | Callable[[Cell, int], tuple[Gate, ...]]
+
+
 @dataclass(frozen=True)
 class RunBuilder:
     """Writes a run of these cells and blocks."""
@@ -98,7 +102,7 @@ class RunBuilder:
     blocks: int = 3
     #: How many requests each window has; None for what its rate comes to, within 20,000.
     samples: int | None = None
-    gates: Callable[[Cell, int], tuple[Gate, ...]] = lambda _cell, _block: (passed(),)
+    gates: Gates = (passed(),)
     seed: int = 7
     info: Mapping[str, Any] = field(default_factory=dict)
     #: Fields of all records, or what makes those of each.
@@ -170,7 +174,7 @@ class RunBuilder:
             generator=Generator(cpu_share=0.55, cores=(1,), shares_cores_with_server=False),
             bytes_sent_per_request=143.0,
             bytes_received_per_request=312.0,
-            gates=self.gates(of, block),
+            gates=self.gates(of, block) if callable(self.gates) else self.gates,
             versions=writer.info.versions,
             machine=writer.info.machine,
             commit=writer.info.commit,

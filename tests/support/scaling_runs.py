@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.support.report_run import RunBuilder
+from tests.support.report_run import Gates, RunBuilder
 from wirebench.model.cell import Cell
 from wirebench.model.histogram_file import Clock
-from wirebench.model.record import Gate, Record
+from wirebench.model.record import Record
 from wirebench.results.runs import Run, load_run
 from wirebench.system.files import write_atomic
 
@@ -35,7 +35,7 @@ def write_run(  # noqa: PLR0913 - what a test varies
     p99_ms: Figure = lambda _: 10.0,
     *,
     blocks: int = 4,
-    gates: Callable[[Cell, int], tuple[Gate, ...]] = RunBuilder.gates,
+    gates: Gates = RunBuilder.gates,
 ) -> Run:
     """Write a run of these cells with these rates and p99s; each request takes 500 µs of CPU time."""
     run = RunBuilder(cells, blocks=blocks, samples=1200, gates=gates).write(folder)

@@ -40,7 +40,7 @@ def make_run(
         blocks=len(rates_per_s),
         samples=200,
         info={"id": name, **info},
-        gates=lambda _, __: gates,
+        gates=gates,
         record=lambda record: {"rate_achieved_per_s": rates_per_s[record.block - 1], **change(record)},
     )
     return builder.write(tmp_path)

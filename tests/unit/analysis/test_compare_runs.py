@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed
+from tests.support.report_run import GENERATOR_GATE, Gates, RunBuilder, cell, passed
 from wirebench.analysis.compare_runs import RunComparison, compare_runs
 from wirebench.analysis.differences import describe_hardware
 from wirebench.errors import UsageError
@@ -37,7 +37,7 @@ class Maker:
         rate_per_s: float = 1000.0,
         blocks: int = 4,
         info: Mapping[str, Any] = {},
-        gates: Callable[[Cell, int], tuple[Gate, ...]] = lambda _cell, _block: (passed(),),
+        gates: Gates = RunBuilder.gates,
     ) -> Run:
         """Return a run."""
         random = np.random.default_rng(len(name) + ord(name[0]))
@@ -91,8 +91,8 @@ def test_a_head_that_gave_way_is_a_regression(
     def fail(names: tuple[str, ...]) -> tuple[Gate, ...]:
         return tuple(passed(name, passed=False, value=1.0) for name in names)
 
-    base = make("base", gates=lambda _cell, _block: fail(base_gates))
-    found = compare_runs(base, make("head", rate_per_s=rate_per_s, gates=lambda _cell, _block: fail(gates)))
+    base = make("base", gates=fail(base_gates))
+    found = compare_runs(base, make("head", rate_per_s=rate_per_s, gates=fail(gates)))
     (change,) = found.changes
     assert (verdict, verdict == "slower") == (change.verdict, change.regressed)
     assert ("gave way under the load" in describe_change(change)) == change.regressed
@@ -132,7 +132,7 @@ def test_few_blocks_on_a_side_are_inconclusive(make: Maker, blocks: int) -> None
 
 def test_blocks_are_not_blamed_for_what_gates_withhold(make: Maker) -> None:
     """Another block wouldn't help; and what wasn't judged isn't reported as not slower."""
-    found = compare_runs(make("base", blocks=1), make("head", gates=lambda _cell, _block: (GENERATOR_GATE,)))
+    found = compare_runs(make("base", blocks=1), make("head", gates=(GENERATOR_GATE,)))
     assert [] == [remark for remark in list_caveats(found) if "Fewer than" in remark]
     assert "Nothing could be judged: 1 cell in both runs, no verdict in 1." == summarise_comparison(found)
 
@@ -214,7 +214,7 @@ def test_what_the_runs_noted_is_said_of_each(make: Maker) -> None:
 
 def test_a_gate_that_failed_in_either_run_withholds_the_verdict(make: Maker) -> None:
     """The figures stay visible, and nothing counts as a regression."""
-    found = compare_runs(make("base", gates=lambda _cell, _block: (GENERATOR_GATE,)), make("head", rate_per_s=500))
+    found = compare_runs(make("base", gates=(GENERATOR_GATE,)), make("head", rate_per_s=500))
     assert (["withheld"], ()) == (verdicts(found), found.regressions)
     text = describe_change(found.changes[0])
     assert text.startswith("REST users.get, 16 connections: no verdict (failed gates: generator CPU); measured 0.50×")

@@ -35,7 +35,7 @@ def write(
         blocks=3,
         samples=300,
         info={**about, **info},
-        gates=lambda *_: (passed() if fit else GENERATOR_GATE,),
+        gates=(passed() if fit else GENERATOR_GATE,),
         record=lambda record: {"rate_achieved_per_s": rate_per_s * (1 + record.block / 1000)},
     )
     return builder.write(folder)

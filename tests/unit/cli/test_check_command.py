@@ -18,7 +18,7 @@ MET, BROKEN = "  - {max: {failed: 0}, min: {throughput_per_s: 1}}\n", "  - {max:
 def write(tmp_path: Path, budgets: str, *, blocks: int = 3, fit: bool = True) -> tuple[object, ...]:
     """Write a run and a budget file, and return the command that checks it."""
     gate = passed() if fit else GENERATOR_GATE
-    RunBuilder(cells=[cell("rest")], blocks=blocks, samples=300, gates=lambda _, __: (gate,)).write(tmp_path / "runs")
+    RunBuilder(cells=[cell("rest")], blocks=blocks, samples=300, gates=(gate,)).write(tmp_path / "runs")
     tmp_path.mkdir(exist_ok=True)
     path = tmp_path / "budget.yaml"
     path.write_text(f"budgets:\n{budgets}", encoding="utf-8")

@@ -29,7 +29,7 @@ def write(folder: Path, name: str, factor: float = 1.0, *, fit: bool = True, blo
         return {"rate_achieved_per_s": (1000 + record.block) * (factor if record.factors["transport"] == "grpc" else 1)}
 
     gates = (passed() if fit else GENERATOR_GATE,)
-    builder = RunBuilder(CELLS, blocks=blocks, samples=500, info={"id": name}, gates=lambda *_: gates, record=change)
+    builder = RunBuilder(CELLS, blocks=blocks, samples=500, info={"id": name}, gates=gates, record=change)
     return builder.write(folder).folder
 
 

@@ -93,14 +93,14 @@ def test_one_block_is_said_once(tmp_path: Path) -> None:
 def test_names_of_gates_are_whole_without_a_terminal(tmp_path: Path) -> None:
     """A table that is piped somewhere is as wide as it has to be, whatever COLUMNS says."""
     gates = tuple(GENERATOR_GATE.model_copy(update={"name": f"gate_of_a_long_name_{n}"}) for n in range(20))
-    run = RunBuilder(blocks=2, gates=lambda _cell, _block: gates).write(tmp_path)
+    run = RunBuilder(blocks=2, gates=gates).write(tmp_path)
     with patch.dict("os.environ", {"COLUMNS": "60"}):
         assert ", ".join(sorted(gate.name.replace("_", " ") for gate in gates)) in render_run(run)
 
 
 def test_gates_are_named_in_words(tmp_path: Path) -> None:
     """Beside the cell and in what to do, as pages and sentences name them."""
-    run = RunBuilder(blocks=1, gates=lambda _cell, _block: (GENERATOR_GATE,)).write(tmp_path)
+    run = RunBuilder(blocks=1, gates=(GENERATOR_GATE,)).write(tmp_path)
     text = render_run(run)
     assert "• failed gates: generator CPU\n" in text
     assert "! gate generator CPU failed in 16 cells: " in text

@@ -100,8 +100,7 @@ def test_a_rate_that_no_number_reaches_is_never_reached(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("gate", "hint"), [(True, "allow a longer --p99"), (False, "says what to do about gates")])
 def test_runs_without_a_usable_load_say_what_to_do(tmp_path: Path, *, gate: bool, hint: str) -> None:
     """What is wrong with each size is listed, and a next step."""
-    write_run(tmp_path, CELLS[:2], lambda _: 100.0, lambda _: 90.0 if gate else 9.0,
-              gates=lambda _of, _block: (passed(passed=gate),))  # fmt: skip
+    write_run(tmp_path, CELLS[:2], lambda _: 100.0, lambda _: 90.0 if gate else 9.0, gates=(passed(passed=gate),))
     errors = reject("size", "--rate", 10, "--p99", "50ms", "--out", tmp_path)
     assert "no run here has a load that can be used" in errors
     assert "| no usable measurement of REST with 1 replica of 1 worker: " in errors

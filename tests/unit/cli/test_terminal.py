@@ -170,7 +170,7 @@ def test_bash_completes(tmp_path: Path, line: str, expected: set[str]) -> None:
 @pytest.mark.parametrize(("environment", "has_colour"), [({}, True), ({"NO_COLOR": "1"}, False)])
 def test_colours_can_be_switched_off(tmp_path: Path, environment: dict[str, str], has_colour: bool) -> None:  # noqa: FBT001 - a parameter of the test
     """NO_COLOR is what programs agree on: https://no-color.org."""
-    RunBuilder(cells=[cell("rest")], blocks=1, gates=lambda *_: (GENERATOR_GATE,)).write(tmp_path)
+    RunBuilder(cells=[cell("rest")], blocks=1, gates=(GENERATOR_GATE,)).write(tmp_path)
     reader, writer = os.openpty()
     command = [sys.executable, "-m", "wirebench.cli", "results", "--out", str(tmp_path)]
     inherited = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}

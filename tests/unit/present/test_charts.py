@@ -232,7 +232,7 @@ def history_of(folder: Path, infos: Sequence[dict[str, object]], failed: frozens
     runs = []
     for place, info in enumerate(infos):
         gate = GENERATOR_GATE if place in failed else passed()
-        builder = RunBuilder([cell("rest")], blocks=3, samples=20, info=info, gates=lambda *_, gate=gate: (gate,))
+        builder = RunBuilder([cell("rest")], blocks=3, samples=20, info=info, gates=(gate,))
         runs.append(builder.write(folder))
     found = build_history(runs)
     assert found is not None

@@ -16,7 +16,7 @@ def driven(tmp_path: Path, *drivers: Driver, gates: tuple[Gate, ...] = ()) -> tu
     """Return the comparisons of a run of two concurrencies by some drivers."""
     cells = [cell("rest", driver=driver, concurrency=count) for driver in drivers for count in (1, 16)]
     chosen = gates or (passed(),)
-    builder = RunBuilder(cells=cells, info={"compare": "driver"}, gates=lambda _cell, _block: chosen)
+    builder = RunBuilder(cells=cells, info={"compare": "driver"}, gates=chosen)
     return find_comparisons(builder.write(tmp_path))
 
 

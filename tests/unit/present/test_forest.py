@@ -75,7 +75,7 @@ def test_a_forest_has_a_few_numbers_whatever_its_reach(comparison: Comparison, r
 
 def test_a_figure_beside_the_verdict_that_failed_a_gate_says_so(tmp_path: Path) -> None:
     """A verdict on throughput stands, but the p99 next to it rests on too few samples."""
-    run = RunBuilder(cells=[cell("rest"), cell("socket")], gates=lambda _cell, _block: (SAMPLES_GATE,)).write(tmp_path)
+    run = RunBuilder(cells=[cell("rest"), cell("socket")], gates=(SAMPLES_GATE,)).write(tmp_path)
     (only,) = find_comparisons(run)
     assert "faster" == only.verdict
     assert "the p99 (unreliable: samples)" in sentences.describe_verdict(only)

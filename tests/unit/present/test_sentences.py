@@ -73,7 +73,7 @@ def test_levels_of_other_factors_are_told_of_their_owner(
 def test_what_withholds_a_verdict_is_said_once_and_what_else_failed_beside_its_figure(tmp_path: Path) -> None:
     """A full generator withholds; that the p99 has too few samples besides is still to be known."""
     gates = (GENERATOR_GATE, SAMPLES_GATE)
-    run = RunBuilder(cells=[cell("rest"), cell("socket")], gates=lambda _cell, _block: gates).write(tmp_path)
+    run = RunBuilder(cells=[cell("rest"), cell("socket")], gates=gates).write(tmp_path)
     (only,) = find_comparisons(run)
     assert "withheld" == only.verdict
     assert 1 == sentences.describe_verdict(only).count("generator CPU")

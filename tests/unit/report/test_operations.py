@@ -66,7 +66,7 @@ def test_what_failed_is_no_success_and_marked(tmp_path: Path) -> None:
     figures = summarise_operations(file_of(users_get=1.0, users_create=4.0))
     figures["users.get"] = figures["users.get"].model_copy(update={"errors": {"internal": 400}})
     cells, gates = [cell("rest", operation="crud")], (GENERATOR_GATE,)
-    run = RunBuilder(cells, record={"operations": figures}, gates=lambda *_: gates).write(tmp_path)
+    run = RunBuilder(cells, record={"operations": figures}, gates=gates).write(tmp_path)
     for record in run.records:
         file_of(users_get=record.block, users_create=4 * record.block).write(run.folder / record.histogram_file)
     summaries = summarise(run.records)

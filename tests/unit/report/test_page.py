@@ -187,7 +187,7 @@ def test_the_command_repeats_the_run_with_its_seed(html: str) -> None:
 def test_gates_that_failed_are_told_once_with_what_to_do(tmp_path: Path) -> None:
     """However many windows fail one gate, it is one entry, with the worst value, and its verdicts are withheld."""
     gate = passed("generator_cpu", passed=False, value=0.97, limit=0.9, unit="of its cores", advice="lower the rate")
-    run = RunBuilder(cells=[cell("rest"), cell("socket")], gates=lambda _cell, _block: (gate,)).write(tmp_path)
+    run = RunBuilder(cells=[cell("rest"), cell("socket")], gates=(gate,)).write(tmp_path)
     text = " ".join(Document(write_report(run).read_text(encoding="utf-8")).text.split())
     assert 1 == text.count("What to do: lower the rate.")
     assert "failed in 6 of 6 windows" in text
@@ -279,7 +279,7 @@ def test_text_of_others_is_text(tmp_path: Path) -> None:
     gate = passed(evil, passed=False, unit=evil, advice=evil, metrics=("throughput", evil))
     builder = RunBuilder(
         cells=[cell("rest", runtime=evil), cell("socket")],
-        gates=lambda _cell, _block: (gate,),
+        gates=(gate,),
         info=info,
         record={"error_texts": (ErrorText(code=evil, message=evil, count=3),), "errors": {evil: 3}},
     )
