@@ -36,6 +36,19 @@ def test_swapping_the_sides_inverts_the_ratio() -> None:
     assert 1 / there.low == pytest.approx(back.high)
 
 
+def test_the_interval_covers_the_truth_as_often_as_it_says() -> None:
+    """Of many noisy runs of a known ratio, about 95 % of the intervals hold it."""
+    random = np.random.default_rng(42)
+    covered = 0
+    for _ in range(1000):
+        noise = random.lognormal(0, 0.1, size=(2, 5))
+        ratio = paired_ratio(list(1.3 * noise[0]), list(noise[1]))
+        assert ratio.low is not None
+        assert ratio.high is not None
+        covered += ratio.low <= 1.3 <= ratio.high
+    assert 930 <= covered <= 970
+
+
 def test_the_unpaired_interval_is_welchs_of_the_logarithms() -> None:
     """It agrees with scipy's, which shares no code with ours."""
     head, base = [1.0, 1.2, 0.9, 1.1], [2.0, 3.1, 1.4]

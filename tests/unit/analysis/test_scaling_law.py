@@ -58,6 +58,14 @@ def test_intervals_cover_the_truth(sigma: float, kappa: float) -> None:
     assert [] == [(name, count) for name, count in held.items() if count < 53]
 
 
+def test_a_level_that_is_left_out_is_predicted() -> None:
+    """The law of 1 to 16 predicts 32: within its interval, and within 10 %."""
+    truth = grow(32, 1000, 0.05, 0.001)
+    (predicted,) = fit_scaling_law(LEVELS, simulate(5, 0.05, 0.001).tolist()).predict([32])
+    assert predicted.low <= truth <= predicted.high
+    assert truth == pytest.approx(predicted.estimate, rel=0.1)
+
+
 def test_a_simpler_model_leaves_room_for_what_it_lacks() -> None:
     """Where a linear law is chosen, intervals still hold all contention that the data can't rule out."""
     law = fit_scaling_law(LEVELS, simulate(1, 0, 0).tolist())
