@@ -88,7 +88,7 @@ func TestWrongRepliesAreMismatches(t *testing.T) {
 
 func TestReopeningMakesAConnectionForEveryRequestAndTakesItsTime(t *testing.T) {
 	onAllTransports(t, plain, func(t *testing.T, service *service, load k6Run) {
-		// The shortest: medians of two runs also tell how busy the machine was in each.
+		// The shortest: medians of two runs also measure how busy the machine was in each.
 		kept := load.run(t).clock(t, "ok", "service").Min()
 		service.requests.Store(0)
 		service.connections.Store(0)
