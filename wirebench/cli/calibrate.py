@@ -43,7 +43,7 @@ def calibrate(
     the driver measures minus the log. Per transport, wireload takes about 25 s and other drivers about a minute.
 
     Runs look both up: records carry them, and verdicts that depend on smaller differences are withheld. A run measures
-    loads that were not calibrated by itself, in up to 20 s and coarsely. Runs in a cluster use what was calibrated with
+    loads that were not calibrated by itself, in up to 30 s and coarsely. Runs in a cluster use what was calibrated with
     --target kubernetes.
     """
     verbosity.apply()

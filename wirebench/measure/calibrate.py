@@ -34,7 +34,7 @@ from wirebench.plan.driver_support import DRIVER_FACTS
 from wirebench.targets import Cores
 
 #: What calibrating may add to a run.
-COARSE_S_MAX = 20.0
+COARSE_S_MAX = 30.0
 _REPETITIONS = 3
 _WARMUP_S = 0.2
 _WINDOW_S = 0.5
@@ -65,6 +65,10 @@ class Probe:
     def __str__(self) -> str:
         load = f"{self.rate_per_s:,}/s" if self.rate_per_s else "closed"
         return f"{self.driver} {self.transport}, {load}, {self.concurrency:,} connections, {self.server_ms:g} ms"
+
+    @property
+    def is_ceiling(self) -> bool:
+        return self.rate_per_s is None and self.server_ms == 0
 
     @property
     def expected_s(self) -> float:
@@ -119,31 +123,43 @@ def plan_probes(cells: Iterable[Cell], load: Load, known: Calibration | None) ->
 
 
 def choose_probes(probes: Sequence[Sequence[Probe]]) -> tuple[list[Probe], int]:
-    """Return the probes of as many loads as `COARSE_S_MAX` is enough for, and of how many it isn't."""
-    chosen: dict[Probe, None] = {}
+    """Return the probes of as many loads as `COARSE_S_MAX` is enough for, and of how many it isn't.
+
+    Ceilings come again in the end: a machine that was slow for a moment would have too low ones until the next
+    calibration.
+    """
+    chosen: list[Probe] = []
     left_out = 0
     for own in probes:
-        more = chosen | dict.fromkeys(own)
+        once = dict.fromkeys((*chosen, *own))
+        more = [*once, *(probe for probe in once if probe.is_ceiling)]
         if sum(probe.expected_s for probe in more) <= COARSE_S_MAX:
             chosen = more
         else:
             left_out += 1
-    return list(chosen), left_out
+    return chosen, left_out
 
 
 def measure_coarsely(probes: Iterable[Probe], cores: Cores) -> tuple[list[Point], list[str]]:
-    """Measure each once, as far as `COARSE_S_MAX` is enough; return the points, and what went wrong with others."""
+    """Measure each, as far as `COARSE_S_MAX` is enough; return the points, and what went wrong with others.
+
+    Of a load that is measured again, the point with the higher rate is returned.
+    """
     deadline = time.monotonic() + COARSE_S_MAX
-    points, problems = [], []
+    points: dict[Probe, Point] = {}
+    problems = []
     for probe in probes:
         if time.monotonic() + probe.expected_s > deadline:
-            problems.append(f"{probe}: no time left")
+            if probe not in points:
+                problems.append(f"{probe}: no time left")
             continue
         try:
-            points.append(measure_point(probe, cores, repetitions=1, coarse=True))
+            point = measure_point(probe, cores, repetitions=1, coarse=True)
         except WirebenchError as error:
             problems.append(f"{probe}: {error.message}")
-    return points, problems
+        else:
+            points[probe] = max(points.get(probe, point), point, key=lambda each: each.rate_per_s)
+    return list(points.values()), problems
 
 
 def measure_point(probe: Probe, cores: Cores, repetitions: int, *, coarse: bool = False) -> Point:

@@ -70,7 +70,7 @@ class Point(FrozenModel):
     rate_per_s: float
     service: Errors
     response: Errors | None
-    #: Whether it was measured once and briefly, at the start of a run.
+    #: Whether it was measured briefly, at the start of a run.
     coarse: bool
     measured_at: AwareDatetime
 

@@ -280,7 +280,7 @@ _DRIVERS = (
         "coarse",
         "coarsely calibrated",
         "blocks",
-        "Blocks whose driver was calibrated once and briefly, at the start of a run.",
+        "Blocks whose driver was calibrated briefly, at the start of a run.",
         of=_read_instrument(lambda of: int(of.coarse)),
         over_blocks="sum",
     ),

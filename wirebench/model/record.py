@@ -130,7 +130,7 @@ class Instrument(FrozenModel):
     Errors are measured minus truth, on the clock of what users wait; None where too few requests were beyond the
     percentile. The ceiling is the most requests/s that the driver makes on so many connections, 16 at least; None of
     streams.
-    `coarse` ones were measured once and briefly, at the start of a run. Nothing is subtracted from the figures.
+    `coarse` ones were measured briefly, at the start of a run. Nothing is subtracted from the figures.
     """
 
     coarse: bool

@@ -60,7 +60,7 @@ def describe_calibration(run: Run) -> str:
     in_pod = run.info.target == "kubernetes"
     when, option = ("this run, in a pod", " --target kubernetes") if in_pod else ("a run", "")
     return (
-        f"the drivers' error and ceiling are known coarsely in {where}, measured once and briefly at the start of "
+        f"the drivers' error and ceiling are known coarsely in {where}, measured briefly at the start of "
         f"{when}; `wirebench calibrate{option}` renews it, for up to {CALIBRATED_CONNECTIONS_MAX} connections"
     )
 

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tests.support.report_run import cell
 from wirebench.drivers import DRIVERS
 from wirebench.errors import WirebenchError
+from wirebench.measure import calibrate
 from wirebench.measure import calibration as module
-from wirebench.measure.calibrate import COARSE_S_MAX, Probe, choose_probes, plan_probes, write_undisturbed
+from wirebench.measure.calibrate import (
+    COARSE_S_MAX,
+    Probe,
+    choose_probes,
+    measure_coarsely,
+    plan_probes,
+    write_undisturbed,
+)
 from wirebench.measure.calibration import (
     Calibration,
     Errors,
@@ -28,6 +38,7 @@ from wirebench.model.cell import Cell
 from wirebench.model.contract import Transport
 from wirebench.model.record import Interval
 from wirebench.model.scenario import Load
+from wirebench.targets import Cores
 
 HERE = Fingerprint(
     cpu="Some CPU @ 2.50GHz, 2 cores", kernel="Linux 6.1", cores="server on core 0", truth="0123456789ab"
@@ -288,9 +299,30 @@ def test_each_of_several_generators_has_the_error_of_its_share() -> None:
 
 
 def test_a_run_does_not_measure_for_longer_than_it_may() -> None:
-    """Loads are measured whole or not at all, and how many are left is known."""
+    """Loads are measured whole or not at all, and how many are left is known; ceilings are measured again."""
     probes = plan_probes([k6("grpc", concurrency=each) for each in range(1, 101)], Load(), KNOWN)
     chosen, left_out = choose_probes(probes)
     assert sum(probe.expected_s for probe in chosen) <= COARSE_S_MAX
-    assert len(chosen) == len(set(chosen)) > 0
-    assert 100 == left_out + len({probe.concurrency for probe in chosen if probe.server_ms == 1})
+    ceilings = [Probe("k6", "grpc", 16, 0), Probe("k6", "grpc", 100, 0)]
+    loads = chosen[: -len(ceilings)]
+    assert ceilings == chosen[-len(ceilings) :] == [probe for probe in loads if probe.server_ms == 0]
+    assert len(loads) == len(set(loads))
+    assert 100 == left_out + len(loads) - len(ceilings)
+
+
+@pytest.mark.parametrize("rates_per_s", [(8_000, 6_000), (6_000, 8_000)])
+def test_the_higher_one_of_two_ceilings_counts(
+    rates_per_s: tuple[float, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others can only lower it; and where the time ends before it is measured again, nothing is missing."""
+    rates = iter(rates_per_s)
+    monkeypatch.setattr(calibrate, "measure_point", lambda *_, **__: point(16, 0, next(rates), (0.0, 0.0)))
+    ceiling, cores = Probe("k6", "rest", 16, 0), Cores(frozenset({0}), frozenset({1}))
+    points, problems = measure_coarsely([ceiling, ceiling], cores)
+    assert ([8_000], []) == ([each.rate_per_s for each in points], problems)
+    rates = iter(rates_per_s)
+    monkeypatch.setattr(calibrate, "COARSE_S_MAX", 1.5 * ceiling.expected_s)
+    clock = itertools.count(step=ceiling.expected_s)
+    monkeypatch.setattr(calibrate, "time", SimpleNamespace(monotonic=lambda: next(clock) / 2))
+    points, problems = measure_coarsely([ceiling, ceiling, ceiling], cores)
+    assert (1, []) == (len(points), problems)

@@ -54,7 +54,7 @@ def test_a_coarse_calibration_is_said_wherever_a_run_is_shown(run: Run) -> None:
     """In one sentence with the command that renews it: terminal, report and pages."""
     said = describe_calibration(run)
     assert (
-        "the drivers' error and ceiling are known coarsely in all 6 cells, measured once and briefly at the start "
+        "the drivers' error and ceiling are known coarsely in all 6 cells, measured briefly at the start "
         "of a run; `wirebench calibrate` renews it, for up to 64 connections"
     ) == said
     assert f"! {said}\n" in render_run(run)
@@ -82,10 +82,12 @@ def test_cells_with_a_coarse_calibration_are_named(run: Run) -> None:
     """Some of them, if there are many; nothing is said where there are none, or nothing is known."""
     names = [each.full_name for each in summarise(run.records)]
     ids = [each.cell for each in summarise(run.records)]
-    named = f"in 5 of 6 cells ({'; '.join(names[1:4])}; 2 more), measured once"
+    named = f"in 5 of 6 cells ({'; '.join(names[1:4])}; 2 more), measured briefly"
     assert named in describe_calibration(calibrate(run, ids[0]))
-    assert f"in 3 of 6 cells ({'; '.join(names[3:])}), measured once" in describe_calibration(calibrate(run, *ids[:3]))
-    assert f"are known coarsely in {names[5]}, measured once" in describe_calibration(calibrate(run, *ids[:5]))
+    assert f"in 3 of 6 cells ({'; '.join(names[3:])}), measured briefly" in describe_calibration(
+        calibrate(run, *ids[:3])
+    )
+    assert f"are known coarsely in {names[5]}, measured briefly" in describe_calibration(calibrate(run, *ids[:5]))
     assert "" == describe_calibration(calibrate(run, *ids))
     unknown = tuple(each.model_copy(update={"instrument": None}) for each in run.records)
     assert "" == describe_calibration(dataclasses.replace(run, records=unknown))
