@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"wirebench.dev/k6/ledgertest"
 	"wirebench.dev/wireload/frame"
+	"wirebench.dev/wireload/transport/transporttest"
 )
 
 // service answers users.get on one of the transports, just well enough for the scripts.
@@ -105,7 +106,7 @@ func startREST(t testing.TB, service *service) {
 
 func startSocket(t testing.TB, service *service) {
 	t.Helper()
-	ledgertest.HandleEach(service.listen(t), service.serveSocket)
+	transporttest.HandleEach(service.listen(t), service.serveSocket)
 }
 
 func (s *service) serveSocket(connection net.Conn) {

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"wirebench.dev/wireload/histogram"
+	"wirebench.dev/wireload/transport/transporttest"
 )
 
 // job writes a job for the operations of a user application, and returns its path.
@@ -198,26 +199,11 @@ func TestAGRPCServiceIsAskedWithMetadata(t *testing.T) {
 // lines answers each line by this text, and nothing if it is empty.
 func lines(t *testing.T, text string) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for {
-			connection, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer func() { _ = connection.Close() }()
-				for asked := bufio.NewScanner(connection); asked.Scan(); {
-					_, _ = io.WriteString(connection, strings.ReplaceAll(text, "{}", asked.Text()))
-				}
-			}()
+	return transporttest.Serve(t, func(connection net.Conn) {
+		for asked := bufio.NewScanner(connection); asked.Scan(); {
+			_, _ = io.WriteString(connection, strings.ReplaceAll(text, "{}", asked.Text()))
 		}
-	}()
-	return listener.Addr().String()
+	})
 }
 
 func TestALineServiceIsAsked(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/schedule"
 	"wirebench.dev/wireload/transport"
+	"wirebench.dev/wireload/transport/transporttest"
 )
 
 // cutReplies are the beginnings of good replies.
@@ -39,7 +40,7 @@ func TestFailuresAreCountedByClass(t *testing.T) {
 	for name, p := range protocols {
 		for class, fault := range faults {
 			t.Run(name+"/"+string(class), func(t *testing.T) {
-				address := serve(t, func(c net.Conn) {
+				address := transporttest.Serve(t, func(c net.Conn) {
 					r := bufio.NewReader(c)
 					if p.readRequest(r) == nil {
 						fault(p, c, r)
@@ -60,7 +61,7 @@ func TestFailuresAreCountedByClass(t *testing.T) {
 func TestAReplyThatStopsHalfwayTimesOut(t *testing.T) {
 	for name, p := range protocols {
 		t.Run(name, func(t *testing.T) {
-			address := serve(t, func(c net.Conn) {
+			address := transporttest.Serve(t, func(c net.Conn) {
 				r := bufio.NewReader(c)
 				_ = p.readRequest(r)
 				_, _ = c.Write(p.cutReply())
@@ -102,7 +103,7 @@ func TestARefusedConnectionIsAFailure(t *testing.T) {
 func TestAServerWithoutTLSIsAFailure(t *testing.T) {
 	for name, p := range protocols {
 		t.Run(name, func(t *testing.T) {
-			address := serve(t, func(c net.Conn) { _, _ = c.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")) })
+			address := transporttest.Serve(t, func(c net.Conn) { _, _ = c.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")) })
 			load := p.load(address, time.Minute)
 			load.Calls, load.TLS = 20, &tls.Config{MinVersion: tls.VersionTLS12}
 			measured := measure(t, load)
@@ -117,7 +118,7 @@ func TestAServerWithoutTLSIsAFailure(t *testing.T) {
 func TestATLSHandshakeThatIsNeverAnsweredTimesOut(t *testing.T) {
 	for name, p := range protocols {
 		t.Run(name, func(t *testing.T) {
-			load := p.load(serve(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }), time.Minute)
+			load := p.load(transporttest.Serve(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }), time.Minute)
 			load.Calls, load.Timeout = 1, 100*time.Millisecond
 			load.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
 			expectOnly(t, measure(t, load), transport.Timeout)
@@ -140,7 +141,7 @@ func TestARequestThatMetAClosedConnectionIsSentAgain(t *testing.T) {
 		p := protocols[name]
 		p.request.Idempotent = true
 		t.Run(name, func(t *testing.T) {
-			load := p.load(serve(t, p.answerOnce), time.Minute)
+			load := p.load(transporttest.Serve(t, p.answerOnce), time.Minute)
 			load.Calls = 10
 			measured := measure(t, load)
 			if measured.RequestsTotal[histogram.OK] != 10 || len(measured.Errors) != 0 || measured.Retried != 9 {
@@ -192,7 +193,7 @@ func TestARequestThatTheServerRefusedIsSentAgainAndTimedFromItsDueMoment(t *test
 	forRejections(t, func(t *testing.T, p protocol, class transport.Class) {
 		var seen atomic.Int64
 		isFirst := func(n int64) bool { return n%2 == 1 }
-		load := p.load(serve(t, p.rejecting(class, takes, &seen, isFirst)), requests*10*time.Millisecond)
+		load := p.load(transporttest.Serve(t, p.rejecting(class, takes, &seen, isFirst)), requests*10*time.Millisecond)
 		load.Due = schedule.AtRate(100)
 		load.Measured.ByDue = true
 		measured := measure(t, load)
@@ -217,7 +218,7 @@ func TestTheThirdAttemptIsTheLast(t *testing.T) {
 	const requests = 2
 	forRejections(t, func(t *testing.T, p protocol, class transport.Class) {
 		var seen atomic.Int64
-		load := p.load(serve(t, p.rejecting(class, 0, &seen, func(int64) bool { return true })), time.Minute)
+		load := p.load(transporttest.Serve(t, p.rejecting(class, 0, &seen, func(int64) bool { return true })), time.Minute)
 		load.Calls = requests
 		measured := measure(t, load)
 		expectOnly(t, measured, class)
@@ -231,7 +232,7 @@ func TestTheThirdAttemptIsTheLast(t *testing.T) {
 func TestAWriteIsNotSentAgain(t *testing.T) {
 	for name, p := range protocols {
 		t.Run(name, func(t *testing.T) {
-			load := p.load(serve(t, p.answerOnce), time.Minute)
+			load := p.load(transporttest.Serve(t, p.answerOnce), time.Minute)
 			load.Calls = 4
 			measured := measure(t, load)
 			if measured.Retried != 0 || measured.ErrorClasses[string(transport.Closed)] != 2 {
@@ -245,7 +246,7 @@ func TestAWriteIsNotSentAgain(t *testing.T) {
 func TestAConnectionThatWasClosedWhileIdleIsReplaced(t *testing.T) {
 	for name, p := range protocols {
 		t.Run(name, func(t *testing.T) {
-			address := serve(t, func(c net.Conn) {
+			address := transporttest.Serve(t, func(c net.Conn) {
 				_ = p.readRequest(bufio.NewReader(c))
 				_, _ = c.Write(p.reply(0))
 			})

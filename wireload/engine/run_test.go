@@ -11,6 +11,7 @@ import (
 	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/request"
 	"wirebench.dev/wireload/schedule"
+	"wirebench.dev/wireload/transport/transporttest"
 )
 
 func TestAClosedLoadCountsWhatTheServerHasSeen(t *testing.T) {
@@ -19,7 +20,7 @@ func TestAClosedLoadCountsWhatTheServerHasSeen(t *testing.T) {
 			var seen atomic.Int64
 			reply := p.reply
 			p.reply = func(n int) []byte { seen.Add(1); return reply(n) }
-			load := p.load(serve(t, p.answering(0)), 200*time.Millisecond)
+			load := p.load(transporttest.Serve(t, p.answering(0)), 200*time.Millisecond)
 			load.Users = 4
 			measured := measure(t, load)
 			if measured.RequestsTotal[histogram.OK] < 4 || len(measured.RequestsTotal) != 1 {
@@ -39,7 +40,7 @@ func TestServiceTimeIsTheServersTime(t *testing.T) {
 	const takes = 30 * time.Millisecond
 	for name, p := range protocols {
 		t.Run(name, func(t *testing.T) {
-			load := p.load(serve(t, p.answering(takes)), time.Minute)
+			load := p.load(transporttest.Serve(t, p.answering(takes)), time.Minute)
 			load.Calls = 5
 			latencies, err := measure(t, load).Merged("service")
 			if err != nil {
@@ -56,7 +57,7 @@ func TestServiceTimeIsTheServersTime(t *testing.T) {
 // TestARequestThatIsDueWhileAllAreBusyIsSentLate has requests due twice as often as one connection has replies.
 func TestARequestThatIsDueWhileAllAreBusyIsSentLate(t *testing.T) {
 	p := protocols["socket"]
-	load := p.load(serve(t, p.answering(20*time.Millisecond)), 400*time.Millisecond)
+	load := p.load(transporttest.Serve(t, p.answering(20*time.Millisecond)), 400*time.Millisecond)
 	load.Due = schedule.AtRate(100)
 	measured := measure(t, load)
 	if measured.RequestsTotal[histogram.OK] != 40 || measured.DroppedIterations != 0 {
@@ -73,7 +74,7 @@ func TestARequestThatIsDueWhileAllAreBusyIsSentLate(t *testing.T) {
 
 func TestWhatCannotBeSentWithinATimeoutOfTheEndIsCounted(t *testing.T) {
 	p := protocols["socket"]
-	load := p.load(serve(t, p.answering(100*time.Millisecond)), 200*time.Millisecond)
+	load := p.load(transporttest.Serve(t, p.answering(100*time.Millisecond)), 200*time.Millisecond)
 	load.Due, load.Timeout = schedule.AtRate(200), 150*time.Millisecond
 	measured := measure(t, load)
 	sent := int64(0)
@@ -89,7 +90,7 @@ func TestAnOpenLoadOpensConnectionsWhenAllAreBusy(t *testing.T) {
 	p := protocols["socket"]
 	var connections atomic.Int64
 	answer := p.answering(300 * time.Millisecond)
-	load := p.load(serve(t, func(c net.Conn) {
+	load := p.load(transporttest.Serve(t, func(c net.Conn) {
 		connections.Add(1)
 		answer(c)
 	}), 200*time.Millisecond)
@@ -104,7 +105,7 @@ func TestAnOpenLoadOpensConnectionsWhenAllAreBusy(t *testing.T) {
 func TestAnOpenLoadUsesIdleUsersFirst(t *testing.T) {
 	p := protocols["socket"]
 	var connections atomic.Int64
-	load := p.load(serve(t, func(c net.Conn) {
+	load := p.load(transporttest.Serve(t, func(c net.Conn) {
 		connections.Add(1)
 		p.answering(0)(c)
 	}), 600*time.Millisecond)
@@ -118,7 +119,7 @@ func TestAnOpenLoadUsesIdleUsersFirst(t *testing.T) {
 func TestACallLoadWarmsUpFirst(t *testing.T) {
 	for name, p := range protocols {
 		t.Run(name, func(t *testing.T) {
-			load := p.load(serve(t, p.answering(time.Millisecond)), time.Minute)
+			load := p.load(transporttest.Serve(t, p.answering(time.Millisecond)), time.Minute)
 			load.Users, load.Calls, load.WarmupCalls = 3, 20, 5
 			load.Measured = histogram.Options{Window: time.Minute, Calls: 60, WarmupCalls: 15}
 			measured := measure(t, load)
@@ -138,8 +139,8 @@ func TestUsersTakeAddressesInTurn(t *testing.T) {
 			p.answering(0)(c)
 		}
 	}
-	load := p.load(serve(t, count(&first)), time.Minute)
-	load.Addresses = append(load.Addresses, serve(t, count(&second)))
+	load := p.load(transporttest.Serve(t, count(&first)), time.Minute)
+	load.Addresses = append(load.Addresses, transporttest.Serve(t, count(&second)))
 	load.Users, load.Calls = 6, 5
 	measure(t, load)
 	if first.Load() != 3 || second.Load() != 3 {
@@ -151,7 +152,7 @@ func TestReopenedConnections(t *testing.T) {
 	for name, p := range protocols {
 		t.Run(name, func(t *testing.T) {
 			var connections atomic.Int64
-			load := p.load(serve(t, func(c net.Conn) {
+			load := p.load(transporttest.Serve(t, func(c net.Conn) {
 				connections.Add(1)
 				p.answering(0)(c)
 			}), time.Minute)
@@ -169,7 +170,7 @@ func TestAnInterruptEndsTheLoad(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(100*time.Millisecond, cancel)
 	began := time.Now()
-	measured, err := Run(ctx, p.load(serve(t, p.answering(time.Minute)), time.Minute), "test")
+	measured, err := Run(ctx, p.load(transporttest.Serve(t, p.answering(time.Minute)), time.Minute), "test")
 	if err != nil || time.Since(began) > 20*time.Second || len(measured.RequestsTotal) != 0 {
 		t.Errorf("want what was measured, at once: %v after %s, %v", measured.RequestsTotal, time.Since(began), err)
 	}
@@ -194,7 +195,7 @@ func TestNothingIsAllocatedForARequest(t *testing.T) {
 				replies[n] = p.reply(n)
 			}
 			p.reply = func(n int) []byte { return replies[n] }
-			load := p.load(serve(t, p.answering(0)), time.Minute)
+			load := p.load(transporttest.Serve(t, p.answering(0)), time.Minute)
 			r := &run{ctx: t.Context(), load: load, clock: newClock(), recorder: newRecorder(load.Measured)}
 			r.recorder.open(r.clock.now())
 			u := newUser(r, 0)

@@ -155,29 +155,6 @@ func h2cReply(n int) []byte {
 	return out.Bytes()
 }
 
-// serve runs a server that has `handle` for each connection, and returns its address.
-func serve(t testing.TB, handle func(net.Conn)) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for {
-			connection, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer func() { _ = connection.Close() }()
-				handle(connection)
-			}()
-		}
-	}()
-	return listener.Addr().String()
-}
-
 // answering handles a connection as a good server does, after so long for each request.
 func (p protocol) answering(takes time.Duration) func(net.Conn) {
 	return func(connection net.Conn) {

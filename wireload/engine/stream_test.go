@@ -10,6 +10,7 @@ import (
 	"wirebench.dev/wireload/frame"
 	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/schedule"
+	"wirebench.dev/wireload/transport/transporttest"
 )
 
 // streaming answers each request of the socket protocol with items that are so far apart; with `ends`, to their end mark.
@@ -41,7 +42,7 @@ func streamLoad(address string, duration time.Duration) *Load {
 }
 
 func TestItemsOfStreamsAreTimed(t *testing.T) {
-	load := streamLoad(serve(t, streaming(5, 10*time.Millisecond, true)), time.Minute)
+	load := streamLoad(transporttest.Serve(t, streaming(5, 10*time.Millisecond, true)), time.Minute)
 	load.Calls = 3
 	measured := measure(t, load)
 	if measured.RequestsTotal[histogram.OK] != 3 || measured.Streams == nil || measured.Streams.Items != 15 {
@@ -63,14 +64,14 @@ func TestItemsOfStreamsAreTimed(t *testing.T) {
 }
 
 func TestAStreamUnderWayAtTheEndIsCancelled(t *testing.T) {
-	measured := measure(t, streamLoad(serve(t, streaming(1000, 5*time.Millisecond, true)), 100*time.Millisecond))
+	measured := measure(t, streamLoad(transporttest.Serve(t, streaming(1000, 5*time.Millisecond, true)), 100*time.Millisecond))
 	if len(measured.RequestsTotal) != 0 || measured.Streams == nil || measured.Streams.Cancelled != 1 || measured.Streams.Items == 0 {
 		t.Errorf("want a cancelled stream and no request, got %v, %v: %v", measured.RequestsTotal, measured.Streams, measured.Errors)
 	}
 }
 
 func TestStreamsThatAreDueAndNeverBeginAreDropped(t *testing.T) {
-	load := streamLoad(serve(t, streaming(1000, 5*time.Millisecond, true)), 200*time.Millisecond)
+	load := streamLoad(transporttest.Serve(t, streaming(1000, 5*time.Millisecond, true)), 200*time.Millisecond)
 	load.Due = schedule.AtRate(100) // One user reads the first of twenty until the end.
 	measured := measure(t, load)
 	if measured.Streams == nil || measured.Streams.Cancelled != 1 || measured.DroppedIterations != 19 {
@@ -79,7 +80,7 @@ func TestStreamsThatAreDueAndNeverBeginAreDropped(t *testing.T) {
 }
 
 func TestAStreamThatStallsFails(t *testing.T) {
-	load := streamLoad(serve(t, streaming(2, time.Millisecond, false)), time.Minute)
+	load := streamLoad(transporttest.Serve(t, streaming(2, time.Millisecond, false)), time.Minute)
 	load.Calls, load.Timeout = 1, 200*time.Millisecond
 	measured := measure(t, load)
 	if measured.RequestsTotal[histogram.DeadlineExceeded] != 1 {
@@ -95,7 +96,7 @@ func TestUsersStartOneAfterTheOther(t *testing.T) {
 		connections.Add(1)
 		answer(c)
 	}
-	load := p.load(serve(t, count), 300*time.Millisecond)
+	load := p.load(transporttest.Serve(t, count), 300*time.Millisecond)
 	load.Users, load.SpawnRatePerS = 1000, 20 // Six or seven users of a thousand start.
 	began := time.Now()
 	measured := measure(t, load)

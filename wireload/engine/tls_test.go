@@ -16,6 +16,7 @@ import (
 
 	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/transport"
+	"wirebench.dev/wireload/transport/transporttest"
 )
 
 // certify returns a certificate that is its own authority, for clients and servers.
@@ -61,7 +62,7 @@ func TestMutualTLS(t *testing.T) {
 	}
 	for name, p := range protocols {
 		t.Run(name, func(t *testing.T) {
-			load := p.load(serve(t, secured(server, p.answering(0))), time.Minute)
+			load := p.load(transporttest.Serve(t, secured(server, p.answering(0))), time.Minute)
 			load.Calls = 20
 			load.TLS = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: trusted, Certificates: []tls.Certificate{certificate}}
 			if name == "grpc" {
@@ -82,7 +83,7 @@ func TestAnInterruptWritesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, interrupt := context.WithCancel(t.Context())
 			written := make(chan int, 1)
-			load := p.load(serve(t, secured(server, func(c net.Conn) {
+			load := p.load(transporttest.Serve(t, secured(server, func(c net.Conn) {
 				_ = p.readRequest(bufio.NewReader(c))
 				interrupt()
 				count, _ := c.(*tls.Conn).NetConn().Read(make([]byte, 1))
@@ -109,7 +110,7 @@ func TestAHandshakeThatIsCutShortIsAFailureOfTLS(t *testing.T) {
 		"the TLS handshake failed: the server reset the connection":  func(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0) },
 	} {
 		const helloBytesMax = 16 << 10
-		load := protocols["rest"].load(serve(t, func(c net.Conn) {
+		load := protocols["rest"].load(transporttest.Serve(t, func(c net.Conn) {
 			_, _ = c.Read(make([]byte, helloBytesMax))
 			end(c)
 		}), time.Minute)
@@ -129,7 +130,7 @@ func TestAClientThatTheServerDoesNotTrustFails(t *testing.T) {
 	}
 	for name, p := range protocols {
 		t.Run(name, func(t *testing.T) {
-			address := serve(t, secured(server, p.answering(0)))
+			address := transporttest.Serve(t, secured(server, p.answering(0)))
 			for reason, config := range map[string]*tls.Config{
 				"no certificate":    {MinVersion: tls.VersionTLS12, RootCAs: trusted},
 				"another authority": {MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool()},

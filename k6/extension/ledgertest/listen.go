@@ -32,22 +32,6 @@ func (l countingListener) Accept() (net.Conn, error) {
 	return connection, err
 }
 
-// HandleEach handles each connection on a goroutine of its own, and closes it then.
-func HandleEach(listener net.Listener, handle func(net.Conn)) {
-	go func() {
-		for {
-			connection, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer func() { _ = connection.Close() }()
-				handle(connection)
-			}()
-		}
-	}()
-}
-
 // ServeGRPC handles calls of all methods, whose messages are bytes, until the test ends.
 func ServeGRPC(t testing.TB, listener net.Listener, handle grpc.StreamHandler) {
 	server := grpc.NewServer(grpc.ForceServerCodec(rawCodec{}), grpc.UnknownServiceHandler(handle))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
+	"wirebench.dev/wireload/transport/transporttest"
 )
 
 // Transports are those that there are servers for.
@@ -59,7 +60,7 @@ func Start(t testing.TB, transport string, behaves Behaviour) *Server {
 	case "grpc":
 		ServeGRPC(t, listener, server.call)
 	case "socket":
-		HandleEach(listener, server.serveConnection)
+		transporttest.HandleEach(listener, server.serveConnection)
 	default:
 		t.Fatalf("no transport %q", transport)
 	}

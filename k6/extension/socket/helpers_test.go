@@ -11,6 +11,7 @@ import (
 	"wirebench.dev/k6/ledgertest"
 	"wirebench.dev/k6/vutest"
 	"wirebench.dev/wireload/frame"
+	"wirebench.dev/wireload/transport/transporttest"
 )
 
 type vu struct{ *vutest.User }
@@ -38,7 +39,7 @@ func (v vu) measured() []metrics.Sample {
 func server(t *testing.T, serve func(connection net.Conn)) (address string) {
 	t.Helper()
 	listener := ledgertest.Listen(t, &atomic.Int64{})
-	ledgertest.HandleEach(listener, serve)
+	transporttest.HandleEach(listener, serve)
 	return listener.Addr().String()
 }
 

@@ -1,4 +1,4 @@
-// Package transporttest has what the tests of all clients need: servers that have said all in advance.
+// Package transporttest has what tests of clients share: servers, also such that have said all in advance.
 package transporttest
 
 import (
@@ -26,6 +26,34 @@ func Connect(said []byte) *Connection {
 
 func (c *Connection) Read(into []byte) (int, error)  { return c.Said.Read(into) }
 func (c *Connection) Write(from []byte) (int, error) { return c.Written.Write(from) }
+
+// Serve runs a server on loopback that handles each connection so until the test ends, and returns its address.
+func Serve(t testing.TB, handle func(net.Conn)) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	HandleEach(listener, handle)
+	return listener.Addr().String()
+}
+
+// HandleEach handles each connection on a goroutine of its own, and closes it then.
+func HandleEach(listener net.Listener, handle func(net.Conn)) {
+	go func() {
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer func() { _ = connection.Close() }()
+				handle(connection)
+			}()
+		}
+	}()
+}
 
 // Fuzz has a client read any bytes as its reply; one client reads many, as after each failure of a load.
 func Fuzz(t *testing.T, client transport.Client, asked request.Request, said []byte) {
