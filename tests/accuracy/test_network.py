@@ -68,7 +68,7 @@ def listening(serve: Serve) -> Iterator[str]:
 @contextmanager
 def connected(folder: Path, link: Link, serve: Serve) -> Iterator[socket.socket]:
     """Connect to a server through a link."""
-    with listening(serve) as upstream, start_toxiproxy(folder / "toxiproxy.log", None, seed=1) as proxy:
+    with listening(serve) as upstream, start_toxiproxy(folder / "toxiproxy.log", None) as proxy:
         host, _, port = proxy.open_route(upstream, link).rpartition(":")
         with socket.create_connection((host, int(port)), TIMEOUT_S) as connection:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -93,45 +93,6 @@ def test_a_round_trip_takes_longer_by_the_delay(tmp_path: Path, delay_ms: int) -
     with connected(tmp_path, Link(delay_ms), echo) as connection:
         took_ms = round_trips_ms(connection, 40)
     assert delay_ms <= took_ms[0] <= took_ms[20] < delay_ms + 8
-
-
-def test_jitter_takes_from_the_delay_and_adds_to_it(tmp_path: Path) -> None:
-    """A delay of 20 ms with a jitter of 10 is between 10 and 30, spread over nearly all of it."""
-    with connected(tmp_path, Link(20, jitter_ms=10), echo) as connection:
-        took_ms = round_trips_ms(connection, 60)
-    assert 10 <= took_ms[0] < 14
-    assert 26 < took_ms[-1]
-    assert 16 < sum(took_ms) / len(took_ms) < 28
-
-
-def test_bandwidth_limits_each_direction(tmp_path: Path) -> None:
-    """100 KiB at 1,024 KiB/s take a tenth of a second there, and nearly as much back, beside it and on top."""
-    with connected(tmp_path, Link(0, bandwidth_kib_s=1024), echo) as connection:
-        (took_ms,) = round_trips_ms(connection, 1, 100 * 1024)
-    assert 97 <= took_ms < 300
-
-
-def test_a_small_message_is_not_held_back_by_the_bandwidth(tmp_path: Path) -> None:
-    """A kilobyte at 1,024 KiB/s takes a millisecond in each direction, and a timer's millisecond more at most."""
-    with connected(tmp_path, Link(0, bandwidth_kib_s=1024), echo) as connection:
-        took_ms = round_trips_ms(connection, 50, 1024)
-    assert 1.9 <= sum(took_ms) / len(took_ms) < 8
-
-
-def test_delay_and_bandwidth_add_up(tmp_path: Path) -> None:
-    """50 KiB at 1,024 KiB/s behind 50 ms take a tenth of a second: neither hides in the other."""
-
-    def send(connection: socket.socket) -> None:
-        connection.recv(1)
-        connection.sendall(bytes(50 * 1024))
-
-    with connected(tmp_path, Link(50, bandwidth_kib_s=1024), send) as connection:
-        before, left = time.perf_counter(), 50 * 1024
-        connection.sendall(b"?")
-        while left:
-            left -= len(connection.recv(65_536))
-        took_ms = (time.perf_counter() - before) * 1000
-    assert 97 <= took_ms < 200
 
 
 def test_the_last_reply_comes_before_the_end(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ FAR = """\
 question: Does distance reach every request?
 factors:
   transport: [rest, grpc, socket]
-  network: {delay_ms: 5, jitter_ms: 2}
+  network: {delay_ms: 5}
   connection: [keep, reopen]
   concurrency: 4
 load: {model: closed, warmup_s: 0.2, window_s: 0.5}
@@ -69,8 +69,7 @@ def test_a_delay_reaches_every_request(tmp_path: Path) -> None:
         assert record.server.requests_by_worker is not None
         assert record.requests_total == sum(record.server.requests_by_worker.values()), record.id
         assert record.service is not None
-        assert 3 <= record.service.min_ms
-        assert 4 <= record.service.p50_ms
+        assert 5 <= record.service.min_ms
         assert record.proxy is not None
         assert record.proxy.cpu_us_per_request is not None
         assert 0 < record.proxy.cpu_us_per_request

@@ -48,7 +48,7 @@ def route_job(job: Job, replicas: Sequence[Replica]) -> Iterator[ProxyRoute]:
     if link is None:
         yield ProxyRoute(job)
         return
-    with start_toxiproxy(job.log.with_suffix(".toxiproxy.log"), job.cores, job.seed) as proxy:
+    with start_toxiproxy(job.log.with_suffix(".toxiproxy.log"), job.cores) as proxy:
         # Of generators that share a load the first one measures, before the others send anything.
         # Our clients, which measure it, speak the built-in application alone.
         is_measured = job.generator[0] == 0 and not job.cell.variant
@@ -75,12 +75,9 @@ def build_netem(link: Link) -> tuple[list[str], list[str]]:
     # All that is delayed has to fit: netem drops what is more than its limit, which is 1,000 packets by default.
     towards, back = ["limit", _QUEUED_PACKETS_MAX], ["limit", _QUEUED_PACKETS_MAX]
     if link.delay_ms:
-        jitter = [f"{link.jitter_ms}ms"] if link.jitter_ms else []
-        towards += ["delay", f"{link.delay_ms}ms", *jitter]
+        towards += ["delay", f"{link.delay_ms}ms"]
     for direction in (towards, back):
         direction += ["loss", f"{link.loss_percent:g}%"]
-        if link.bandwidth_kib_s:
-            direction += ["rate", f"{link.bandwidth_kib_s * 1024}bps"]
     return towards, back
 
 

@@ -64,21 +64,16 @@ class ServiceSpec:
 class Link:
     """What a proxy does to all that passes between generator and server.
 
-    `delay_ms` is added to every round trip, more or less by at most `jitter_ms`; `bandwidth_kib_s` limits each
-    connection in each direction. None, or no delay: nothing of the kind is done. With `loss_percent`, of the packets of
-    each direction, the kernel does all of it (netem), to the packets on their way to the proxy.
+    `delay_ms` is added to every round trip. With `loss_percent`, of the packets of each direction, the kernel does all
+    of it (netem), to the packets on their way to the proxy.
     """
 
     delay_ms: int
-    jitter_ms: int | None = None
-    bandwidth_kib_s: int | None = None
     loss_percent: float | None = None
 
     def __str__(self) -> str:
-        jitter = f"j{self.jitter_ms}" if self.jitter_ms else ""
-        bandwidth = f"b{self.bandwidth_kib_s}" if self.bandwidth_kib_s else ""
         loss = "" if self.loss_percent is None else f"l{self.loss_percent:g}"
-        return f"d{self.delay_ms}{jitter}{bandwidth}{loss}"
+        return f"d{self.delay_ms}{loss}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +113,6 @@ class Cell:
     cpu_limit_millicores: int | None = None
     memory_limit_mib: int | None = None
     delay_ms: int | None = None
-    jitter_ms: int | None = None
-    bandwidth_kib_s: int | None = None
     loss_percent: float | None = None
     tls: contract.Tls = "none"
     store_connections: int | None = None
@@ -146,7 +139,7 @@ class Cell:
         """The link that its load goes through; None if it goes straight to the service."""
         if self.delay_ms is None:
             return None
-        return Link(self.delay_ms, self.jitter_ms, self.bandwidth_kib_s, self.loss_percent)
+        return Link(self.delay_ms, self.loss_percent)
 
     @property
     def is_stream(self) -> bool:

@@ -128,23 +128,6 @@ FACTORS: Mapping[str, Factor] = {
         noun="a delay of {} ms",
         none="no proxy",
     ),
-    "jitter_ms": Factor(
-        levels=_allow_numbers(0, 5_000),
-        is_of_network=True,
-        label="jitter, ms",
-        saying="±{} ms",
-        noun="a jitter of {} ms",
-        none="no jitter",
-    ),
-    "bandwidth_kib_s": Factor(
-        # Between these the proxy keeps a bandwidth within a few per cent: docs/method.md.
-        levels=_allow_none(_allow_numbers(8, 16_384)),
-        is_of_network=True,
-        label="bandwidth of a connection, KiB/s",
-        saying="at {} KiB/s",
-        noun="a bandwidth of {} KiB/s",
-        none="unlimited bandwidth",
-    ),
     "loss_percent": Factor(
         levels=_allow_none(_allow_numbers(0, 50, float)),
         is_of_network=True,
@@ -226,14 +209,14 @@ WITH_TRANSPORT = (
     "tls",
     "replicas", "replicas_max", "cpu_limit_millicores", "memory_limit_mib", "placement", "balancing",
     "traffic_distribution", "disruption", "driver",
-    "delay_ms", "jitter_ms", "bandwidth_kib_s", "loss_percent",
+    "delay_ms", "loss_percent",
 )  # fmt: skip
 #: What cells are sorted by, one after the other.
 SORTED_BY = (
     "operation", "payload", "stream_rate_limit_per_s", "stream_items",
     "rate_per_s", "concurrency", "connections", "replicas", "replicas_max", "cpu_limit_millicores",
-    "memory_limit_mib", "workers", "threads", "store", "store_connections", "connection", "bandwidth_kib_s",
-    "loss_percent", "jitter_ms", "delay_ms",
+    "memory_limit_mib", "workers", "threads", "store", "store_connections", "connection",
+    "loss_percent", "delay_ms",
     "transport", "variant", "tls", "disruption", "placement", "balancing", "traffic_distribution", "implementation",
     "runtime", "http", "codec", "driver",
 )  # fmt: skip

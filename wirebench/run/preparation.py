@@ -38,7 +38,7 @@ def prepare(plan: Plan, target: Target) -> None:
         raise UsageError(f"toxiproxy, which factors.network needs, is not at {toxiproxy.PROGRAM}", "run `make setup`")
     if any(cell.loss_percent is not None for cell in plan.cells) and (missing := explain_no_netem()):
         message = f"{plan.scenario.locate(locate_factor('loss_percent'))}: packet loss is not available here: {missing}"
-        hint = "it needs root and the kernel's sch_netem; without loss_percent a proxy delays and limits the bandwidth"
+        hint = "it needs root and the kernel's sch_netem; without loss_percent a proxy adds the delay"
         raise UsageError(message, hint)
     if target.load_pods is None:
         _check_capacity(plan)

@@ -1,12 +1,9 @@
-"""toxiproxy: takes connections on loopback, passes them on, and delays and throttles what passes.
+"""toxiproxy: takes connections on loopback, passes them on, and delays what passes.
 
 Read from its source (v2.5.0), and measured; docs/method.md says how exact it is:
 
 - A toxic works on one direction of each connection by itself. So the whole delay is put on the way back: a round trip
   takes as much longer, and a millisecond doesn't have to be halved, which whole milliseconds can't be.
-- Toxics work in the order in which they were added. `bandwidth` leaves a piece its time of arrival, so that a `latency`
-  behind it would take the time that it cost for its own: `latency` comes first.
-- `rate` is in thousands of bytes a second, whole ones.
 - It opens a connection to the service for each one that it gets, one after the other, and logs each, unless it is told
   to log errors alone.
 - It doesn't say which port it took if it may choose.
@@ -21,7 +18,6 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +32,6 @@ from wirebench.system.readiness import answers_http, wait_ready
 PROGRAM = TOOLS / "toxiproxy-server"
 _READY_TIMEOUT_S = 20.0
 _CALL_TIMEOUT_S = 10.0
-#: Thousands of bytes in a KiB.
-_RATE_PER_KIB_S = 1.024
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +51,8 @@ class Toxiproxy:
         opened = self._call("POST", "/proxies", {"name": name, "listen": f"{host}:0", "upstream": upstream})
         for toxic in wanted:
             self._call("POST", f"/proxies/{name}/toxics", toxic)
-        # Those of a direction in the order in which they work.
-        found = sorted(self._call("GET", f"/proxies/{name}/toxics"), key=itemgetter("stream"))
-        if found != sorted(wanted, key=itemgetter("stream")):
+        found = self._call("GET", f"/proxies/{name}/toxics")
+        if found != wanted:
             raise self.child.make_error(f"was asked for {wanted} and has {found}")
         return str(opened["listen"])
 
@@ -84,14 +77,14 @@ def read_version() -> str | None:
 
 
 @contextlib.contextmanager
-def start_toxiproxy(log: Path, cores: frozenset[int] | None, seed: int) -> Iterator[Toxiproxy]:
-    """Run a proxy on these cores; the seed is that of its jitter.
+def start_toxiproxy(log: Path, cores: frozenset[int] | None) -> Iterator[Toxiproxy]:
+    """Run a proxy on these cores.
 
     Raises ProcessError if it ends before we end it, whatever came of that.
     """
     with reserve_ports(1) as (port,):
         pass
-    arguments: list[str | Path] = [PROGRAM, "-host", LOOPBACK, "-port", str(port), "-seed", str(seed)]
+    arguments: list[str | Path] = [PROGRAM, "-host", LOOPBACK, "-port", str(port)]
     child = processes.start("toxiproxy", arguments, log, cores, {"LOG_LEVEL": "error"})
     try:
         wait_ready(child, partial(answers_http, f"{LOOPBACK}:{port}", "/proxies"), _READY_TIMEOUT_S)
@@ -106,15 +99,8 @@ def start_toxiproxy(log: Path, cores: frozenset[int] | None, seed: int) -> Itera
 
 
 def build_toxics(link: Link) -> list[dict[str, Any]]:
-    """Return the toxics of a link, in the API's words and in the order in which to add it."""
-    wanted = []
-    if link.delay_ms:
-        wanted.append(_build_toxic("latency", "downstream", latency=link.delay_ms, jitter=link.jitter_ms or 0))
-    if link.bandwidth_kib_s:
-        rate = round(link.bandwidth_kib_s * _RATE_PER_KIB_S)
-        wanted += [_build_toxic("bandwidth", stream, rate=rate) for stream in ("upstream", "downstream")]
-    return wanted
-
-
-def _build_toxic(kind: str, stream: str, **attributes: int) -> dict[str, Any]:
-    return {"name": f"{kind}-{stream}", "type": kind, "stream": stream, "toxicity": 1, "attributes": attributes}
+    """Return the toxics of a link, in the API's words."""
+    if not link.delay_ms:
+        return []
+    attributes = {"latency": link.delay_ms, "jitter": 0}
+    return [{"name": "delay", "type": "latency", "stream": "downstream", "toxicity": 1, "attributes": attributes}]

@@ -244,18 +244,6 @@ def _validate_disruption(cell: Cell, operations: Sequence[Operation]) -> CellMes
 
 
 def _validate_link(cell: Cell) -> CellMessages:
-    if cell.jitter_ms and not cell.delay_ms:
-        message = f"a jitter of {cell.jitter_ms} ms needs a delay that it can take from and add to"
-        yield "jitter_ms", message, "leave out the jitter, or the levels of delay_ms without a delay"
-    elif (cell.jitter_ms or 0) > (cell.delay_ms or 0):
-        message = (
-            f"a jitter of {cell.jitter_ms} ms is more than the delay of {cell.delay_ms} ms, and none can be negative"
-        )
-        yield "jitter_ms", message, "lower the jitter, or leave out the smaller levels of delay_ms"
-    if cell.bandwidth_kib_s is not None and cell.link is None:
-        message = "a load that goes straight to the service has all the bandwidth there is"
-        hint = "set delay_ms to 0 in place of none: through the proxy, but without a delay"
-        yield "bandwidth_kib_s", message, hint
     if (cell.link or cell.variant) and cell.driver == "ghz" and cell.balancing == "headless":
         nameless = "the proxies before them" if cell.link else "these"
         message = f"ghz finds the replicas by their common name, and {nameless} have none"
