@@ -38,7 +38,7 @@ export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
 
 BIN := .venv/bin
 STEP := scripts/step
-PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
+PIP_OPTIONS := --quiet --disable-pip-version-check --no-input
 SLOW := (minutes, if Go has nothing cached)
 
 # $(call sources-of,FOLDERS): what the programs of these folders are built from.

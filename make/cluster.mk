@@ -81,7 +81,8 @@ cluster-clean: cluster-down ## remove our images from the engine as well
 cluster-preflight:
 	@scripts/cluster/cluster preflight
 
-images: .tools/bin/wireload .tools/bin/truth .tools/bin/k6 .tools/bin/ghz .tools/bin/toxiproxy-server .tools/bin/prometheus .tools/bin/wirebench-go
+images: .tools/bin/wireload .tools/bin/truth .tools/bin/k6 .tools/bin/ghz .tools/bin/toxiproxy-server .tools/bin/prometheus .tools/bin/wirebench-go \
+  build/locks/services.txt build/locks/load.txt $(if $(HAS_RESULTS),build/locks/serve.txt)
 	$(if $(filter-out yes no,$(RESULTS)),$(error RESULTS=$(RESULTS): yes or no))
 	@scripts/cluster/images build/cluster/images.yaml services services-go load prometheus grafana \
 	  $(if $(HAS_RESULTS),serve) $(if $(HAS_POSTGRES),postgres)

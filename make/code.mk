@@ -43,17 +43,5 @@ dashboards: setup-dev ## generate grafana/generated from grafana/boards
 docs: setup-dev ## generate the tables in docs that follow from code
 	@$(BIN)/python docs/gates.py
 
-# One version of each package on every Python and platform: results of two machines are results of the same code.
-define lock-packages
-@$(STEP) "requirements/$(1).lock" $(BIN)/uv pip compile --quiet --universal --fork-strategy fewest --generate-hashes \
-  --no-emit-package wirebench-proto --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade) $(2) --output-file requirements/$(1).lock
-endef
-LIKE_BENCH := --constraints requirements/bench.lock
-
-lock: .venv/bin/uv ## write requirements/ from what the three pyproject.toml ask for
-	$(call lock-packages,bench,--group setup pyproject.toml services/python/pyproject.toml)
-	$(call lock-packages,dev,--group dev pyproject.toml services/python/pyproject.toml $(LIKE_BENCH))
-	$(call lock-packages,services,--group pyproject.toml:build services/python/pyproject.toml $(LIKE_BENCH))
-	$(call lock-packages,load,--group pyproject.toml:build --group pyproject.toml:load $(LIKE_BENCH))
-	$(call lock-packages,serve,--group build pyproject.toml $(LIKE_BENCH))
-	$(call lock-packages,locust,--group pyproject.toml:locust $(LIKE_BENCH))
+lock: .venv/bin/uv ## write uv.lock from what the three pyproject.toml ask for
+	@$(BIN)/uv lock $(if $(UPGRADE),--upgrade)

@@ -17,13 +17,13 @@ COMPOSE_VARIABLES := WORKERS CPUS REST_PORT REST_ADMIN_PORT GRPC_PORT GRPC_ADMIN
 COMPOSE = $(foreach name,$(COMPOSE_VARIABLES),$(name)='$($(name))') scripts/compose
 
 .PHONY: compose-up compose-down compose-client compose-client-interactive test-compose
-compose-up: .tools/bin/prometheus ## the three services, PostgreSQL and Prometheus as containers on this machine
+compose-up: .tools/bin/prometheus build/locks/services.txt ## the three services, PostgreSQL and Prometheus as containers on this machine
 	@$(COMPOSE) up
 
-compose-client: ## one call on the services of compose-up, or the demo, in a container: ARGS='grpc get 1000001'
+compose-client: build/locks/serve.txt ## one call on the services of compose-up, or the demo, in a container: ARGS='grpc get 1000001'
 	@$(COMPOSE) client $(ARGS)
 
-compose-client-interactive: ## the client's menu in a container: ARGS='grpc --interactive'
+compose-client-interactive: build/locks/serve.txt ## the client's menu in a container: ARGS='grpc --interactive'
 	@$(COMPOSE) client-interactive $(ARGS)
 
 test-compose: setup-dev ## compose.yaml with a real engine, on ports of its own; skipped where there is none

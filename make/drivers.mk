@@ -17,10 +17,10 @@ driver-locust: .tools/locust/bin/locust ## locust, for REST and gRPC
 	  cargo install --quiet --locked --version $(OHA_VERSION) --root .tools oha
 	@touch $@
 
-.tools/locust/bin/locust: requirements/locust.lock | .tools/.prerequisites
+.tools/locust/bin/locust: build/locks/locust.txt
 	@$(STEP) "locust: making .tools/locust" $(PYTHON) -m venv --clear .tools/locust
-	@$(STEP) "locust: installing packages from $<" .tools/locust/bin/python -m pip --quiet --disable-pip-version-check \
-	  --no-input install --require-hashes --requirement $<
+	@$(STEP) "locust: installing packages" \
+	  $(call install-packages,.tools/locust/bin/python,--require-hashes --requirement $<)
 	@touch $@
 
 ##@ Examples of your own services

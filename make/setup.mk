@@ -35,29 +35,41 @@ clean: ## remove all that was installed, built or cached here, and no results
 .venv/pyvenv.cfg: | .tools/.prerequisites
 	@$(STEP) "python: making .venv" $(PYTHON) -m venv --clear .venv
 
-# uv takes a tenth of pip's CPU time. pip installs it, by its hash.
-.venv/bin/uv: requirements/bench.lock | .venv/pyvenv.cfg
-	@awk '/^[a-z]/ {is_uv = /^uv==/} is_uv' $< | $(STEP) "python: installing uv" \
-	  $(PIP) install --no-compile --require-hashes --requirement /dev/stdin
+# uv takes a tenth of pip's CPU time. pip installs it, by its version and hashes in uv.lock.
+.venv/bin/uv: uv.lock | .venv/pyvenv.cfg
+	@awk -F'"' '/^name = / { uv = $$2 == "uv" } uv && /^version = / { printf "uv==%s", $$2 } \
+	  uv && match($$0, /sha256:[0-9a-f]+/) { printf " --hash=%s", substr($$0, RSTART, RLENGTH) }' $< | \
+	  $(STEP) "python: installing uv" $(BIN)/python -m pip $(PIP_OPTIONS) install --no-compile --require-hashes --requirement /dev/stdin
 	@touch $@
 
-# $(call install-packages,OPTIONS): with uv, or, where that fails, with pip: only pip reads pip's configuration, which
-# may name another index or a proxy.
+# What each place installs, out of uv.lock, in the form that pip reads as well.
+EXPORT_bench := --all-packages --no-dev --group setup
+EXPORT_dev := --all-packages
+EXPORT_services := --package wirebench-services --no-dev --group build
+EXPORT_load := --only-group load
+EXPORT_serve := --package wirebench --no-dev --group build
+EXPORT_locust := --only-group locust
+build/locks/%.txt: uv.lock pyproject.toml .venv/bin/uv
+	@$(BIN)/uv export --quiet --frozen --no-emit-workspace --no-header --no-annotate $(EXPORT_$*) --output-file $@
+
+# $(call install-packages,PYTHON,OPTIONS): with uv, or, where that fails, with pip: only pip reads pip's configuration,
+# which may name another index or a proxy.
 define install-packages
-bash -c '.venv/bin/uv pip install --quiet --python $(BIN)/python $(1) || $(PIP) install $(1)'
+bash -c '$(BIN)/uv pip install --quiet --python $(1) $(2) || $(1) -m pip $(PIP_OPTIONS) install $(2)'
 endef
 
-.venv/.packages: requirements/bench.lock .venv/bin/uv
-	@$(STEP) "python: installing packages from $<" $(call install-packages,--require-hashes --requirement $<)
+.venv/.packages: build/locks/bench.txt
+	@$(STEP) "python: installing packages" $(call install-packages,$(BIN)/python,--require-hashes --requirement $<)
 	@touch $@
 
-.venv/.dev-packages: requirements/dev.lock .venv/.packages
-	@$(STEP) "python: installing packages from $<" $(call install-packages,--require-hashes --requirement $<)
+.venv/.dev-packages: build/locks/dev.txt .venv/.packages
+	@$(STEP) "python: installing packages for development" \
+	  $(call install-packages,$(BIN)/python,--require-hashes --requirement $<)
 	@touch $@
 
 .venv/.installed: pyproject.toml proto/pyproject.toml services/python/pyproject.toml .venv/.packages
 	@$(STEP) "python: installing wirebench, its services and its contract" \
-	  $(call install-packages,--no-deps --no-build-isolation --editable proto --editable services/python --editable .)
+	  $(call install-packages,$(BIN)/python,--no-deps --no-build-isolation --editable proto --editable services/python --editable .)
 	@touch $@
 
 .tools/bin/k6: $(call sources-of,k6/extension wireload) | .tools/.prerequisites

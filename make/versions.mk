@@ -1,5 +1,5 @@
-# Versions of tools. Those of k6 and fortio are in their go.mod, those of Python packages (buf and uv among them) in requirements/,
-# and that of Kubernetes in images/offline/kubernetes/go.mod.
+# Versions of tools. Those of k6 and fortio are in their go.mod, those of Python packages (buf and uv among them) in uv.lock, and
+# that of Kubernetes in images/offline/kubernetes/go.mod.
 GHZ_VERSION := v0.93.0
 TOXIPROXY_VERSION := v2.5.0
 OHA_VERSION := 1.16.0

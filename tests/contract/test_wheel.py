@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.locks import normalize_name
+from tests.support.packages import normalize_name
 from tests.support.runs import RUN_TIMEOUT_S, only_run, second_lane
 from tests.support.waiting import TIMEOUT_S, run_program
 from wirebench.drivers import DRIVERS

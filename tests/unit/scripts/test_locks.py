@@ -1,77 +1,59 @@
-"""The lock files cover what the distributions declare, and name the same versions."""
+"""What `make` installs out of uv.lock."""
 
 import re
 import subprocess
 import sys
-import tomllib
 from importlib import metadata
 from pathlib import Path
 
 import pytest
 
-from tests.support.locks import normalize_name, read_lock
+from tests.support.packages import normalize_name
 from tests.support.waiting import run_program
 from wirebench.system.paths import ROOT
 
-PROJECTS = ("pyproject.toml", "services/python/pyproject.toml", "proto/pyproject.toml")
-OURS = {"wirebench-proto"}
+UV = ROOT / ".venv/bin/uv"
 
 
-def list_declared(project: str, *, with_build: bool = True) -> set[str]:
-    """Return the names of the packages that a distribution needs, and those that build it."""
-    declared = tomllib.loads((ROOT / project).read_text())
-    requirements = declared["project"]["dependencies"]
-    requirements += declared["build-system"]["requires"] if with_build else []
-    return {normalize_name(requirement) for requirement in requirements}
+def print_commands(target: str) -> str:
+    """Return what make would run to rebuild a file."""
+    command = ["make", "--dry-run", "--always-make", "--no-print-directory", target]
+    return run_program(command, cwd=ROOT, check=True).stdout
 
 
-@pytest.mark.parametrize(("lock", "projects"), [("bench.lock", PROJECTS), ("services.lock", PROJECTS[1:])])
-def test_a_lock_holds_every_dependency(lock: str, projects: tuple[str, ...]) -> None:
-    """One that was declared and not locked would be missing after `make setup`, or in the image of the services."""
-    declared = {name for project in projects for name in list_declared(project)}
-
-    assert set() == declared - read_lock(lock).keys() - OURS, "run: make lock"
-
-
-def test_serve_lock_holds_every_dependency_of_the_harness() -> None:
-    """The results server has the whole command line."""
-    assert set() == list_declared("pyproject.toml", with_build=False) - read_lock("serve.lock").keys(), "run: make lock"
+def export(place: str) -> set[str]:
+    """Return the names of the packages that `make` installs in a place."""
+    (command,) = re.findall(r"(?m)^(\S+/uv export .*) --output-file", print_commands(f"build/locks/{place}.txt"))
+    exported = run_program(["bash", "-c", command], cwd=ROOT, check=True).stdout
+    requirements = exported.replace("\\\n", " ").splitlines()
+    assert all("==" in line and "--hash=sha256:" in line for line in requirements)
+    return {normalize_name(line) for line in requirements}
 
 
-def test_dev_lock_holds_every_development_dependency() -> None:
-    """A tool that was declared and not locked would be missing after `make setup-dev`."""
-    groups = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]
-    names = {normalize_name(entry) for entry in groups["dev"] if isinstance(entry, str)}
-
-    assert set() == names - read_lock("dev.lock").keys(), "run: make lock"
-
-
-@pytest.mark.parametrize(
-    ("part", "whole"),
-    [("services.lock", "bench.lock"), ("serve.lock", "bench.lock"), ("bench.lock", "dev.lock")],
-)
-def test_locks_agree(part: str, whole: str) -> None:
-    """Images and tests have the versions that `make bench` measures with."""
-    versions, others = read_lock(part), read_lock(whole)
-
-    assert versions == {name: others.get(name) for name in versions}, "run: make lock"
+def test_the_lock_is_of_what_the_distributions_ask_for() -> None:
+    """A package that was declared and not locked would be missing after `make setup`."""
+    done = run_program([str(UV), "lock", "--check", "--offline"], cwd=ROOT)
+    assert 0 == done.returncode, f"run: make lock\n{done.stderr}"
 
 
 def test_an_image_has_no_packages_that_it_does_not_need() -> None:
     """Services have none of the harness, and the results server none of the services."""
-    assert "numpy" not in read_lock("services.lock")
-    assert "flask" not in read_lock("serve.lock")
+    services = export("services")
+    assert {"flask", "grpcio", "setuptools"} <= services
+    assert "numpy" not in services
+    assert "flask" not in export("serve")
 
 
-def test_load_lock_holds_what_load_pods_import() -> None:
-    """Their image has the packages of that lock and some folders of the harness; the rest isn't there."""
+def test_load_pods_have_what_they_import() -> None:
+    """Their image has the packages of its export and some folders of the harness; the rest isn't there."""
     added = re.search(r"wirebench/\*\.py wirebench/\{(\S+)\}", (ROOT / "scripts/cluster/images").read_text())
     assert added is not None
+    missing = export("dev") - export("load")
     absent = [
         module
         for module, names in metadata.packages_distributions().items()
         # Several packages may share a folder, such as google.
-        if {normalize_name(name) for name in names} <= read_lock("dev.lock").keys() - read_lock("load.lock").keys()
+        if {normalize_name(name) for name in names} <= missing
     ]
     absent += [f"wirebench.{path.name}" for path in (ROOT / "wirebench").iterdir() if path.is_dir()]
     script = f"""
@@ -83,23 +65,15 @@ import wirebench.run.load_pod.main, wirebench.targets.kubernetes.endpoints
     subprocess.run([sys.executable, "-c", script], check=True, cwd=ROOT)
 
 
-def test_locust_lock_holds_the_driver() -> None:
-    """`make driver-locust` installs what is locked, and nothing else."""
-    assert "locust" in read_lock("locust.lock"), "run: make lock"
-
-
-def print_commands(target: str) -> str:
-    """Return what make would run to rebuild a file."""
-    command = ["make", "--dry-run", "--always-make", "--no-print-directory", target]
-    return run_program(command, cwd=ROOT, check=True).stdout
-
-
 def test_what_installs_the_packages_is_installed_by_its_hash() -> None:
     """`make setup` takes uv's entry out of the lock, and nothing else: pip fetches whatever has a hash there."""
-    (extract,) = re.findall(r"(?m)^(awk .*?) \|", print_commands(".venv/bin/uv"))
+    (extract,) = re.findall(r"(?ms)^(awk .*?) \|[ \\]*$", print_commands(".venv/bin/uv"))
     entry = run_program(["bash", "-c", extract], cwd=ROOT, check=True).stdout
-    assert [f"uv=={read_lock('bench.lock')['uv']}"] == re.findall(r"(?m)^\S+==[^ ]+", entry)
-    assert "--hash=sha256:" in entry
+    requirement, *hashes = entry.split()
+    version = run_program([str(UV), "--version"], check=True).stdout.split()[1]
+    assert f"uv=={version}" == requirement
+    assert hashes
+    assert all(each.startswith("--hash=sha256:") for each in hashes)
 
 
 @pytest.mark.parametrize(("uv_status", "expected"), [(0, "uv\n"), (2, "uv\npython -m pip\n")])
@@ -110,6 +84,6 @@ def test_where_uv_fails_pip_installs(tmp_path: Path, uv_status: int, expected: s
     for name, script in (("uv", f"echo uv; exit {uv_status}"), ("python", 'echo "python $1 $2"')):
         (programs / name).write_text(f"#!/usr/bin/env bash\n{script}\n")
         (programs / name).chmod(0o755)
-    (install,) = re.findall(r"(?m)bench\.lock\" (bash -c .*)$", print_commands(".venv/.packages"))
+    (install,) = re.findall(r"(?m)installing packages\" (bash -c .*)$", print_commands(".venv/.packages"))
     done = run_program(["bash", "-c", install], cwd=tmp_path, check=True)
     assert expected == done.stdout
