@@ -193,13 +193,13 @@ def is_alike(found: Any, value: Any) -> bool:
     return found == value or len(set(texts)) == 1
 
 
-def open_channel(address: str, cacert: str | None, cert: str | None, key: str | None, *, tls: bool) -> grpc.Channel:
+def open_channel(address: str, cacert: str | None, *, tls: bool) -> grpc.Channel:
     """Open a channel with a connection that no other channel shares."""
     own = [("grpc.use_local_subchannel_pool", 1), ("grpc.enable_http_proxy", 0)]
     if not tls:
         return grpc.insecure_channel(address, own)
-    authority, shown, secret = (Path(path).read_bytes() if path else None for path in (cacert, cert, key))
-    return grpc.secure_channel(address, grpc.ssl_channel_credentials(authority, secret, shown), own)
+    authority = Path(cacert).read_bytes() if cacert else None
+    return grpc.secure_channel(address, grpc.ssl_channel_credentials(authority), own)
 
 
 def make_chooser(seed: int, user: int) -> random.Random:
@@ -220,16 +220,11 @@ def main() -> None:
     parser.add_argument("--timeout-s", type=float, default=TIMEOUT_S, help="of a call that is no stream")
     parser.add_argument("--tls", action="store_true")
     parser.add_argument("--cacert", help="PEM file of the authorities to trust, if not those of the system")
-    parser.add_argument("--cert", help="PEM file of a certificate to show to services that ask for one")
-    parser.add_argument("--key", help="PEM file of its key")
     parser.add_argument("--seed", type=int, default=1, help="of the random choice")
     options = parser.parse_args()
 
     requests = Requests(options.requests, options.descriptors, options.create_from)
-    channels = [
-        open_channel(options.address, options.cacert, options.cert, options.key, tls=options.tls)
-        for _ in range(options.users)
-    ]
+    channels = [open_channel(options.address, options.cacert, tls=options.tls) for _ in range(options.users)]
     for channel in channels:
         try:
             grpc.channel_ready_future(channel).result(TIMEOUT_S)

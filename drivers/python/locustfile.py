@@ -59,8 +59,6 @@ def add_options(parser: Any) -> None:
     parser.add_argument("--calls", required=True, help="file to write every request to, as JSON")
     parser.add_argument("--operation", default="request", help="how locust's own statistics name the requests")
     parser.add_argument("--cacert", help="PEM file of the authorities to trust over https, if not those of the system")
-    parser.add_argument("--cert", help="PEM file of a certificate to show to services that ask for one")
-    parser.add_argument("--key", help="PEM file of its key")
     parser.add_argument("--seed", type=int, default=1, help="of the random choice")
 
 
@@ -110,7 +108,7 @@ class RestUser(FastHttpUser):
     def ssl_context_factory(self, **_: Any) -> ssl.SSLContext:
         """Return what https connections are made with."""
         options = self.environment.parsed_options
-        return tls_context(options.cacert, options.cert, options.key)
+        return tls_context(options.cacert)
 
     def on_start(self) -> None:
         """Give each user random choices of its own."""
@@ -148,7 +146,7 @@ class GrpcUser(User):
         """Open a channel."""
         self.options = options = self.environment.parsed_options
         requests = read_grpc_requests(options.requests, options.descriptors, options.create_from)
-        channel = open_channel(self.host, options.cacert, options.cert, options.key, tls=options.tls)
+        channel = open_channel(self.host, options.cacert, tls=options.tls)
         self.client = Client(channel, requests, make_chooser(options.seed, next(self.users)), TIMEOUT_S)
         grpc_clients.append(self.client)
 
@@ -173,12 +171,9 @@ def read_grpc_requests(requests: str, descriptors: str, create_from: int | None)
 
 
 @functools.cache  # by all users
-def tls_context(cacert: str | None, cert: str | None, key: str | None) -> ssl.SSLContext:
-    """Return a context that trusts these authorities, and can show this certificate."""
-    context = gevent.ssl.create_default_context(cafile=cacert)
-    if cert:
-        context.load_cert_chain(cert, key)
-    return context
+def tls_context(cacert: str | None) -> ssl.SSLContext:
+    """Return a context that trusts these authorities."""
+    return gevent.ssl.create_default_context(cafile=cacert)
 
 
 @functools.cache  # by all users

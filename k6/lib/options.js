@@ -1,6 +1,5 @@
 // The k6 options that all scripts share.
 
-import { secureOptions } from './tls.js';
 
 // Where nothing is ever due, the window opens WARMUP_S after the first request was sent, a moment after
 // the scenario starts: the load lasts a little longer so that it covers the window to its end.
@@ -24,7 +23,7 @@ export function buildOptions(settings) {
     // A redirect is the reply; the request that would follow isn't the application's.
     maxRedirects: 0,
     noConnectionReuse: settings.reopen,
-    ...secureOptions(settings),
+    tlsVersion: { min: 'tls1.2', max: 'tls1.3' },
   };
 }
 

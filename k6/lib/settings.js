@@ -21,8 +21,6 @@
 //   CODEC         json or protobuf; gRPC has no choice
 //   TLS           no, or yes: https, and the same for gRPC and the socket
 //   TLS_CA        PEM file (its whole path) of the authority to trust; without it, those of the system
-//   TLS_CERT      PEM file of a certificate for services that ask for one …
-//   TLS_KEY       … and of its key
 //   TIMEOUT_S     a request that takes longer has failed
 //   SEED          of the random ids
 //   APPLICATION   what operations send and expect, if not application.json: another file of its form (its whole path)
@@ -170,16 +168,12 @@ export function operationsOf({ sequence, phases, mix }) {
   return sequence || phases || Object.keys(mix || {});
 }
 
-// readTLS returns the texts of the PEM files, empty ones for files that aren't named; null stands for plain text.
+// readTLS returns the text of the PEM file, empty if none is named; null stands for plain text.
 function readTLS() {
   if (oneOf('TLS', ['no', 'yes'], 'no') === 'no') {
     return null;
   }
-  const [ca, cert, key] = ['TLS_CA', 'TLS_CERT', 'TLS_KEY'].map((name) => (text(name, '') ? open(text(name, '')) : ''));
-  if ((cert === '') !== (key === '')) {
-    throw new Error('TLS_CERT and TLS_KEY go together: name both, or none of them');
-  }
-  return { ca, cert, key };
+  return { ca: text('TLS_CA', '') ? open(text('TLS_CA', '')) : '' };
 }
 
 function text(name, otherwise) {

@@ -24,7 +24,7 @@ SCENARIOS = {
     "load: {warmup_s: 0.1, window_s: 0.5}",
     "protobuf": "factors: {transport: [rest, socket], codec: protobuf, concurrency: 4, connection: [keep, reopen]}\n"
     "load: {warmup_s: 0.1, window_s: 0.5}",
-    "mutual-tls": f"factors: {{{ALL}, tls: mutual, concurrency: 4, connection: [keep, reopen]}}\n"
+    "tls": f"factors: {{{ALL}, tls: server, concurrency: 4, connection: [keep, reopen]}}\n"
     "load: {warmup_s: 0.2, window_s: 0.5}",
     "open": f"factors: {{{ALL}, driver: [wireload, k6], rate_per_s: 200, concurrency: 50}}\n"
     "load: {model: open, warmup_s: 0.4, window_s: 0.6}",
@@ -79,7 +79,7 @@ def test_each_kind_of_load(about: str, measure: Callable[[str], list[Record]]) -
                 assert record.service
                 assert record.service.count == record.response.count
                 assert record.response.mean_ms >= record.service.mean_ms * 0.99
-            case "mutual-tls":
+            case "tls":
                 agreed = {(each.version, each.key_exchange, each.resumed) for each in record.tls}
                 assert {("TLS 1.3", "X25519", False)} == agreed
             case "streams":

@@ -23,7 +23,7 @@ OTHERS = [name for name in ("fortio", "oha", "locust") if DRIVERS[name].read_ver
 
 @pytest.mark.slow
 @pytest.mark.skipif("fortio" not in OTHERS, reason="fortio is not installed: make driver-fortio")
-@pytest.mark.parametrize("tls", ["none", "mutual"])
+@pytest.mark.parametrize("tls", ["none", "server"])
 def test_other_drivers_send_what_the_services_count(tls: str, scenario: Callable[[str], Path], tmp_path: Path) -> None:
     """They are compared with wireload on the same service, which has counted each request and found none wrong."""
     text = f"""\
@@ -104,7 +104,7 @@ def test_tls_on_all_transports(tmp_path: Path, scenario: Callable[[str], Path]) 
     """Versions and key exchange are the same, the report names the ciphers, nothing fails, and the keys are gone."""
     path = scenario(
         "question: Which transport is fastest over TLS?\n"
-        "factors: {transport: [rest, grpc, socket], tls: mutual}\n"
+        "factors: {transport: [rest, grpc, socket], tls: server}\n"
         "load: {warmup_s: 0.2, window_s: 0.5}\nblocks: 1\n"
     )
     temporary = tmp_path / "tmp"

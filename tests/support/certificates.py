@@ -29,16 +29,11 @@ class Certificate(NamedTuple):
         """What a service is started with."""
         return "--tls-cert", self.cert, "--tls-key", self.key
 
-    def trust(self, *protocols: str, identity: Certificate | None = None) -> ssl.SSLContext:
-        """Return what a client connects with that trusts only this certificate, and asks for these by ALPN.
-
-        With an identity, it can show that as its own certificate.
-        """
+    def trust(self, *protocols: str) -> ssl.SSLContext:
+        """Return what a client connects with that trusts only this certificate, and asks for these by ALPN."""
         context = ssl.create_default_context(cafile=str(self.cert))
         if protocols:
             context.set_alpn_protocols(list(protocols))
-        if identity:
-            context.load_cert_chain(identity.cert, identity.key)
         return context
 
 
@@ -58,8 +53,8 @@ def make(folder: Path, name: str, key: tuple[str, ...] = EC) -> Certificate:
     return made
 
 
-def dated(folder: Path, name: str, first_h: float, last_h: float) -> Certificate:
-    """Make a certificate that is good between two times, in hours from now; openssl makes none of the past."""
+def expired(folder: Path, name: str) -> Certificate:
+    """Make a certificate that was good until an hour ago; openssl makes none of the past."""
     made, now = make(folder, name), dt.datetime.now(dt.UTC)
     good = x509.load_pem_x509_certificate(made.cert.read_bytes())
     builder = (
@@ -68,14 +63,9 @@ def dated(folder: Path, name: str, first_h: float, last_h: float) -> Certificate
         .issuer_name(good.issuer)
         .public_key(good.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now + dt.timedelta(hours=first_h))
-        .not_valid_after(now + dt.timedelta(hours=last_h))
+        .not_valid_before(now + dt.timedelta(hours=-24))
+        .not_valid_after(now + dt.timedelta(hours=-1))
     )
     key = cast("ec.EllipticCurvePrivateKey", serialization.load_pem_private_key(made.key.read_bytes(), None))
     made.cert.write_bytes(builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
     return made
-
-
-def expired(folder: Path, name: str) -> Certificate:
-    """Make a certificate that was good until an hour ago."""
-    return dated(folder, name, -24, -1)

@@ -39,22 +39,22 @@ class Calls(NamedTuple):
 
 
 @contextlib.contextmanager
-def connected(service: Service, certificate: Certificate, identity: Certificate | None = None) -> Iterator[Calls]:
+def connected(service: Service, certificate: Certificate) -> Iterator[Calls]:
     """Connect as the transport's clients do."""
     client = {"rest": rest, "grpc": rpc, "socket": framed}[service.kind.transport]
-    with client(service.address, certificate, identity) as calls:
+    with client(service.address, certificate) as calls:
         yield calls
 
 
 @contextlib.contextmanager
-def rest(address: Address, certificate: Certificate, identity: Certificate | None) -> Iterator[Calls]:
+def rest(address: Address, certificate: Certificate) -> Iterator[Calls]:
     """Connect with the standard library's HTTPS client."""
 
     def call(method: str, path: str, body: str | None = None) -> int:
         connection.request(method, path, body, {"Content-Type": "application/json"} if body else {})
         return int(json.loads(connection.getresponse().read())["data"]["id"])
 
-    context = certificate.trust(identity=identity)
+    context = certificate.trust()
     connection = http.client.HTTPSConnection(*address, timeout=TIMEOUT_S, context=context)
     with contextlib.closing(connection):
         yield Calls(
@@ -63,10 +63,9 @@ def rest(address: Address, certificate: Certificate, identity: Certificate | Non
 
 
 @contextlib.contextmanager
-def rpc(address: Address, certificate: Certificate, identity: Certificate | None) -> Iterator[Calls]:
+def rpc(address: Address, certificate: Certificate) -> Iterator[Calls]:
     """Connect with grpcio's channel."""
-    own = (identity.key.read_bytes(), identity.cert.read_bytes()) if identity else (None, None)
-    trust = grpc.ssl_channel_credentials(certificate.cert.read_bytes(), *own)
+    trust = grpc.ssl_channel_credentials(certificate.cert.read_bytes())
     with grpc.secure_channel(str(address), trust, [("grpc.enable_http_proxy", 0)]) as channel:
         stub: Any = UserServiceStub(channel)
         yield Calls(
@@ -76,7 +75,7 @@ def rpc(address: Address, certificate: Certificate, identity: Certificate | None
 
 
 @contextlib.contextmanager
-def framed(address: Address, certificate: Certificate, identity: Certificate | None) -> Iterator[Calls]:
+def framed(address: Address, certificate: Certificate) -> Iterator[Calls]:
     """Connect with frames on the standard library's TLS socket."""
 
     def call(method: bytes, request: dict[str, Any]) -> int:
@@ -84,7 +83,7 @@ def framed(address: Address, certificate: Certificate, identity: Certificate | N
         length, _, _, _, message_length = REPLY.unpack(replies.read(REPLY.size))
         return int(json.loads(replies.read(length - REPLY.size + 4)[message_length:])["id"])
 
-    context = certificate.trust(identity=identity)
+    context = certificate.trust()
     with secured(address, context) as connection, connection.makefile("rb") as replies:
         connection.sendall(b"WB1J")
         yield Calls(lambda: call(b"users.get", {"id": SEEDED_ID}), lambda i: call(b"users.create", {"user": user(i)}))

@@ -96,21 +96,13 @@ class TlsOptions:
     cacert: Annotated[
         Path | None, running_option(metavar="FILE", help="Trusted authority for TLS (PEM); default: the system's.")
     ] = None
-    cert: Annotated[Path | None, running_option(metavar="FILE", help="Client certificate for mutual TLS (PEM).")] = None
-    key: Annotated[Path | None, running_option(metavar="FILE", help="The certificate's key (PEM).")] = None
 
     def load(self) -> ClientTls | None:
         """Return what was given, if anything was. Raises UsageError if it can't be used."""
-        if not (self.cacert or self.cert or self.key):
+        if not self.cacert:
             return None
-        if (self.cert is None) != (self.key is None):
-            raise UsageError("--cert and --key go together", "give both, or none of them")
-        tls = ClientTls(*(path and path.resolve() for path in (self.cacert, self.cert, self.key)))
+        tls = ClientTls(self.cacert.resolve())
         make_context(tls)
-        if tls.certificate:
-            from wirebench.targets.certificates import check_dates
-
-            check_dates(tls.certificate)
         return tls
 
 

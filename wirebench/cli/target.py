@@ -37,12 +37,12 @@ def make_target_options(  # noqa: PLR0913 - of options
     """
     if has_variants and (addresses or tls):
         raise UsageError(
-            "--rest, --grpc, --socket, --cacert, --cert and --key: the application file has the variants' addresses",
+            "--rest, --grpc, --socket and --cacert: the application file has the variants' addresses",
             "write address and tls there",
         )
     kind = _check_target(target, addresses)
     if tls and kind != "external":
-        raise UsageError("--cacert, --cert and --key: other targets make their own", "add --target external")
+        raise UsageError("--cacert: other targets make their own", "add --target external")
     cluster = cluster or Cluster()
     if kind != "kubernetes" and cluster != Cluster():
         raise UsageError("--context, --kubeconfig and --values are for clusters", "add --target kubernetes")

@@ -40,7 +40,7 @@ def verify(
     verbosity.apply()
     given, tls = addresses.by_transport, tls_files.load()
     if tls and not given:
-        raise UsageError("--cacert, --cert and --key: our own services have theirs", "add --rest, --grpc, --socket")
+        raise UsageError("--cacert: our own services have theirs", "add --rest, --grpc, --socket")
     read = read_scenario(scenario).model_copy(update={"blocks": 1})
     options = make_target_options(
         "external" if given else choose_target(read), given, tls, has_variants=bool(read.variants)

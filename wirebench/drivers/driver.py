@@ -91,8 +91,7 @@ class Job:
     @property
     def tls_flags(self) -> list[str | Path]:
         """The flags that most tools take for TLS; without an authority, they trust those of the system."""
-        tls = self.tls or ClientTls()
-        return processes.list_flags({"--cacert": tls.authority, "--cert": tls.certificate, "--key": tls.key})
+        return processes.list_flags({"--cacert": self.tls and self.tls.authority})
 
     def draw_inputs(self, fresh: int | str = 0) -> list[dict[str, Any]]:
         """Return the inputs of requests to choose from; one of them where all are alike.

@@ -139,7 +139,7 @@ def _build_segment_flags(index: int, count: int) -> list[str]:
 def _describe_tls(tls: ClientTls | None) -> dict[str, Path | str | None]:
     if tls is None:
         return {}
-    return {"TLS": "yes", "TLS_CA": tls.authority, "TLS_CERT": tls.certificate, "TLS_KEY": tls.key}
+    return {"TLS": "yes", "TLS_CA": tls.authority}
 
 
 def _build_push_flags(metrics_push: MetricsPush | None) -> list[str]:

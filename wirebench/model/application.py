@@ -331,8 +331,7 @@ class Application(StrictModel):
         given = self.variants[name].tls
         if given is None:
             return None
-        files = (given.authority, given.certificate, given.key)
-        return ClientTls(*(self.folder / each if each else None for each in files))
+        return ClientTls(self.folder / given.authority if given.authority else None)
 
     def dump(self) -> str:
         """Return all of it as JSON, as it was read: with the names of variables, and not their values."""

@@ -15,8 +15,8 @@ Connection = Literal["keep", "reopen"]
 LoadModel = Literal["closed", "sweep", "calls", "open", "ramp", "replay", "capacity"]
 #: The models whose rate isn't one that the cell names, which makes their figures mean something else.
 Shape = Literal["ramp", "replay", "capacity"]
-#: `server`: clients check the service's certificate; `mutual`: and the service theirs.
-Tls = Literal["none", "server", "mutual"]
+#: `server`: clients check the service's certificate.
+Tls = Literal["none", "server"]
 Store = Literal["memory", "sqlite", "postgres"]
 #: Where the load comes from, seen from a pod of the service; and how connections reach the replicas.
 Placement = Literal["same-pod", "same-node", "cross-node"]

@@ -118,7 +118,7 @@ FACTORS: Mapping[str, Factor] = {
     "tls": Factor(
         levels=contract.Tls,
         default="none",
-        words={"none": ("plain text",), "server": ("TLS",), "mutual": ("mutual TLS",)},
+        words={"none": ("plain text",), "server": ("TLS",)},
     ),
     "delay_ms": Factor(
         levels=_allow_none(_allow_numbers(0, 5_000)),

@@ -59,20 +59,9 @@ class Limit(StrictModel):
 
 
 class TlsFiles(StrictModel):
-    """What clients need for TLS: files, relative to the application file.
-
-    Without an authority, the system's are trusted. Certificate and key make the TLS mutual.
-    """
+    """What clients need for TLS: a file, relative to the application file; without it, the system's are trusted."""
 
     authority: _Text | None = None
-    certificate: _Text | None = None
-    key: _Text | None = None
-
-    @model_validator(mode="after")
-    def _check_pair(self) -> Self:
-        if (self.certificate is None) != (self.key is None):
-            raise ValueError("certificate and key go together")
-        return self
 
 
 class InCluster(StrictModel):

@@ -172,8 +172,7 @@ def _list_combinations(
     """Yield each variant, or each transport in each of its implementations, with its levels of all factors by name."""
     for name, variant in scenario.variants.items():
         levels = _choose_levels(scenario, variant.transport, None, target)
-        tls = scenario.application.find_tls(name)
-        levels |= {"variant": (name,), "tls": (tls.level if tls else "none",)}
+        levels |= {"variant": (name,), "tls": ("server" if variant.tls else "none",)}
         yield variant.transport, levels | (_choose_own_levels(scenario, variant) if target == "kubernetes" else {})
     for transport in scenario.factors.transport:
         for implementation in scenario.factors.list_implementations(transport):

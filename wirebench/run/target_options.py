@@ -101,7 +101,7 @@ def set_tls_levels(scenario: Scenario, target: ExternalTarget) -> Scenario:
             if owner in found and levels != found[owner]:
                 raise UsageError(
                     f"{scenario.locate(('factors', 'tls'))}: the address of {owner} has the level {found[owner][0]}",
-                    "remove the factor: the addresses of an external target decide (https:// or tls://, --cert)",
+                    "remove the factor: the addresses of an external target decide (https:// or tls://)",
                 )
     factors = scenario.factors.model_copy(update={"tls": found})
     return scenario.model_copy(update={"factors": factors})

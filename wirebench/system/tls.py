@@ -6,7 +6,7 @@ import ssl
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from wirebench.errors import UsageError
 
@@ -16,20 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ClientTls:
-    """PEM files.
-
-    `authority` are those whom the client trusts; without it, those of the system. `certificate` and `key` are its own,
-    for services that ask for one.
-    """
+    """The PEM file of the authorities whom the client trusts; without it, those of the system."""
 
     authority: Path | None = None
-    certificate: Path | None = None
-    key: Path | None = None
-
-    @property
-    def level(self) -> Literal["server", "mutual"]:
-        """The level of the factor `tls`; without TLS, that is `none`."""
-        return "mutual" if self.certificate else "server"
 
 
 #: What may stand before an address, and whether that asks for TLS.
@@ -50,37 +39,18 @@ def choose_tls(scheme: str, given: ClientTls | None) -> ClientTls | None:
 
 
 def make_context(tls: ClientTls, *protocols: str) -> ssl.SSLContext:
-    """Return the context of connections that offer these protocols by ALPN. Raises UsageError for unusable files."""
-    for path in filter(None, (tls.authority, tls.certificate, tls.key)):
-        try:
-            path.open("rb").close()
-        except OSError as error:
-            hint = "name a PEM file that this user may read"
-            raise UsageError(f"can't read {path}: {error.strerror}", hint) from None
+    """Return the context of connections that offer these protocols by ALPN. Raises UsageError for an unusable file."""
     try:
         context = ssl.create_default_context(cafile=tls.authority)
     except ssl.SSLError:
         raise UsageError(f"{tls.authority} holds no certificate in PEM form", "name the file of an authority") from None
+    except OSError as error:
+        hint = "name a PEM file that this user may read"
+        raise UsageError(f"can't read {tls.authority}: {error.strerror}", hint) from None
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    if tls.certificate and tls.key:
-        try:
-            context.load_cert_chain(tls.certificate, tls.key, password=_reject_password_prompt)
-        except (ssl.SSLError, _EncryptedError):
-            raise UsageError(
-                f"{tls.certificate} and {tls.key} aren't a certificate and its key",
-                "name both as PEM files, the key not encrypted",
-            ) from None
     if protocols:
         context.set_alpn_protocols(list(protocols))
     return context
-
-
-class _EncryptedError(Exception):
-    """A key that needs a passphrase."""
-
-
-def _reject_password_prompt() -> str:
-    raise _EncryptedError
 
 
 def open_grpc_channel(address: str, tls: ClientTls | None, options: Sequence[tuple[str, int]]) -> grpc.Channel:
@@ -90,5 +60,5 @@ def open_grpc_channel(address: str, tls: ClientTls | None, options: Sequence[tup
         return grpc.insecure_channel(address, options)
     # Without an authority grpc would take one of the lists that come with it, and not the system's.
     authority = tls.authority or ssl.get_default_verify_paths().cafile
-    files = (Path(each).read_bytes() if each else None for each in (authority, tls.key, tls.certificate))
-    return grpc.secure_channel(address, grpc.ssl_channel_credentials(*files), options)
+    trusted = Path(authority).read_bytes() if authority else None
+    return grpc.secure_channel(address, grpc.ssl_channel_credentials(trusted), options)

@@ -47,7 +47,7 @@ class ExternalTarget(Target):
 
     @property
     def tls_levels(self) -> Mapping[str, Tls]:
-        return {name: tls.level if tls else "none" for name, tls in self._tls.items()}
+        return {name: "server" if tls else "none" for name, tls in self._tls.items()}
 
     def prepare(self, services: Sequence[ServiceSpec]) -> None:
         by_name: dict[str, ServiceSpec] = {}

@@ -142,8 +142,8 @@ class LocalTarget(Target):
         }
         tls = None
         if self._certificates and service.tls != "none":
-            arguments |= self._certificates.list_server_flags(service.tls)
-            tls = self._certificates.make_client_tls(service.tls)
+            arguments |= self._certificates.server_flags
+            tls = self._certificates.client_tls
         return Launch(
             arguments=[*_find_command(service), *list_flags(arguments)],
             is_ready=partial(answers_http, f"{LOOPBACK}:{admin_port}", "/readyz"),

@@ -54,9 +54,7 @@ type Job struct {
 }
 
 type jobTLS struct {
-	Authority   string `json:"authority"`
-	Certificate string `json:"certificate"`
-	Key         string `json:"key"`
+	Authority string `json:"authority"`
 }
 
 type jobLive struct {
@@ -214,7 +212,7 @@ func (j *Job) setup(lines bool) transportSetup {
 	}
 	if j.TLS != nil {
 		made.overTLS = true
-		made.authority, made.certificate, made.key = j.TLS.Authority, j.TLS.Certificate, j.TLS.Key
+		made.authority = j.TLS.Authority
 	}
 	return made
 }

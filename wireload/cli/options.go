@@ -75,8 +75,6 @@ func (o *options) flags() *flag.FlagSet {
 	set.BoolVar(&o.stream, "stream", false, "the reply is a stream: measure the gaps between its items")
 	set.BoolVar(&o.overTLS, "tls", false, "TLS for grpc and socket; rest has it by https://")
 	set.StringVar(&o.authority, "cacert", "", "PEM `file` of the authority to trust; the system's without it")
-	set.StringVar(&o.certificate, "cert", "", "PEM `file` of a client certificate")
-	set.StringVar(&o.key, "key", "", "PEM `file` of its key")
 	set.StringVar(&o.output, "output", "", "write the histogram `file` (docs/histogram-file.md)")
 	set.BoolVar(&o.quiet, "quiet", false, "print the summary alone: neither what is sent nor a line of progress")
 	return set
@@ -392,11 +390,11 @@ func readData(data string) ([]byte, error) {
 
 // transportSetup is what clients and their connections are made of.
 type transportSetup struct {
-	transport                   string
-	lines, protobuf, overTLS    bool
-	h2c, reopen                 bool
-	timeout                     time.Duration
-	authority, certificate, key string
+	transport                string
+	lines, protobuf, overTLS bool
+	h2c, reopen              bool
+	timeout                  time.Duration
+	authority                string
 }
 
 // hostOf returns an address as clients name it to the service: without the port that the scheme stands for.
@@ -429,12 +427,12 @@ func (s transportSetup) apply(load *engine.Load) error {
 		return newUsageError("transport must be rest, grpc or socket, not %q", s.transport)
 	}
 	if !s.overTLS {
-		if s.authority != "" || s.certificate != "" || s.key != "" {
-			return newUsageError("--cacert, --cert and --key are for TLS: add --tls, or write https:// in the URL of rest")
+		if s.authority != "" {
+			return newUsageError("--cacert is for TLS: add --tls, or write https:// in the URL of rest")
 		}
 		return nil
 	}
 	var err error
-	load.TLS, err = readTLS(s.authority, s.certificate, s.key)
+	load.TLS, err = readTLS(s.authority)
 	return err
 }

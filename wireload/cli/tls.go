@@ -8,8 +8,8 @@ import (
 	"wirebench.dev/wireload/secure"
 )
 
-// readTLS returns how connections are made with these PEM files, each of which may be missing.
-func readTLS(authority, certificate, key string) (*tls.Config, error) {
+// readTLS returns how connections are made that trust the authorities in a PEM file; without it, those of the system.
+func readTLS(authority string) (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	var authorities []byte
 	if authority != "" {
@@ -23,16 +23,6 @@ func readTLS(authority, certificate, key string) (*tls.Config, error) {
 	}
 	if err := secure.Prepare(config, authorities); err != nil {
 		return nil, fmt.Errorf("%s: %w", authority, err)
-	}
-	if (certificate == "") != (key == "") {
-		return nil, newUsageError("a certificate and its key go together")
-	}
-	if certificate != "" {
-		pair, err := tls.LoadX509KeyPair(certificate, key)
-		if err != nil {
-			return nil, err
-		}
-		config.Certificates = []tls.Certificate{pair}
 	}
 	return config, nil
 }

@@ -128,9 +128,6 @@ volumeMounts:
 {{- if .tls.enabled -}}
 {{- $_ := set $settings "TLS_CERT" "/etc/wirebench/tls/tls.crt" -}}
 {{- $_ := set $settings "TLS_KEY" "/etc/wirebench/tls/tls.key" -}}
-{{- if .tls.mutual -}}
-{{- $_ := set $settings "TLS_CLIENT_CA" "/etc/wirebench/tls/ca.crt" -}}
-{{- end -}}
 {{- end -}}
 {{- if eq .store "postgres" -}}
 {{- $_ := set $settings "STORE_URL_FILE" "/etc/wirebench/store/url" -}}

@@ -8,7 +8,6 @@ import resource
 import shlex
 import signal
 import socket
-import ssl
 import sys
 import tempfile
 import time
@@ -112,8 +111,6 @@ def make_uvicorn_flags(settings: RestSettings) -> dict[str, object]:
     }
     if settings.tls_cert:
         flags |= {"ssl-certfile": settings.tls_cert, "ssl-keyfile": settings.tls_key}
-    if settings.tls_client_ca:
-        flags |= {"ssl-ca-certs": settings.tls_client_ca, "ssl-cert-reqs": int(ssl.CERT_REQUIRED)}
     return flags
 
 
@@ -130,8 +127,6 @@ def make_granian_flags(settings: RestSettings) -> dict[str, object]:
         # Over TLS all REST variants speak HTTP/1.1: by default, clients could choose HTTP/2.
         flags |= {"http": "1", "ssl-certificate": settings.tls_cert, "ssl-keyfile": settings.tls_key}
         flags |= {"ssl-protocol-min": "tls1.2"}
-    if settings.tls_client_ca:
-        flags |= {"ssl-ca": settings.tls_client_ca, "ssl-client-verify": None}
     return flags
 
 
@@ -169,7 +164,7 @@ def serve(settings: Settings, folder: Path) -> int:
 
 def describe(settings: Settings) -> str:
     workers = f"{settings.workers} worker{'s' if settings.workers > 1 else ''}"
-    security = ", mutual TLS" if settings.tls_client_ca else ", TLS" if settings.tls_cert else ""
+    security = ", TLS" if settings.tls_cert else ""
     address, admin = (format_address(settings.host, port) for port in (settings.port, settings.admin_port))
     return f"listening on {address} ({settings.runtime}, {workers}, store {settings.store}{security}); admin on {admin}"
 

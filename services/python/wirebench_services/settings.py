@@ -55,8 +55,6 @@ class Settings(BaseSettings):
     """PEM file of a certificate and its chain: the service speaks TLS; the admin port stays plain HTTP"""
     tls_key: Path | None = None
     """PEM file of the certificate's private key, not encrypted"""
-    tls_client_ca: Path | None = None
-    """PEM file of authorities: clients need a certificate signed by one of them (mutual TLS)"""
     body_bytes_max: int = Field(default=4 * 1024 * 1024, ge=1024, le=2**30)
     """largest request body"""
     drain_timeout_s: float = Field(default=10.0, ge=0, le=3600)
@@ -77,8 +75,6 @@ class Settings(BaseSettings):
             raise ValueError("--admin-port: must differ from --port")
         if (self.tls_cert is None) != (self.tls_key is None):
             raise ValueError("--tls-cert and --tls-key: name both, or none of them for plain text")
-        if self.tls_client_ca and not self.tls_cert:
-            raise ValueError("--tls-client-ca: needs --tls-cert and --tls-key")
         if self.store == "postgres":
             read_store_url(self.store_url_file)
         return self

@@ -7,7 +7,7 @@ from wirebench_services.settings import Settings, SettingsError
 
 def make_context(settings: Settings) -> ssl.SSLContext | None:
     """Return the context of a server, or None for plain text. Raises SettingsError, naming the flag."""
-    cert, key, authorities = settings.tls_cert, settings.tls_key, settings.tls_client_ca
+    cert, key = settings.tls_cert, settings.tls_key
     if cert is None or key is None:
         return None
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -20,14 +20,6 @@ def make_context(settings: Settings) -> ssl.SSLContext | None:
             f"--tls-cert and --tls-key: can't use {cert} with {key}: {error.strerror}; "
             "name the PEM files of a certificate and its key"
         ) from None
-    if authorities is not None:
-        try:
-            context.load_verify_locations(authorities)
-        except OSError as error:
-            raise SettingsError(
-                f"--tls-client-ca: can't use {authorities}: {error.strerror}; name a PEM file with certificates"
-            ) from None
-        context.verify_mode = ssl.CERT_REQUIRED
     return context
 
 

@@ -8,14 +8,12 @@ from typing import Any
 
 import pytest
 
-from tests.support import certificates
 from wirebench.cli.options import TlsOptions
 from wirebench.cli.target import make_target_options
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.scenario import Scenario
 from wirebench.plan.plan import make_plan
 from wirebench.run.target_options import TargetOptions, set_tls_levels
-from wirebench.system.tls import ClientTls
 from wirebench.targets import ExternalTarget
 
 ADDRESSES = {"rest": "https://127.0.0.1:5000", "grpc": "tls://127.0.0.1:50051"}
@@ -26,13 +24,10 @@ def scenario(**factors: Any) -> Scenario:  # noqa: ANN401 - levels of factors
     return Scenario.model_validate({"question": "?", "factors": {"transport": ["rest", "grpc"], **factors}})
 
 
-@pytest.mark.parametrize(
-    ("given", "level"), [(None, "server"), (ClientTls(Path("ca"), Path("cert"), Path("key")), "mutual")]
-)
-def test_the_address_sets_the_factor(given: ClientTls | None, level: str) -> None:
+def test_the_address_sets_the_factor() -> None:
     """What is measured is what is there, and so it is named."""
-    plan = make_plan(set_tls_levels(scenario(), ExternalTarget.of_transports(ADDRESSES, given)), 1, "external")
-    assert {level} == {cell.tls for cell in plan.cells}
+    plan = make_plan(set_tls_levels(scenario(), ExternalTarget.of_transports(ADDRESSES)), 1, "external")
+    assert {"server"} == {cell.tls for cell in plan.cells}
 
 
 def test_transports_that_differ_in_tls_are_not_compared() -> None:
@@ -42,7 +37,7 @@ def test_transports_that_differ_in_tls_are_not_compared() -> None:
         make_plan(found, 1, "external")
 
 
-@pytest.mark.parametrize("tls", ["none", ["none", "server"], {"rest": "mutual"}])
+@pytest.mark.parametrize("tls", ["none", ["none", "server"], {"rest": "none"}])
 def test_a_scenario_that_says_otherwise_is_rejected(tls: object) -> None:
     """Nothing here can make a service speak TLS, or not."""
     with pytest.raises(UsageError, match="tls: the address of rest has the level server"):
@@ -57,30 +52,17 @@ def test_a_name_that_no_host_can_have_is_a_clear_error() -> None:
         target.start([rest])
 
 
-def test_files_that_can_not_be_used_are_named(tmp_path: Path) -> None:
-    """Before anything is connected: none at all, not PEM, and one without the other."""
+def test_a_file_that_can_not_be_used_is_named(tmp_path: Path) -> None:
+    """Before anything is connected: none at all, and not PEM."""
     empty = tmp_path / "empty"
     empty.touch()
     cases = [
-        ((tmp_path / "missing", None, None), "can't read .*missing: No such file"),
-        ((empty, None, None), "empty holds no certificate in PEM form"),
-        ((None, empty, empty), "empty and .*empty aren't a certificate and its key"),
-        ((None, empty, None), "--cert and --key go together"),
+        (tmp_path / "missing", "can't read .*missing: No such file"),
+        (empty, "empty holds no certificate in PEM form"),
     ]
-    for files, said in cases:
+    for file, said in cases:
         with pytest.raises(UsageError, match=said):
-            TlsOptions(*files).load()
-
-
-@pytest.mark.parametrize(
-    ("first_h", "last_h", "said"), [(-24, -1, "expired at 2"), (1, 24, "is not valid before 2")], ids=["past", "future"]
-)
-def test_certificates_that_are_not_valid_now_are_named(first_h: int, last_h: int, said: str, tmp_path: Path) -> None:
-    """A service that rejects one need not say why."""
-    made = certificates.dated(tmp_path, "client", first_h, last_h)
-    with pytest.raises(UsageError, match=f"our certificate {made.cert} {said}") as caught:
-        TlsOptions(None, made.cert, made.key).load()
-    assert "renew it, or set this machine's clock" == caught.value.hint
+            TlsOptions(file).load()
 
 
 def options(target: str, **addresses: str) -> TargetOptions:

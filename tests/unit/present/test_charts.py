@@ -25,7 +25,7 @@ from wirebench.present.charts.svg import WIDTH, element
 from wirebench.results.progress import ProgressPoint
 
 REST, GRPC = assign_styles_to_names([("REST", "rest"), ("gRPC", "grpc")]).values()
-LONG = "REST on uvicorn, 4 workers, with postgres, 4 store connections, connections reopened, mutual TLS"
+LONG = "REST on uvicorn, 4 workers, with postgres, 4 store connections, connections reopened, TLS"
 NOW = datetime(2026, 11, 21, 18, 0, tzinfo=UTC)
 
 

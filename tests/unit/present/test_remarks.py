@@ -195,7 +195,7 @@ def measured(
 
 def test_what_all_agreed_on_is_said_once(tmp_path: Path) -> None:
     """However many cells, and with the sessions of all of them, and of their blocks, added up."""
-    cells = [measured(tmp_path, "rest", FULL, RESUMED), measured(tmp_path, "grpc", FULL, tls="mutual")]
+    cells = [measured(tmp_path, "rest", FULL, RESUMED), measured(tmp_path, "grpc", FULL, tls="server")]
     assert (
         "All connections with TLS agreed on TLS 1.3, AES_128_GCM_SHA256, X25519.",
         "34 of 2,434 handshakes resumed an earlier session.",

@@ -359,16 +359,14 @@ def test_no_cluster_is_taken_by_mistake(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_tls_is_told_to_services_and_to_their_clients() -> None:
     """Services get the run's Secret, load pods the paths of theirs, and pods the names that certificates know."""
-    secured = dataclasses.replace(SERVICE, tls="mutual")
+    secured = dataclasses.replace(SERVICE, tls="server")
     pod = dataclasses.replace(a_pod({"phase": "Running"}), address="10.0.0.7")
 
-    assert {"enabled": True, "secretName": "wirebench-server-tls", "mutual": True} == values.build_service_values(
-        secured
-    )["tls"]
+    assert {"enabled": True, "secretName": "wirebench-server-tls"} == values.build_service_values(secured)["tls"]
     assert "tls" not in values.build_service_values(SERVICE)
     there = build_endpoint(secured, [pod], "run", Agents())
     assert ("10-0-0-7.run.pod:50051",) == there.addresses
-    assert there.tls == ClientTls(*(Path("/etc/wirebench-tls") / name for name in ("ca.crt", "tls.crt", "tls.key")))
+    assert there.tls == ClientTls(Path("/etc/wirebench-tls/ca.crt"))
     plain = build_endpoint(SERVICE, [pod], "run", Agents())
     assert (("10.0.0.7:50051",), None) == (plain.addresses, plain.tls)
 

@@ -321,8 +321,8 @@ def test_secrets_hold_what_requests_name_and_nothing_else(tmp_path: Path, monkey
     assert {"SHOP_TENANT": "value of SHOP_TENANT"} == content
 
 
-def test_load_pods_find_the_files_for_tls_that_a_variant_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An authority alone, or a certificate and its key as well."""
+def test_load_pods_find_the_authority_that_a_variant_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a Secret of its own."""
     applied: list[dict[str, Any]] = []
     monkeypatch.setattr(Kubectl, "apply", lambda _, manifest: applied.append(manifest))
     (tmp_path / "ca.pem").write_text("authority", encoding="utf-8")
@@ -331,14 +331,6 @@ def test_load_pods_find_the_files_for_tls_that_a_variant_names(tmp_path: Path, m
     assert "wirebench-client-tls-shop" == applied[0]["metadata"]["name"]
     assert ["ca.crt"] == list(applied[0]["data"])
     assert ClientTls(Path("/etc/wirebench-tls/ca.crt")) == secrets.locate_variant_tls(tls)
-    for name in ("our.crt", "our.key"):
-        (tmp_path / name).write_text(name, encoding="utf-8")
-    both = TlsFiles(authority="ca.pem", certificate="our.crt", key="our.key")
-    secrets.create_client_tls(Kubectl(Access(None, None), "run"), "shop", both, tmp_path)
-    content = {name: base64.b64decode(value) for name, value in applied[1]["data"].items()}
-    assert {"ca.crt": b"authority", "tls.crt": b"our.crt", "tls.key": b"our.key"} == content
-    places = (Path("/etc/wirebench-tls") / name for name in ("ca.crt", "tls.crt", "tls.key"))
-    assert ClientTls(*places) == secrets.locate_variant_tls(both)
     with pytest.raises(UsageError, match="can't read"):
         secrets.create_client_tls(Kubectl(Access(None, None), "run"), "shop", TlsFiles(authority="no.pem"), tmp_path)
 

@@ -10,16 +10,6 @@ from wirebench.drivers.clients.client import ClientError
 from wirebench.model.address import Address
 from wirebench.system.tls import ClientTls, make_context
 
-#: What OpenSSL calls the other side's alerts (RFC 8446, 6.2): it wants a certificate, or rejects ours.
-_WANTS_CERTIFICATE = {"TLSV13_ALERT_CERTIFICATE_REQUIRED", "SSLV3_ALERT_HANDSHAKE_FAILURE"}
-_REJECTS_CERTIFICATE = {
-    "TLSV1_ALERT_UNKNOWN_CA": "its authority is not one that the service trusts",
-    "TLSV1_ALERT_DECRYPT_ERROR": "its signature is wrong",
-    "SSLV3_ALERT_CERTIFICATE_EXPIRED": "it has expired",
-    "SSLV3_ALERT_BAD_CERTIFICATE": "it is not as it should be",
-    "SSLV3_ALERT_UNSUPPORTED_CERTIFICATE": "it is of a kind that the service doesn't know, or not for clients",
-    "SSLV3_ALERT_CERTIFICATE_UNKNOWN": "for a reason that the service doesn't give",
-}
 #: What OpenSSL says when something else than TLS comes.
 _NO_TLS = {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNEXPECTED_MESSAGE", "RECORD_LAYER_FAILURE"}
 _NO_COMMON_VERSION = {"TLSV1_ALERT_PROTOCOL_VERSION", "UNSUPPORTED_PROTOCOL"}
@@ -81,13 +71,7 @@ class Peer:
         """Return that the connection ended before the reply did."""
         if self.tls is None and _speaks_tls(self.address):
             return self._explain_plain_text()
-        hint = "see what the service's log says"
-        if self.tls and self.tls.certificate is None:
-            # Not all runtimes send the alert that would say so.
-            hint = f"if it asks its clients for a certificate, give one with its key (--cert, --key); else {hint}"
-        elif self.tls:
-            hint = "see whether the service's --tls-client-ca has signed our certificate, and what its log says"
-        return ClientError(f"{self.address} hung up before its reply was complete", hint)
+        return ClientError(f"{self.address} hung up before its reply was complete", "see what the service's log says")
 
     def explain_wrong_protocol(self, protocol: str, received: bytes) -> ClientError:
         """Return that something else listens there, and what it sent."""
@@ -108,11 +92,6 @@ class Peer:
             hint = _DISTRUST_HINTS.get(error.verify_code, "name the authority that signed it (--cacert)")
             said = error.verify_message.rstrip(".")
             return ClientError(f"{where}: its certificate is not to be trusted: {said}", hint)
-        if reason in _WANTS_CERTIFICATE and self.tls and self.tls.certificate is None:
-            return ClientError(f"{where} asks its clients for a certificate", "give one with its key (--cert, --key)")
-        if reason in _REJECTS_CERTIFICATE:
-            hint = "give one that the service's --tls-client-ca has signed (--cert, --key)"
-            return ClientError(f"{where} rejects our certificate: {_REJECTS_CERTIFICATE[reason]}", hint)
         if reason in _NO_TLS:
             return ClientError(f"{where} doesn't speak TLS", "start the service with TLS, or connect in plain text")
         if reason in _NO_COMMON_VERSION:
@@ -133,7 +112,7 @@ def _speaks_tls(address: Address) -> bool:
         ):
             return True
     except ssl.SSLError as error:
-        return (error.reason or "") in {*_WANTS_CERTIFICATE, *_REJECTS_CERTIFICATE, *_NO_COMMON_VERSION}
+        return (error.reason or "") in _NO_COMMON_VERSION
     except OSError:
         return False
 

@@ -67,8 +67,8 @@ def make_address_keys(address: str, tls: ClientTls | None) -> dict[str, Any]:
     chosen = choose_tls(scheme, tls)
     if chosen is None:
         return {"address": bare}
-    files = {"authority": chosen.authority, "certificate": chosen.certificate, "key": chosen.key}
-    return {"address": bare, "tls": {name: str(path.resolve()) for name, path in files.items() if path}}
+    authority = chosen.authority
+    return {"address": bare, "tls": {"authority": str(authority.resolve())} if authority else {}}
 
 
 def to_yaml(mapping: dict[str, Any], indent: str) -> Iterator[str]:

@@ -71,9 +71,8 @@ def find_pod_name(address: str, namespace: str) -> str:
 
 
 def locate_client_tls(tls: Tls) -> ClientTls | None:
-    """Return what load pods speak TLS with: the files of the Secret that is mounted there."""
-    own = ("tls.crt", "tls.key") if tls == "mutual" else ()
-    return None if tls == "none" else ClientTls(*(values.CLIENT_TLS_FOLDER / name for name in ("ca.crt", *own)))
+    """Return what load pods speak TLS with: the file of the Secret that is mounted there."""
+    return None if tls == "none" else ClientTls(values.CLIENT_AUTHORITY)
 
 
 def build_endpoint(

@@ -23,14 +23,17 @@ ENVIRONMENT = "wirebench-environment"
 
 
 def create(kubectl: Kubectl) -> None:
-    """Put certificates for all services of a run, and for their clients, into its namespace. Raises WirebenchError."""
+    """Put a certificate for all services of a run, and its authority for their clients, into its namespace.
+
+    Raises WirebenchError.
+    """
     # Imported late: load pods, which import targets too, have no cryptography.
     from wirebench.targets.certificates import issue
 
     issued = issue(list_server_names(kubectl.namespace))
-    for name, side in ((values.SERVER_SECRET, "server"), (values.CLIENT_SECRET, "client")):
-        content = {"tls.crt": issued[f"{side}.crt"], "tls.key": issued[f"{side}.key"], "ca.crt": issued["ca.crt"]}
-        kubectl.apply(_build_secret(name, kubectl.namespace, content, "kubernetes.io/tls"))
+    kubectl.apply(_build_secret(values.SERVER_SECRET, kubectl.namespace, issued, "kubernetes.io/tls"))
+    trusted = {values.CLIENT_AUTHORITY.name: issued["ca.crt"]}
+    kubectl.apply(_build_secret(values.CLIENT_SECRET, kubectl.namespace, trusted, "Opaque"))
 
 
 def create_environment(kubectl: Kubectl, variables: Mapping[str, str]) -> None:
@@ -40,14 +43,14 @@ def create_environment(kubectl: Kubectl, variables: Mapping[str, str]) -> None:
 
 
 def create_client_tls(kubectl: Kubectl, variant: str, tls: TlsFiles, folder: Path) -> None:
-    """Put the files that a variant's clients need where its load pods find them. Raises WirebenchError."""
+    """Put the authority that a variant's clients trust where its load pods find it. Raises WirebenchError."""
     content = {}
-    for name, file in _list_client_files(tls).items():
+    if tls.authority:
         try:
-            content[name] = (folder / file).read_bytes()
+            content[values.CLIENT_AUTHORITY.name] = (folder / tls.authority).read_bytes()
         except OSError as error:
             raise UsageError(
-                f"the variant {variant}: can't read tls file {file}: {error.strerror}", "correct it"
+                f"the variant {variant}: can't read tls file {tls.authority}: {error.strerror}", "correct it"
             ) from None
     kubectl.apply(_build_secret(name_client_tls_secret(variant), kubectl.namespace, content, "Opaque"))
 
@@ -57,18 +60,8 @@ def name_client_tls_secret(variant: str) -> str:
 
 
 def locate_variant_tls(tls: TlsFiles) -> ClientTls:
-    """Return the same files as load pods have them."""
-    present = _list_client_files(tls)
-    return ClientTls(*(values.CLIENT_TLS_FOLDER / name if name in present else None for name in _CLIENT_FILES))
-
-
-#: What load pods find there: the authority, and the client's own certificate and key.
-_CLIENT_FILES = ("ca.crt", "tls.crt", "tls.key")
-
-
-def _list_client_files(tls: TlsFiles) -> dict[str, str]:
-    given = zip(_CLIENT_FILES, (tls.authority, tls.certificate, tls.key), strict=True)
-    return {name: file for name, file in given if file}
+    """Return the same file as load pods have it."""
+    return ClientTls(values.CLIENT_AUTHORITY if tls.authority else None)
 
 
 def list_server_names(namespace: str) -> list[str]:

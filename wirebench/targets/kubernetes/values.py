@@ -29,7 +29,7 @@ UPGRADE_LABEL = "wirebench.dev/upgrade"
 #: Of a run that speaks TLS: what services show, and what load pods need, which find it in the folder.
 SERVER_SECRET = "wirebench-server-tls"  # noqa: S105 - a name
 CLIENT_SECRET = "wirebench-client-tls"  # noqa: S105
-CLIENT_TLS_FOLDER = Path("/etc/wirebench-tls")
+CLIENT_AUTHORITY = Path("/etc/wirebench-tls/ca.crt")
 
 Values = dict[str, Any]
 
@@ -66,7 +66,7 @@ def build_service_values(service: ServiceSpec) -> Values:
             "targetCpuUtilizationPercent": _AUTOSCALED_CPU_PERCENT,
         }
     if service.tls != "none":
-        values["tls"] = {"enabled": True, "secretName": SERVER_SECRET, "mutual": service.tls == "mutual"}
+        values["tls"] = {"enabled": True, "secretName": SERVER_SECRET}
     if service.traffic_distribution:
         values["topologySpread"] = {"topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
         values["trafficDistribution"] = "PreferClose" if service.traffic_distribution == "prefer-close" else ""

@@ -12,11 +12,7 @@ USER_ID = 1_000_001
 host, port, *tls = sys.argv[1:]
 if tls:
     authority, certificate = Path(tls[0], "ca.crt"), Path(tls[0], "tls.crt")
-    trust = grpc.ssl_channel_credentials(
-        (authority if authority.exists() else certificate).read_bytes(),
-        Path(tls[0], "tls.key").read_bytes(),
-        certificate.read_bytes(),
-    )
+    trust = grpc.ssl_channel_credentials((authority if authority.exists() else certificate).read_bytes())
     channel = grpc.secure_channel(f"{host}:{port}", trust)
 else:
     channel = grpc.insecure_channel(f"{host}:{port}")

@@ -12,7 +12,6 @@ host, port, *tls = sys.argv[1:]
 if tls:
     authority, certificate = Path(tls[0], "ca.crt"), Path(tls[0], "tls.crt")
     trust = ssl.create_default_context(cafile=authority if authority.exists() else certificate)
-    trust.load_cert_chain(certificate, Path(tls[0], "tls.key"))
     connection = http.client.HTTPSConnection(host, int(port), timeout=20, context=trust)
 else:
     connection = http.client.HTTPConnection(host, int(port), timeout=20)

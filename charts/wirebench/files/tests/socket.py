@@ -18,7 +18,6 @@ connection = socket.create_connection((host, int(port)), timeout=20)
 if tls:
     authority, certificate = Path(tls[0], "ca.crt"), Path(tls[0], "tls.crt")
     trust = ssl.create_default_context(cafile=authority if authority.exists() else certificate)
-    trust.load_cert_chain(certificate, Path(tls[0], "tls.key"))
     connection = trust.wrap_socket(connection, server_hostname=host)
 
 asked = json.dumps({"id": USER_ID}).encode()

@@ -4,7 +4,6 @@ package settings
 import (
 	"cmp"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"flag"
 	"fmt"
@@ -63,7 +62,6 @@ func Parse(defaults Settings, arguments []string, help io.Writer) (*Settings, er
 	flags.IntVar(&s.SeedUsers, "seed-users", 10_000, "users that a new store starts with; with postgres, wirebench-store says")
 	cert := flags.String("tls-cert", "", "PEM `file` of a certificate and its chain: serve TLS")
 	key := flags.String("tls-key", "", "PEM `file` of the certificate's private key, not encrypted")
-	clientCA := flags.String("tls-client-ca", "", "PEM `file` of authorities: clients need a certificate signed by one of them")
 	flags.IntVar(&s.BodyBytesMax, "body-bytes-max", 4<<20, "largest request")
 	flags.Func("read-timeout-s", "how long a client may take to send a request (default 10)", seconds(&s.ReadTimeout, 10, timeoutMin))
 	flags.Func("idle-timeout-s", "how long a connection may stay idle (default 75)", seconds(&s.IdleTimeout, 75, timeoutMin))
@@ -106,7 +104,6 @@ func Parse(defaults Settings, arguments []string, help io.Writer) (*Settings, er
 		between("--body-bytes-max", s.BodyBytesMax, 1024, 1<<30),
 		unless(*workers == 1, "--workers: %d is not 1: a service in Go is one process; use --threads", *workers),
 		unless((*cert == "") == (*key == ""), "--tls-cert needs --tls-key, and --tls-key --tls-cert: name both"),
-		unless(*clientCA == "" || *cert != "", "--tls-client-ca needs --tls-cert and --tls-key: name all three"),
 	); err != nil {
 		return nil, err
 	}
@@ -115,7 +112,7 @@ func Parse(defaults Settings, arguments []string, help io.Writer) (*Settings, er
 			return nil, err
 		}
 	}
-	return s, s.loadTLS(*cert, *key, *clientCA)
+	return s, s.loadTLS(*cert, *key)
 }
 
 // unless returns an error if the condition is false.
@@ -160,8 +157,8 @@ func (s *Settings) readStoreURL(file string) error {
 	return unless(wellFormed, "%s: is not a URL of the form %s", cmp.Or(file, storeURLVariable), form)
 }
 
-// loadTLS reads PEM files, if there are any.
-func (s *Settings) loadTLS(certFile, keyFile, clientCAFile string) error {
+// loadTLS reads the PEM files of a certificate and its key, if there are any.
+func (s *Settings) loadTLS(certFile, keyFile string) error {
 	if certFile == "" {
 		return nil
 	}
@@ -171,15 +168,5 @@ func (s *Settings) loadTLS(certFile, keyFile, clientCAFile string) error {
 	}
 	s.Security = ", TLS"
 	s.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
-	if clientCAFile == "" {
-		return nil
-	}
-	content, err := os.ReadFile(clientCAFile)
-	if err != nil {
-		return fmt.Errorf("--tls-client-ca: %w", err)
-	}
-	s.Security = ", mutual TLS"
-	s.TLS.ClientCAs, s.TLS.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
-	found := s.TLS.ClientCAs.AppendCertsFromPEM(content)
-	return unless(found, "--tls-client-ca: %s holds no certificate in PEM form; name one that does", clientCAFile)
+	return nil
 }

@@ -45,7 +45,6 @@ func TestMistakes(t *testing.T) {
 		"--read-timeout-s -1":                 "invalid value \"-1\" for flag -read-timeout-s",
 		"--runtime sync":                      "--runtime: 'sync' is not one of grpc-go",
 		"--workers 2":                         "--workers: 2 is not 1",
-		"--tls-client-ca ca.pem":              "--tls-client-ca needs --tls-cert and --tls-key",
 		"again":                               "unrecognized arguments: again",
 		"--store-url-file x --store postgres": "--store-url-file: open x: no such file or directory",
 	} {

@@ -92,6 +92,4 @@ def add_port(server: grpc.Server | grpc.aio.Server, settings: GrpcSettings) -> N
         server.add_insecure_port(address)
         return
     chain = (settings.tls_key.read_bytes(), settings.tls_cert.read_bytes())
-    authorities = settings.tls_client_ca.read_bytes() if settings.tls_client_ca else None
-    credentials = grpc.ssl_server_credentials([chain], authorities, require_client_auth=authorities is not None)
-    server.add_secure_port(address, credentials)
+    server.add_secure_port(address, grpc.ssl_server_credentials([chain]))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ssl
-
 from wirebench_services.settings import RestSettings, format_address, read_settings
 
 _settings: RestSettings = read_settings(RestSettings)
@@ -15,8 +13,6 @@ worker_class = _settings.runtime.removeprefix("gunicorn-")
 threads = _settings.threads if worker_class == "gthread" else 1
 certfile = _settings.tls_cert and str(_settings.tls_cert)
 keyfile = _settings.tls_key and str(_settings.tls_key)
-ca_certs = _settings.tls_client_ca and str(_settings.tls_client_ca)
-cert_reqs = ssl.CERT_REQUIRED if _settings.tls_client_ca else ssl.CERT_NONE
 
 # Load generators keep connections and may pause longer than the default of 2 s, as proxies do.
 keepalive = max(1, round(_settings.idle_timeout_s))
