@@ -19,7 +19,6 @@ PAGE_MS_MAX = 200.0
 _TIMES = 5
 _TIMEOUT_S = 60.0
 _END_S = 10.0
-_HISTORY = "/history?scenario=sweep"
 
 _FILTERS: dict[str, dict[str, str]] = {
     "all": {},
@@ -46,13 +45,9 @@ def main() -> bool:
         with _served(folder) as connection:
             pages_ms = {title: measure_ms(partial(_get, connection, path), _TIMES) for title, path in _pages()}
             file_ms = measure_ms(partial(_get, connection, "/api/v1/results?format=csv"), 1)
-            read_history = partial(_get, connection, _HISTORY)
-            first_ms = measure_ms(read_history, 1)
-            pages_ms["page: a history that was read before"] = measure_ms(read_history, _TIMES)
     for title, ms in pages_ms.items():
         print(f"  {title:<40} {ms:6.1f} ms  limit {PAGE_MS_MAX:g} ms")
     print(f"  {'results: all as CSV':<40} {file_ms / 1000:6.1f} s")
-    print(f"  {'page: a history, the first time':<40} {first_ms / 1000:6.1f} s")
     return max(pages_ms.values()) <= PAGE_MS_MAX
 
 

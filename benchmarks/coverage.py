@@ -16,7 +16,6 @@ from pathlib import Path
 
 import numpy as np
 
-from wirebench.analysis.change_points import find_splits
 from wirebench.analysis.ratio import CONFIDENCE, LEVEL, Ratio, paired_ratio
 from wirebench.analysis.scaling_law import fit_scaling_law
 from wirebench.analysis.significance import compute_significance
@@ -33,8 +32,6 @@ CONSECUTIVE_PARTS_MIN = 8
 METRICS_RECORDED = ("throughput", "p99", "cpu")
 RUNS = 4000
 RESAMPLES = 500
-HISTORIES = 2000
-HISTORY_RUNS = (10, 20, 60)
 #: σ and κ of scaling laws over these levels; windows and blocks differ by 3 % each.
 LAWS = ((0.0, 0.0), (0.08, 0.0), (0.05, 0.004), (0.3, 0.02))
 LEVELS = (1, 2, 4, 8)
@@ -182,28 +179,6 @@ def tabulate_errors() -> Iterator[tuple[str, ...]]:
         yield (str(comparisons), ", ".join(map(str, blocks)), *(f"{rate:.1%}" for rate in rates))
 
 
-def compute_change_rate(noise: Noise, runs: int, step: float = 1.0) -> float:
-    """Return the share of histories in which a change of level is found, with a step of this ratio in their middle."""
-    random = np.random.default_rng(3)
-    histories = np.exp(0.03 * noise(random, (HISTORIES, runs)))
-    histories[:, runs // 2 :] *= step
-    return float(np.mean([bool(find_splits([figures])) for figures in histories]))
-
-
-def tabulate_changes() -> Iterator[tuple[str, ...]]:
-    """Yield the rows of the table of changes of level that are found in histories, where there are none and one."""
-    yield (
-        "noise between runs, 3%",
-        *(f"{runs} runs" for runs in HISTORY_RUNS),
-        f"{HISTORY_RUNS[1]} runs, with a step of 10%",
-    )
-    yield ("---",) * (2 + len(HISTORY_RUNS))
-    for name, noise in KNOWN.items():
-        false_alarms = (compute_change_rate(noise, runs) for runs in HISTORY_RUNS)
-        found = compute_change_rate(noise, HISTORY_RUNS[1], 1.1)
-        yield (name.replace("block", "run"), *(f"{each:.1%}" for each in false_alarms), f"{found:.1%}")
-
-
 def tabulate_laws() -> Iterator[tuple[str, ...]]:
     """Yield the rows of the table of scaling laws: how often intervals cover, and how far off they predict."""
     yield (
@@ -247,7 +222,6 @@ def main(named: Sequence[str]) -> None:
     for name, rows in (
         ("coverage", tabulate_coverage()),
         ("errors", tabulate_errors()),
-        ("changes", tabulate_changes()),
         ("laws", tabulate_laws()),
     ):
         table = "".join(f"| {' | '.join(row)} |\n".replace("%", " %") for row in rows)

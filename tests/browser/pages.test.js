@@ -19,7 +19,6 @@ const PAGES = {
   hostile: `/runs/${HOSTILE}`,
   choice: "/compare",
   comparison: `/compare?base=${BASE}&head=${HEAD}`,
-  history: "/history?scenario=quick",
   live: "/live",
 };
 
@@ -144,35 +143,6 @@ test("several runs are drawn one after the other, and other machines are said to
   await follow(page.getByRole("button", { name: "Show as charts" }));
   assert.equal(await page.locator(".chapter").count(), 2);
   assert.match(await text(page.locator(".alert")), /2 different machines/);
-});
-
-test("a cell's history is shown over its runs, each of which can be opened", async (t) => {
-  const page = await site.open(t, "/");
-  await follow(page.getByRole("link", { name: "History" }));
-  await choice(page, "Cell").selectOption("gRPC users.get, 16 connections, by ghz");
-  await choice(page, "Figure").selectOption("p99");
-  await follow(page.getByRole("button", { name: "Show" }));
-  assert.match(await text(page.locator("h1")), /gRPC users.get, 16 connections, by ghz/);
-  assert.match(await page.locator("svg[role=img]").getAttribute("aria-label"), /^p99 over runs/);
-  assert.equal(await page.locator("tbody tr").count(), 2);
-  await follow(page.getByRole("link", { name: BASE }));
-  assert.equal(new URL(page.url()).pathname, `/runs/${BASE}`);
-});
-
-test("on a phone a history begins with its newest run, and its legend keeps its marks", async (t) => {
-  const page = await site.open(t, "/history?scenario=tiny", { viewport: PHONE });
-  const isSeen = (column) => column.evaluate((each) => {
-    const { left, right } = each.getBoundingClientRect();
-    return left >= 0 && right <= innerWidth;
-  });
-  const dates = page.locator(".plot .column text.scale");
-  assert.ok(await isSeen(dates.last()));
-  assert.ok(!(await isSeen(dates.first())));
-  await page.getByRole("region", { name: "Plot" }).focus();
-  for (let press = 0; press < 40; press += 1) await page.keyboard.press("ArrowLeft");
-  await page.waitForFunction(() => document.querySelector(".plot .column text.scale").getBoundingClientRect().left >= 0);
-  const swatch = await page.locator(".legend .swatch").first().boundingBox();
-  assert.equal(swatch.width, 34);
 });
 
 test("live metrics of two transports stand beside each other, and follow Prometheus", async (t) => {

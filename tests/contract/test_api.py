@@ -128,16 +128,6 @@ def test_filters_leave_what_they_name(site: Site, query: dict[str, Any], total: 
         ("/results", "format=xml", "format", "format: must be one of json, csv, parquet (it is 'xml')"),
         (f"/runs/{FIRST}", "cell=x", "cell", "cell: there is no such parameter"),
         ("/compare", f"base={FIRST}", "head", "head: is missing"),
-        ("/history", "", "scenario", "scenario: is missing"),
-        ("/history", "scenario=none", None, "no run of a scenario 'none'"),
-        ("/history", "scenario=quick&cell=rest", "cell", "cell: 4 cells of quick match: one has to"),
-        ("/history", "scenario=quick&cell=none", "cell", "cell: 0 cells of quick match: one has to"),
-        (
-            "/history",
-            "scenario=quick&metric=gap&cell=REST%20users.get,%201%20connection",
-            None,
-            "no run of the cell has the figure",
-        ),
         ("/compare", f"base={FIRST}&head={FIRST}", None, f"{FIRST}: BASE and HEAD are the same run"),
         ("/compare", f"base={FIRST}&head={NAMED}&limit=1", "limit", "limit: there is no such parameter"),
     ],
@@ -253,20 +243,6 @@ def test_two_runs_are_compared(site: Site, results: Path) -> None:
     estimates = [change.ratios["throughput"].estimate for change in found.changes]
     assert estimates == pytest.approx([each["ratios"]["throughput"]["estimate"] for each in answer["changes"]])
     assert len(found.only_in_head) == len(site.get("/compare", base=FIRST, head=NAMED)["only_in_head"])
-
-
-def test_a_cell_is_shown_over_its_runs(site: Site) -> None:
-    """By machine and target, with what has become of it, and with changes of its level, which two runs can't have."""
-    name = "REST users.get, 16 connections"
-    answer = site.get("/history", scenario="quick", cell=name, metric="p50", until="2026-01-31")
-    found = answer["history"]
-    assert ((name, "p50", "ms"), []) == ((found["name"], found["metric"], found["unit"]), answer["unreadable"])
-    assert [("local", [FIRST]), ("kubernetes", [SECOND])] == [
-        (line["target"], [run["run"] for run in line["runs"]]) for line in found["lines"]
-    ]
-    assert [[], []] == [line["changes"] for line in found["lines"]]
-    (run,) = found["lines"][0]["runs"]
-    assert run["low"] < run["figure"] < run["high"]
 
 
 @pytest.mark.parametrize("path", ["/results", "/runs"])

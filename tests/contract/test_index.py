@@ -200,18 +200,6 @@ def test_filters(filled: Index, filters: dict[str, Any], expected: int) -> None:
     assert list(dict.fromkeys(row.run_id for row in page.rows)) == [row.run_id for row in runs.rows]
 
 
-def test_cells_are_found_by_themselves(filled: Index) -> None:
-    """Each once, with the number of runs that have it; its id is a filter as the others are."""
-    known = filled.cells(Filters())
-    assert len({each.cell for each in known}) == len(known) > 0
-    assert {3} == {each.runs for each in known}
-    assert {2} == {each.runs for each in filled.cells(Filters(scenario=("slow",)))}
-    results = filled.results(Filters(cell=(known[0].cell,)))
-    assert ({known[0].cell}, 3) == ({result.cell for result in results.rows}, results.total)
-    assert known[0].factors == results.rows[0].factors
-    assert not filled.cells(Filters(scenario=("none",)))
-
-
 def test_names_are_text(index: Index, tmp_path: Path) -> None:
     """SQL and HTML in names is neither run nor lost."""
     run = "20261121T101500Z-quick"

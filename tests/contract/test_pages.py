@@ -6,17 +6,15 @@ import dataclasses
 import os
 import re
 import shutil
-import sys
 import time
 from http import HTTPStatus
 from pathlib import Path
 
 import pytest
 
-from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed
+from tests.support.report_run import RunBuilder, cell
 from tests.support.scaling_runs import write_run as write_scaling_run
 from tests.support.web import served
-from wirebench.web import histories
 
 RUN = "20260101T000000Z-quick"
 
@@ -53,15 +51,6 @@ def test_a_report_from_before_the_run_was_resumed_is_not_shown(tmp_path: Path) -
         assert "wirebench report" in site.ask(f"/runs/{RUN}/report").text
         os.utime(old)
         assert "old" == site.ask(f"/runs/{RUN}/report").text
-
-
-def test_lines_of_one_name_have_their_changes_each(tmp_path: Path) -> None:
-    """Names leave out what is a default, and what isn't known."""
-    for day, of in enumerate((cell("rest"), cell("rest", balancing="service")), start=1):
-        info = {"id": f"2026010{day}T000000Z-quick", "target": "kubernetes"}
-        RunBuilder(cells=[of], blocks=3, samples=20, info=info).write(tmp_path)
-    with served(tmp_path) as site:
-        assert 2 == site.ask("/history").text.count("changes of level take")
 
 
 def test_empty_fields_of_the_form_are_left_out_of_the_address(tmp_path: Path) -> None:
@@ -181,8 +170,6 @@ def test_a_run_that_only_the_index_has_is_drawn(tmp_path: Path) -> None:
         reply = site.ask(f"/api/v1/runs/{RUN}")
         assert HTTPStatus.NOT_FOUND == reply.status
         assert reply.json["error"]["hint"].endswith(f"/api/v1/results?run_id={RUN}")
-        notice = "All runs of quick with such a cell were removed from the folder, or are elsewhere: "
-        assert notice in site.ask("/history").text
 
 
 def test_only_runs_that_are_here_can_be_compared(tmp_path: Path) -> None:
@@ -212,74 +199,6 @@ def test_a_comparison_is_no_dead_end(tmp_path: Path) -> None:
         assert f'<p class="alert" role="note">No cell of {names[1]} is in {names[0]}: their factors differ.' in page
         assert list(names) == re.findall(r'<option value="([^"]+)" selected>', page)
         assert HTTPStatus.BAD_REQUEST == site.ask("/api/v1/compare", {"base": names[0], "head": names[1]}).status
-
-
-def test_a_history_is_of_the_newest_scenario_unless_told_otherwise(tmp_path: Path) -> None:
-    """Its first cell, the figure that verdicts are on; a cell of another scenario gives way, and that is said."""
-    for day in (1, 2):
-        info = {"id": f"2026010{day}T000000Z-quick", "started_at": f"2026-01-0{day}T00:00:00Z"}
-        cells = (cell("rest"), cell("grpc"))
-        RunBuilder(cells, 1, samples=20, gates=(passed(), GENERATOR_GATE), info=info).write(tmp_path)
-    with served(tmp_path, runs=2) as site:
-        page = site.ask("/history").text
-        assert "<h1>gRPC users.get, 16 connections</h1>" in page
-        assert 2 == page.count('<tr><th scope="row">')
-        assert '<td class="text">generator CPU</td>' in page
-        assert "2 cores: changes of level take 8 runs that can be compared: there are 0.</li>" in page
-        assert "Left out of the search: 2 runs with failed gates, or still running." in page
-        page = site.ask("/history", {"cell": "rest users", "metric": "p99"}).text
-        assert "<h1>REST users.get, 16 connections</h1>" in page
-        assert "quick has no cell streams" in site.ask("/history", {"cell": "streams"}).text
-        assert HTTPStatus.BAD_REQUEST == site.ask("/history", {"metric": "mean"}).status
-
-
-@pytest.mark.parametrize(
-    ("asked", "notice"),
-    [
-        ({"metric": "gap"}, "gRPC users.get, 16 connections has no p99 gap between items: this is requests/s"),
-        ({"scenario": "none"}, "No run of a scenario &#39;none&#39;: there are runs of quick."),
-        ({"since": "2027-01-01"}, "No run of quick since 2027-01-01 00:00: ask for other days"),
-        ({"until": "2025-01-01T10:00Z"}, "No run of quick until 2025-01-01 10:00: ask for other days"),
-        ({"target": "kubernetes"}, "No run of quick on kubernetes: ask for other days, machines or targets."),
-    ],
-)
-def test_a_history_is_no_dead_end(tmp_path: Path, asked: dict[str, str], notice: str) -> None:
-    """What doesn't fit what else is chosen is said, above a form that has kept it: one choice corrects it."""
-    write_run(tmp_path)
-    with served(tmp_path, runs=1) as site:
-        answer = site.ask("/history", asked)
-        assert HTTPStatus.OK == answer.status
-        page = answer.text
-        assert f'<p class="alert" role="note">{notice}' in page
-        assert '<select name="scenario">' in page
-        assert '<option value="gap"' not in page or "metric" not in asked
-        ((name, value),) = asked.items()
-        assert name == "metric" or f'value="{value.removesuffix("Z")}' in page
-
-
-def test_a_history_on_a_page_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of many runs the newest are read, and how many there are is said."""
-    monkeypatch.setattr(sys.modules["wirebench.web.pages.history"], "RUNS_MAX", 1)
-    for day in (1, 2):
-        write_run(tmp_path, f"2026010{day}T000000Z-quick", started_at=f"2026-01-0{day}T00:00:00Z")
-    with served(tmp_path, runs=2) as site:
-        page = site.ask("/history").text
-        assert "These are the newest 1 of 2 runs" in page
-        assert "20260102T000000Z-quick</a></span></th>" in page
-        assert "20260101T000000Z-quick</a></span></th>" not in page
-
-
-def test_a_history_is_read_again_once_a_run_has_changed(tmp_path: Path) -> None:
-    """It is kept as long as none has; a run that isn't whole is marked."""
-    write_run(tmp_path)
-    with served(tmp_path, runs=1) as site:
-        before = histories._read_again.cache_info().misses
-        assert site.ask("/history").text == site.ask("/history").text
-        assert 1 == histories._read_again.cache_info().misses - before
-        assert '<span class="badge incomplete">' not in site.ask("/history").text
-        shutil.rmtree(tmp_path / RUN)
-        write_run(tmp_path, status="incomplete", reason="interrupted")
-        assert '<span class="badge incomplete">incomplete</span>' in site.ask("/history").text
 
 
 def test_sentences_on_more_than_is_shown_say_so(tmp_path: Path) -> None:
@@ -350,7 +269,6 @@ def test_the_page_of_a_run_shows_its_charts(tmp_path: Path) -> None:
         page = site.ask(f"/runs/{RUN}").text
         assert "<h3>Latency by percentile</h3>" in page
         assert f'href="/?run_id={RUN}">Figures' in page
-        assert 'href="/history?scenario=quick"' in page
         assert "<dt>CPU</dt>" in page
         assert "<dt>core separation</dt>" in page
 
@@ -368,7 +286,7 @@ def test_a_page_stays_one_that_can_be_read(tmp_path: Path) -> None:
 
 
 def test_variants_are_shown_by_name_wherever_results_are(tmp_path: Path) -> None:
-    """On pages, in the API and its exports, with two runs, whose history is theirs alone; nothing shows as None."""
+    """On pages, in the API and its exports, with two runs; nothing shows as None."""
     unknown = {"runtime": None, "implementation": None, "store": None}
     cells = [cell("rest", variant=name, operation="item", **unknown) for name in ("flask-v1", "flask-v2")]
     for day in (1, 2):
@@ -377,7 +295,7 @@ def test_variants_are_shown_by_name_wherever_results_are(tmp_path: Path) -> None
     with served(tmp_path) as site:
         site.ask("/api/v1/results")  # once the index has both
         compared = f"/compare?base={RUN}&head=20260102T000000Z-quick"
-        for address in ("/", f"/runs/{RUN}", f"/runs/{RUN}/report", "/history", compared):
+        for address in ("/", f"/runs/{RUN}", f"/runs/{RUN}/report", compared):
             page = re.sub(r"<(style|script).*?</\1>", "", site.ask(address).text, flags=re.DOTALL)
             assert "flask-v1" in page, address
             assert "None" not in page.replace("None: every measurement passed all its gates", ""), address

@@ -7,7 +7,6 @@ is measured on and with must not: a target, a machine, a load or a driver of ano
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -160,7 +159,6 @@ def _describe_workload(load: Load, name: str) -> dict[str, str]:
     return {f"load.workloads.{name}": load.workloads[name].model_dump_json(exclude_defaults=True)}
 
 
-@functools.lru_cache(maxsize=64)  # a history asks for the same one with every run
 def read_load(scenario_text: str) -> Load | None:
     """Return the load of a scenario; None for one that this version doesn't understand."""
     try:

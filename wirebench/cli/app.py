@@ -28,7 +28,6 @@ COMMANDS = {
     "compare": "Compare two runs by the cells that both have.",
     "check": "Check the figures of a run against a budget.",
     "size": "Compute how many replicas a rate needs.",
-    "history": "Show a cell's figure over all runs.",
     "export": "Export results or runs, for spreadsheets and notebooks.",
     "serve": "Serve results as pages and as an API, until Ctrl-C.",
     "send": "Send a run to a cluster's results server.",

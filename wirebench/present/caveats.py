@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from wirebench.analysis.disturbances import find_disturbances
-from wirebench.analysis.history import History
 from wirebench.analysis.pauses import describe_pauses
 from wirebench.analysis.summary import summarise
 from wirebench.model.labels import list_some, pluralise
@@ -40,12 +39,6 @@ def list_run_notes(runs: Mapping[str, RunInfo]) -> Iterator[str]:
             noted.setdefault(note, []).append(name)
     sentences = [f"Noted in {', '.join(list_some(names, _RUNS_NAMED_MAX))}: {note}." for note, names in noted.items()]
     yield from list_some(sentences, _NOTES_MAX)
-
-
-def list_history_notes(found: Iterable[History]) -> Iterator[str]:
-    """Yield what the runs of histories noted, the newest run first."""
-    runs = {point.run.id: point.run for each in found for line in each.lines for point in line.points}
-    yield from list_run_notes(dict(sorted(runs.items(), reverse=True)))
 
 
 def describe_calibration(run: Run) -> str:

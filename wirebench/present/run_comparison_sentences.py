@@ -66,13 +66,6 @@ def list_remarks(change: CellChange) -> Iterator[str]:
         yield f"{change.verdict} {', '.join(qualified)}"
 
 
-def summarise_change(change: CellChange) -> str:
-    """Say what has become of a cell in a table: the ratio of what is judged, and the verdict or why there is none."""
-    verdict = f"no verdict ({explain_withheld_pair(change)})" if change.verdict == "withheld" else change.verdict
-    ratio = change.ratios.get(change.metric.name)
-    return f"{format_interval(ratio)}: {verdict}" if ratio else verdict
-
-
 def make_build_summary(found: RunComparison) -> BuildSummary:
     """Return what a build shows: a cell that has regressed failed, and one without a verdict was skipped."""
     return BuildSummary(

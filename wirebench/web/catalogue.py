@@ -138,3 +138,9 @@ class Catalogue:
                 self._index = None
                 index.close()
                 self._watch.compare_all()
+
+
+def read_changed_ns(folder: Path) -> int:
+    """Return when something was last written to a run, in nanoseconds; 0 for what isn't there."""
+    paths = (folder / name for name in ("run.json", "records", "histograms"))
+    return max((path.stat().st_mtime_ns for path in paths if path.exists()), default=0)

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from tests.support.drawn import Drawn
-from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed, quick_cells
+from tests.support.report_run import RunBuilder, quick_cells
 from tests.support.run_progress import make_progress
-from wirebench.analysis.history import History, build_history
 from wirebench.analysis.summary import summarise
 from wirebench.present.charts import bars, lines, plot
-from wirebench.present.charts import history as history_chart
 from wirebench.present.charts.bars import Bar
 from wirebench.present.charts.lines import make_latency_series
 from wirebench.present.charts.plot import Mark, Plot, PlotSeries
@@ -84,15 +81,6 @@ def test_a_scale_is_linear_from_zero_unless_figures_lie_far_apart(greatest: floa
     """Over 20× apart, a linear scale would hide the small ones."""
     scale = Scale.of([10.0, greatest])
     assert (is_log, is_log) == (scale.is_log, scale.low > 0)
-
-
-def test_a_scale_that_shows_differences_holds_them() -> None:
-    """It needn't begin at 0, nor end there."""
-    for values in ([2385.0, 2289.0, 2485.0], [5.0], [0.001, 900.0]):
-        scale = Scale.around(values)
-        assert 1 <= len(scale.ticks()) <= 7
-        assert all(scale.low <= value <= scale.high for value in values)
-    assert Scale.around([2385.0, 2289.0]).low > 2000
 
 
 def test_bars_begin_at_nothing_and_lengths_compare_as_figures_do() -> None:
@@ -225,74 +213,6 @@ def test_marks_show_where_the_truth_lies_and_how_sure_a_figure_is() -> None:
         (line,) = drawn.all(kind)
         assert line.attrib["x1"] == line.attrib["x2"]
         assert float(line.attrib["y1"]) > float(line.attrib["y2"])
-
-
-def history_of(folder: Path, infos: Sequence[dict[str, object]], failed: frozenset[int] = frozenset()) -> History:
-    """Return the history of a cell over runs, some of which failed a gate."""
-    runs = []
-    for place, info in enumerate(infos):
-        gate = GENERATOR_GATE if place in failed else passed()
-        builder = RunBuilder([cell("rest")], blocks=3, samples=20, info=info, gates=(gate,))
-        runs.append(builder.write(folder))
-    found = build_history(runs)
-    assert found is not None
-    return found
-
-
-def days(number: int, **info: object) -> list[dict[str, object]]:
-    """Return runs of as many days."""
-    return [{"id": f"run{day}", "started_at": f"2026-11-{day:02}T08:00:00Z", **info} for day in range(1, number + 1)]
-
-
-def test_a_history_has_a_line_for_each_machine(tmp_path: Path) -> None:
-    """With each run's figure and its interval; runs of the same minute are two."""
-    infos: list[dict[str, object]] = [
-        {"id": "run1", "started_at": "2026-11-01T08:00:00Z"},
-        {"id": "run2", "started_at": "2026-11-01T08:00:30Z", "machine": {"cpu": "Another", "cores": "4"}},
-        {"id": "run3", "started_at": "2026-11-02T08:00:00Z"},
-    ]
-    found = history_of(tmp_path, infos)
-    drawn = Drawn(history_chart.draw(found, 1080).svg)
-    assert ["local: Some CPU @ 2.50GHz, 2 cores", "local: Another, 4 cores"] == list(history_chart.legend(found))
-    assert [2, 1] == [len(line) for line in drawn.lines()]
-    dates = [each for each in drawn.texts("scale") if each.startswith("2026")]
-    assert ["2026-11-01 08:00", "2026-11-01 08:00 (2)", "2026-11-02 08:00"] == dates
-    highs, lows = drawn.numbers("interval", "y2"), drawn.numbers("interval", "y1")
-    assert all(high < low for high, low in zip(highs, lows, strict=True))
-    assert 3 == len(highs)
-
-
-def test_dates_below_a_history_are_not_written_over_each_other(tmp_path: Path) -> None:
-    """Of sixteen letters each; the newest is always there, and the others can be pointed at."""
-    drawn = Drawn(history_chart.draw(history_of(tmp_path, days(12)), 1080).svg)
-    dates = [each for each in drawn.all("scale") if (each.text or "").startswith("2026")]
-    written = [float(each.attrib["x"]) for each in dates if each.get("class") == "scale"]
-    assert all(after - before >= 16 * 6.6 for before, after in itertools.pairwise(written))
-    assert (12, "scale") == (len(dates), dates[-1].get("class"))
-
-
-def test_a_history_marks_failed_gates_and_other_versions(tmp_path: Path) -> None:
-    """Hollow is a run whose gate failed; an upright stands before another version."""
-    infos = days(3)
-    for info, commit in zip(infos, ("c0ffee", "c0ffee", "feedbeef"), strict=True):
-        info["commit"] = commit
-    drawn = Drawn(history_chart.draw(history_of(tmp_path, infos, frozenset({0})), 1080).svg)
-    assert drawn.marks("mark unfit") == drawn.marks()[:1]
-    (turn,) = drawn.numbers("turn", "x1")
-    (_, before), (_, second), (_, third) = ((None, x) for x, _ in drawn.marks())
-    assert before < second < turn < third
-    assert "feedbeef" in drawn.texts("scale")
-    assert "in run1, where a gate failed" in drawn.description
-
-
-def test_of_versions_that_begin_close_to_each_other_the_newest_is_named(tmp_path: Path) -> None:
-    """Of many runs, the second may have been the first of its version: an upright without a name says little."""
-    infos = days(12)
-    for info, commit in zip(infos, ("aaaa", *["bbbb"] * 9, "cccc", "dddd"), strict=True):
-        info["commit"] = commit
-    drawn = Drawn(history_chart.draw(history_of(tmp_path, infos), 760).svg)
-    assert 3 == len(drawn.all("turn"))
-    assert ["bbbb", "dddd"] == [each for each in drawn.texts("scale") if each.isalpha()]
 
 
 def point(seconds_ago: float, cell_number: int, rate_per_s: float, p99_ms: float | None = 1.0) -> ProgressPoint:

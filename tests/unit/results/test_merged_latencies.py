@@ -14,7 +14,6 @@ from tests.support.report_run import RunBuilder, cell, run_info
 from wirebench.analysis.budget import check_budget
 from wirebench.analysis.compare_cells import find_comparisons
 from wirebench.analysis.compare_runs import compare_runs
-from wirebench.analysis.history import build_history
 from wirebench.analysis.summary import summarise
 from wirebench.cli.output import make_console
 from wirebench.cli.results import show_run
@@ -56,8 +55,6 @@ def test_the_p99_is_the_same_in_every_view(run: Run, tmp_path: Path) -> None:
     assert merged_ms > 1.3 * typical_ms
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         show_run(run, json=True)
-    history = build_history([run], P99)
-    assert history
     other = dataclasses.replace(run, info=run.info.model_copy(update={"id": f"{run.info.id}-2"}))
     (change,) = describe_run_comparison(compare_runs(run, other)).changes
     with Index(f"sqlite:///{tmp_path}/index.db") as index:
@@ -69,7 +66,6 @@ def test_the_p99_is_the_same_in_every_view(run: Run, tmp_path: Path) -> None:
     (check,) = check_budget(*read_budget(budget), run).checks
     views = {
         "results --json": json.loads(printed.getvalue())["cells"][0]["p99_ms"],
-        "history": history.lines[0].points[0].figure.estimate,
         "compare": change.base.figures["p99_ms"],
         "index, API and export": row.p99_ms,
         "a run in the API": described.p99_ms,

@@ -64,15 +64,6 @@ class PlotSeries:
 
 
 @dataclass(frozen=True, slots=True)
-class LevelMark:
-    """A place where a series changes its level, and by how much in words."""
-
-    x: float
-    style: Style
-    label: str
-
-
-@dataclass(frozen=True, slots=True)
 class Plot:
     """Where things go: `reach` is of x, from the left to the right; `labels` are written below their places.
 
@@ -90,14 +81,12 @@ class Plot:
         description: str,
         series: Sequence[PlotSeries],
         turns: Mapping[float, str] | None = None,
-        steps: Sequence[LevelMark] = (),
     ) -> Drawing:
-        """Draw the series; an upright line at each of `turns`, and of `steps`, says what begins there."""
+        """Draw the series; an upright line at each of `turns` says what begins there."""
         size = (self.frame.width, self.frame.height)
         lines = (part for each in series for part in self._series(each))
         marks = (part for each in series for part in self._draw_marks(each))
-        uprights = (*self._draw_turns(turns or {}), *self._steps(steps))
-        parts = (*self._grid(), *uprights, *lines, *marks, *self._columns(series))
+        parts = (*self._grid(), *self._draw_turns(turns or {}), *lines, *marks, *self._columns(series))
         return Drawing("plot", title, description, size, parts)
 
     def x(self, value: float) -> float:
@@ -126,14 +115,6 @@ class Plot:
             yield line("turn", (self.x(value), 0), (self.x(value), self._floor))
         for place in sorted(choose_places(sorted(labels, reverse=True), _LABEL_ROOM)):
             yield text(place, TOP - 4, labels[place])
-
-    def _steps(self, steps: Sequence[LevelMark]) -> Iterator[Markup]:
-        written = choose_places((self.x(step.x) for step in reversed(steps)), _LABEL_ROOM)
-        for step in steps:
-            x = self.x(step.x)
-            yield line("step", (x, TOP), (x, self._floor), step.style.colour)
-            if x in written:
-                yield text(x + 4, self._floor - 5, step.label, "value over")
 
     def _series(self, of: PlotSeries) -> Iterator[Markup]:
         for points in of.behind:

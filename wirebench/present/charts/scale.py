@@ -13,8 +13,6 @@ LINEAR_SPREAD_MAX = 20
 _RATIO_MIN = 4.0
 #: Less is nothing, and has too few digits to be placed by.
 _LEAST = 1e-9
-#: What lies beyond the figures, as a share of a scale that doesn't begin at 0.
-_ROOM = 0.1
 _DIGITS = ((1, 1.25, 1.6, 2, 2.5, 3, 4, 5, 6, 8), (1, 2, 5), (1, 3), (1,))
 _STEPS = (1, 2, 2.5, 5, 10, 20)
 
@@ -47,15 +45,6 @@ class Scale:
         low, high = min(positive) / 1.25, max(positive) * 1.25
         widen = math.sqrt(max(_RATIO_MIN / (high / low), 1))
         return cls(low / widen, high * widen, is_log=True)
-
-    @classmethod
-    def around(cls, values: Sequence[float]) -> Scale:
-        """Return the scale that shows how these differ, of which there is at least one: it needn't begin at 0."""
-        low, high = min(values), max(values)
-        if low > 0 and high / low > LINEAR_SPREAD_MAX:
-            return cls.logarithmic(values)
-        room = _ROOM * max(high - low, _ROOM * high)
-        return cls(max(low - room, 0.0), high + room)
 
     def at(self, value: float) -> float:
         """Return which share of the way from the low to the high end a value lies; what lies beyond is at the end."""

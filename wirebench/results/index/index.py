@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
-from sqlalchemy import Connection, Row, delete, func, select
+from sqlalchemy import Connection, delete, func, select
 from sqlalchemy.exc import DataError, IntegrityError
 
 from wirebench.errors import UsageError, WirebenchError
@@ -85,10 +85,6 @@ class Index(Database):
         """Return a page of runs, the newest first. Raises UsageError for an invalid limit or cursor."""
         with self.reading() as connection:
             return query.select_runs(connection, filters, limit, cursor)
-
-    def cells(self, filters: Filters) -> Sequence[Row[Any, Any, Any]]:
-        with self.reading() as connection:
-            return query.select_cells(connection, filters)
 
     def choices(self) -> Choices:
         with self.reading() as connection:

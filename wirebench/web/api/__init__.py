@@ -12,7 +12,7 @@ from wirebench.present.data import RunComparisonData
 from wirebench.present.run_data import RunData
 from wirebench.present.sizing import SizingData
 from wirebench.results.query import Query
-from wirebench.web.api import history, rows, runs
+from wirebench.web.api import rows, runs
 from wirebench.web.api.endpoint import ApiEndpoint, ApiRequest
 from wirebench.web.api.openapi import make_openapi
 
@@ -43,7 +43,6 @@ ENDPOINTS = (
     ApiEndpoint("/runs/{run_id}/progress", runs.progress, runs.ProgressAnswer),
     ApiEndpoint("/runs/{run_id}/size", runs.size, SizingData, runs.SizeQuery),
     ApiEndpoint("/compare", runs.compare, RunComparisonData, runs.CompareQuery),
-    ApiEndpoint("/history", history.history, history.HistoryAnswer, history.HistoryQuery),
     ApiEndpoint("/health", health, Health),
     ApiEndpoint("/openapi.json", openapi, dict[str, Any]),
 )

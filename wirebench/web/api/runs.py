@@ -24,8 +24,7 @@ from wirebench.results.progress import RunProgress, read_progress
 from wirebench.results.query import Levels, One, Query
 from wirebench.results.runs import load_info, load_run
 from wirebench.web.api.endpoint import ApiRequest
-from wirebench.web.catalogue import Catalogue
-from wirebench.web.histories import read_changed_ns
+from wirebench.web.catalogue import Catalogue, read_changed_ns
 from wirebench.web.problems import HttpError
 
 #: So many replies are kept for the next who asks: merging and encoding a run's histograms takes a second.

@@ -10,7 +10,6 @@ from starlette.staticfiles import StaticFiles
 
 from wirebench.present import CHARTS_CSS, LOOK_CSS
 from wirebench.web.pages.compare import show_comparison
-from wirebench.web.pages.history import show_history
 from wirebench.web.pages.live import show_live
 from wirebench.web.pages.results import show_results
 from wirebench.web.pages.run import show_report, show_run
@@ -27,7 +26,6 @@ def make_routes() -> list[BaseRoute]:
         Route("/runs/{run_id}/report", show_report),
         Route("/runs/{run_id}/size", show_size),
         Route("/compare", show_comparison),
-        Route("/history", show_history),
         Route("/live", show_live),
         Route("/static/look.css", lambda _: FileResponse(LOOK_CSS)),
         Route("/static/charts.css", lambda _: FileResponse(CHARTS_CSS)),

@@ -23,8 +23,7 @@ from wirebench.results.index import PAGE_ROWS_MAX, Filters, Index, Result, RunRo
 from wirebench.results.progress import read_progress
 from wirebench.results.query import Single
 from wirebench.results.runs import load_run, run_folders
-from wirebench.web.catalogue import Catalogue
-from wirebench.web.histories import read_changed_ns
+from wirebench.web.catalogue import Catalogue, read_changed_ns
 from wirebench.web.pages.form import Pairs, make_address, make_fields, make_moment_fields
 from wirebench.web.pages.run import describe_measured, describe_time_left, summarise_run
 from wirebench.web.render import render

@@ -25,8 +25,7 @@ from wirebench.report.page import gather, render_report
 from wirebench.results.progress import SILENT_S, Figures, RunProgress, read_progress
 from wirebench.results.runs import load_info, load_run
 from wirebench.targets.kubernetes.namespace import name_namespace
-from wirebench.web.catalogue import Catalogue
-from wirebench.web.histories import read_changed_ns
+from wirebench.web.catalogue import Catalogue, read_changed_ns
 from wirebench.web.render import render
 
 #: A report has its styles inside. It may load nothing and run nothing, and is of no origin: whatever is in it can't act
