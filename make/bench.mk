@@ -28,7 +28,7 @@ doctor: setup ## say whether this machine is fit to measure, and what would make
 bench-self: setup .tools/bin/bare-go ## measure wirebench itself: what its generators and its bookkeeping cost
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-accuracy: setup driver-fortio driver-locust $(if $(shell command -v cargo),driver-oha) ## compare all drivers with a server whose latency is known, and write docs/accuracy.md (ARGS=--help)
+accuracy: setup driver-locust $(if $(shell command -v cargo),driver-oha) ## compare all drivers with a server whose latency is known, and write docs/accuracy.md (ARGS=--help)
 	@$(BIN)/python -m benchmarks.accuracy $(ARGS)
 
 findings: setup ## write docs/findings.md from the bundles in docs/findings/

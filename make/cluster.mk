@@ -50,13 +50,13 @@ deploy: cluster-load ## install or upgrade the charts, with REPLICAS and WORKERS
 LOAD = $(BIN)/wirebench load $(@:load-%=%) $(foreach name,CONCURRENCY DURATION RATE OPERATION PAYLOAD PLACEMENT REPLICAS \
   WORKERS,$(if $($(name)),--$(shell tr A-Z a-z <<<$(name)) '$($(name))')) $(ARGS)
 
-load-rest: setup ## load on the deployed REST service, live in Prometheus: RATE, CONCURRENCY, DURATION, OPERATION, PAYLOAD, PLACEMENT, REPLICAS, WORKERS
+load-rest: setup ## load on the deployed REST service, by k6, live in Prometheus: RATE, CONCURRENCY, DURATION, OPERATION, PAYLOAD, PLACEMENT, REPLICAS, WORKERS
 	@$(LOAD)
 
-load-grpc: setup ## the same on gRPC, by ghz (ARGS='--driver k6': by k6)
+load-grpc: setup ## the same on gRPC, by ghz (ARGS='--driver wireload': by wireload)
 	@$(LOAD)
 
-load-socket: setup ## the same on the socket service
+load-socket: setup ## the same on the socket service, by wireload
 	@$(LOAD)
 
 undeploy: ## remove the charts and their namespaces from the cluster

@@ -1,15 +1,10 @@
 # Other drivers: not part of `make setup`, because only scenarios that name them need them.
 
 ##@ Drivers to check wireload by
-.PHONY: driver-fortio driver-oha driver-locust
-driver-fortio: .tools/bin/fortio ## fortio, for REST and gRPC
-
+.PHONY: driver-oha driver-locust
 driver-oha: .tools/bin/oha ## oha, for REST: cargo builds it, in minutes
 
-driver-locust: .tools/locust/bin/locust ## locust, for REST and gRPC
-
-.tools/bin/fortio: $(call sources-of,drivers/fortio) | .tools/.prerequisites
-	$(call build-go,drivers/fortio)
+driver-locust: .tools/locust/bin/locust ## locust, for REST
 
 .tools/bin/oha: make/versions.mk | .tools/.prerequisites
 	@scripts/check-cargo $(OHA_RUST_VERSION)

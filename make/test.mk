@@ -20,11 +20,11 @@ test-timing: setup-dev ## those that measure real time, one at a time
 
 test-python: test-unit test-contract test-timing ## these three together
 
-test-slow: setup-dev driver-fortio driver-locust .tools/bin/prometheus .tools/bin/podinfo postgres-programs test-race ## those that take minutes and that make test leaves out
+test-slow: setup-dev driver-locust .tools/bin/prometheus .tools/bin/podinfo postgres-programs test-race ## those that take minutes and that make test leaves out
 	@$(BIN)/python -m pytest tests/contract $(AT_ONCE) -m "slow and not timing" $(ARGS)
 	@$(BIN)/python -m pytest tests/contract tests/accuracy -m "slow and timing" $(ARGS)
 
-test-accuracy: setup-dev driver-fortio driver-locust ## all measurements against servers whose latency is known
+test-accuracy: setup-dev driver-locust ## all measurements against servers whose latency is known
 	@$(BIN)/python -m pytest tests/accuracy $(ARGS)
 
 test-browser: setup-dev tests/browser/node_modules/.installed ## the web pages in chromium, which is installed if need be (as root on Debian)
@@ -40,7 +40,8 @@ test-cluster: setup-dev ## what `make cluster-up` left in the cluster; skipped w
 
 # The load has to be less than a quarter of an hour old.
 test-dashboards: setup-dev ## every panel of every dashboard, on the cluster's Prometheus after a load on all transports
-	@for transport in rest grpc socket; do $(BIN)/wirebench load $$transport --duration 30s --driver k6 || exit; done
+	@$(BIN)/wirebench load rest --duration 30s
+	@for transport in grpc socket; do $(BIN)/wirebench load $$transport --duration 30s --driver wireload || exit; done
 	@$(BIN)/wirebench load grpc --duration 10s
 	@WIREBENCH_PROMETHEUS_URL=http://127.0.0.1:9090 $(BIN)/python -m pytest tests/contract/test_dashboards_live.py $(ARGS)
 

@@ -1,4 +1,4 @@
-# Versions of tools. Those of k6 and fortio are in their go.mod, those of Python packages (buf and uv among them) in uv.lock, and
+# Versions of tools. That of k6 is in its go.mod, those of Python packages (buf and uv among them) in uv.lock, and
 # that of Kubernetes in images/offline/kubernetes/go.mod.
 GHZ_VERSION := v0.93.0
 TOXIPROXY_VERSION := v2.5.0

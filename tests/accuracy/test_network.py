@@ -28,7 +28,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.timing,
     pytest.mark.skipif(
-        toxiproxy.read_version() is None or DRIVERS["k6"].read_version() is None,
+        toxiproxy.read_version() is None or DRIVERS["wireload"].read_version() is None,
         reason="the tools are not built: make setup",
     ),
 ]
@@ -134,7 +134,7 @@ def test_a_delay_is_found_on_top_of_a_known_latency(tmp_path: Path, transport: T
 @pytest.mark.parametrize("transport", ["rest", "grpc", "socket"])
 def test_a_reopened_connection_is_delayed_as_well(tmp_path: Path, transport: Transport) -> None:
     """With a connection for every request, each of them goes through the link."""
-    (least, median), _ = through_a_delay(tmp_path, transport, "k6", "reopen")
+    (least, median), _ = through_a_delay(tmp_path, transport, "wireload", "reopen")
     assert 39.9 <= least <= median <= 90
 
 

@@ -29,7 +29,7 @@ FAULTS = {
     "shared_host": (f"transport: rest, concurrency: 2, cpu_limit_millicores: {TOO_MUCH}", CLOSED),
     # A quarter of a core for each generator, which could use a whole one.
     "throttled_generator": (
-        "transport: socket, driver: k6, concurrency: 64, cpu_limit_millicores: 1000",
+        "transport: socket, concurrency: 64, cpu_limit_millicores: 1000",
         "load: {warmup_s: 0.5, window_s: 2, generators: 4}",
     ),
 }

@@ -7,11 +7,13 @@ without, one is started here.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -29,10 +31,12 @@ from wirebench.drivers import K6, Driver, Ghz, Job
 from wirebench.drivers.metrics_push import MetricsPush
 from wirebench.drivers.wireload import Wireload
 from wirebench.model.contract import Transport
+from wirebench.model.histogram_file import HistogramFile
 from wirebench.model.scenario import Load
 from wirebench.plan.driver_support import PART_S_MAX
 from wirebench.present.live_queries import FIGURES, LATENCIES
 from wirebench.system.paths import TOOLS
+from wirebench.system.processes import Child
 
 pytestmark = pytest.mark.slow
 
@@ -64,9 +68,8 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]
         ]
         url = stack.enter_context(started_prometheus(services, folder))
         begin_s = time.time()
-        k6 = K6ForSomeWhoAreNot()
-        loads: list[tuple[Driver, Service]] = [(Ghz(), services[1])]
-        loads += [(driver, service) for driver in (k6, Wireload()) for service in services]
+        loads: list[tuple[Driver, Service]] = [(K6(), services[0]), (Ghz(), services[1])]
+        loads += [(WireloadForSomeWhoAreNot(), service) for service in services]
         with ThreadPoolExecutor(len(loads)) as pool:
             list(pool.map(lambda load: send_load(load[0], load[1], url, folder), loads))
 
@@ -87,13 +90,16 @@ def count(service: Service) -> float:
     return sum(value for _, value in service.samples("wirebench_request_duration_seconds_count"))
 
 
-class K6ForSomeWhoAreNot(K6):
-    """k6 as it is, but that one in six requests asks for a missing user."""
+class WireloadForSomeWhoAreNot(Wireload):
+    """wireload as it is, but that one in six requests asks for a missing user."""
 
-    def build_arguments(self, job: Job) -> list[str | Path]:
-        """Return the command line with more users than there are."""
-        *command, script = super().build_arguments(job)
-        return [*command, "-e", 'SEEDED={"users": {"first": 1000001, "count": 12000}}', script]
+    def run(self, job: Job, watch: Callable[[Child], None]) -> tuple[HistogramFile, ...]:
+        """Send requests for more users than there are."""
+        application = json.loads(job.requests.read_text(encoding="utf-8"))
+        application["seeded"]["users"]["count"] = 12_000
+        requests = job.output.with_suffix(".requests.json")
+        requests.write_text(json.dumps(application), encoding="utf-8")
+        return super().run(replace(job, requests=requests), watch)
 
 
 def send_load(driver: Driver, service: Service, url: str, folder: Path) -> None:
@@ -102,8 +108,8 @@ def send_load(driver: Driver, service: Service, url: str, folder: Path) -> None:
     live = MetricsPush(url, {"namespace": "local", "pod": f"load-{name}", "node": "localhost", "transport": transport})
     job = Job(
         cell=cell(cast("Transport", transport), driver=driver.name, concurrency=4, rate_per_s=RATE_PER_S),
-        # ghz restarts its counts in each part of its load: one has them all.
-        load=Load(model="open", warmup_s=0, window_s=PART_S_MAX if driver.name == "ghz" else LOAD_S),
+        # Others restart their counts in each part of their load: one has them all.
+        load=Load(model="open", warmup_s=0, window_s=LOAD_S if isinstance(driver, Wireload) else PART_S_MAX),
         address=str(service.address),
         seed=1,
         id_base=1,
@@ -209,9 +215,9 @@ def test_wireload_tells_each_second(prometheus: Prometheus) -> None:
 def test_failures_are_seen_on_all_transports(prometheus: Prometheus) -> None:
     """A status of HTTP, of gRPC and of the socket protocol that says `not found` is a failure, and no other is."""
     failed = by_transport(
-        prometheus, 'sum by (transport) (namespace_transport_pod:client_failed_requests:rate15s{driver="k6"})'
+        prometheus, 'sum by (transport) (namespace_transport_pod:client_failed_requests:rate15s{driver="wireload"})'
     )
-    durations = 'namespace_transport_pod:client_request_duration_seconds:rate15s{driver="k6"}'
+    durations = 'namespace_transport_pod:client_request_duration_seconds:rate15s{driver="wireload"}'
     sent = by_transport(prometheus, f"sum by (transport) (histogram_count({durations}))")
 
     assert TRANSPORTS == failed.keys()

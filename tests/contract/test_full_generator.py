@@ -12,7 +12,7 @@ pytestmark = [all_cores, needs_tools, pytest.mark.slow]
 
 OPEN = """\
 question: What does a full generator look like?
-factors: {transport: socket, driver: k6, rate_per_s: 100000, concurrency: 64}
+factors: {transport: rest, driver: k6, rate_per_s: 100000, concurrency: 64}
 load: {model: open, warmup_s: 0.5, window_s: 1}
 blocks: 1
 """

@@ -29,7 +29,7 @@ blocks: 1
 """
 LOSING = """\
 question: What becomes of a run whose Prometheus ends?
-factors: {transport: socket, operation: [users.get, echo.upper], concurrency: 2, driver: [wireload, k6]}
+factors: {transport: rest, operation: [users.get, users.list], concurrency: 2, driver: [wireload, k6]}
 load: {warmup_s: 0.1, window_s: 1.2}
 blocks: 1
 """

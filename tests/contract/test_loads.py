@@ -1,4 +1,4 @@
-"""Each kind of load by wireload and k6, on real services that count every request."""
+"""Each kind of load by wireload, on real services that count every request."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ SCENARIOS = {
     "load: {warmup_s: 0.1, window_s: 0.5}",
     "tls": f"factors: {{{ALL}, tls: server, concurrency: 4, connection: [keep, reopen]}}\n"
     "load: {warmup_s: 0.2, window_s: 0.5}",
-    "open": f"factors: {{{ALL}, driver: [wireload, k6], rate_per_s: 200, concurrency: 50}}\n"
+    "open": f"factors: {{{ALL}, driver: {{rest: [wireload, k6]}}, rate_per_s: 200, concurrency: 50}}\n"
     "load: {model: open, warmup_s: 0.4, window_s: 0.6}",
-    "ramp": f"factors: {{{ALL}, driver: [wireload, k6], rate_per_s: 400, concurrency: 50}}\n"
+    "ramp": f"factors: {{{ALL}, rate_per_s: 400, concurrency: 50}}\n"
     "load: {model: ramp, from_rate_per_s: 100, warmup_s: 0.2, window_s: 1}",
     "streams": f"factors: {{{ALL}, operation: ledger.stream_transactions, stream_items: 50, concurrency: 2}}\n"
     "load: {warmup_s: 0.1, window_s: 0.5}",
@@ -99,7 +99,7 @@ def test_each_kind_of_load(about: str, measure: Callable[[str], list[Record]]) -
 
 def test_a_ramp_grows_to_its_rate(measure: Callable[[str], list[Record]]) -> None:
     """The rate asked for grows from slice to slice; the figure on the whole window is the mean."""
-    (record,) = measure(SCENARIOS["ramp"].replace("[rest, grpc, socket]", "socket").replace("[wireload, k6]", "k6"))
+    (record,) = measure(SCENARIOS["ramp"].replace("[rest, grpc, socket]", "socket"))
     assert 250 == record.rate_asked_per_s == record.requests + record.dropped_iterations
     first, *_, last = (
         sum(each.rate_asked_per_s for each in record.over_time[place : place + 10]) / 10 for place in (0, 40)

@@ -213,14 +213,14 @@ def test_sentences_on_more_than_is_shown_say_so(tmp_path: Path) -> None:
 
 def test_how_far_load_tools_agree_is_an_answer(tmp_path: Path) -> None:
     """On the pages and in the API: neither says that there is nothing to compare."""
-    cells = [cell("rest"), cell("rest", driver="fortio")]
+    cells = [cell("rest"), cell("rest", driver="oha")]
     RunBuilder(cells=cells, samples=20, info={"id": RUN, "compare": "driver"}).write(tmp_path)
     with served(tmp_path, runs=1) as site:
         (sentence,) = site.get(f"/runs/{RUN}")["summary"]
-        assert sentence.startswith("fortio measured ")
+        assert sentence.startswith("oha measured ")
         for path in ("/", f"/runs/{RUN}"):
             page = site.ask(path).text
-            assert "fortio measured " in page
+            assert "oha measured " in page
             assert "nothing to compare" not in page
 
 

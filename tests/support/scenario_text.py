@@ -19,7 +19,7 @@ factors:
   transport: [rest, grpc, socket]
   operation: users.get
   concurrency: [1, 16]
-  driver: {rest: k6, grpc: [k6, ghz], socket: k6}
+  driver: {rest: k6, grpc: [wireload, ghz]}
 load: {model: closed, warmup_s: 0.5, window_s: 1}
 blocks: 3
 """

@@ -28,6 +28,8 @@ from wirebench.targets.kubernetes import find_access
 _LABEL_WIDTH = 11
 #: Options that are factors by the same name.
 _FACTORS = ("concurrency", "operation", "payload", "placement", "balancing", "connection", "replicas", "workers")
+#: What drives each transport unless another is asked for.
+_DRIVERS: Mapping[Transport, Driver] = {"rest": "k6", "grpc": "ghz", "socket": "wireload"}
 _RATE = re.compile(r"(?:(?P<first>\d+):)?(?P<last>\d+)(?::(?P<growing>\S+))?")
 
 
@@ -45,10 +47,9 @@ class LoadOptions:
     ] = None
     concurrency: Annotated[int, typer.Option(help="Connections, with one request at a time each.")] = 8
     duration: Annotated[str, typer.Option(metavar="TIME", help="How long: 30s, 1m30s, 5m.")] = "30s"
-    driver: Annotated[
-        Driver | None,
-        typer.Option(help="Default: ghz for grpc with kept connections and a steady rate; k6 for all others."),
-    ] = None
+    driver: Annotated[Driver | None, typer.Option(help="Default: k6 for rest, ghz for grpc, wireload for socket.")] = (
+        None
+    )
     operation: Annotated[str, typer.Option(help="What is requested; none that writes.")] = "users.get"
     payload: Annotated[
         str | None,
@@ -72,9 +73,7 @@ class LoadOptions:
     def parse(self, transport: Transport) -> list[Override]:
         """Return what is asked for. Raises UsageError."""
         rates = [] if self.rate is None else list(_parse_rate(self.rate))
-        is_ramp = any(each.at == ("load", "model") for each in rates)
-        by_ghz = transport == "grpc" and self.connection == "keep" and not is_ramp
-        driver = self.driver or ("ghz" if by_ghz else "k6")
+        driver = self.driver or _DRIVERS[transport]
         factors = {"transport": transport, **{name: getattr(self, name) for name in _FACTORS}, "driver": driver}
         options = [
             parse_override(f"--{name} {value}", ("factors", name), str(value))

@@ -1,4 +1,4 @@
-"""locust: drives REST and gRPC, to cross-check others, by users of drivers/python/locustfile.py.
+"""locust: drives REST, to cross-check others, by users of locust/locustfile.py.
 
 Read from its source (2.47.0), and found by running it: it is one process with one thread, so that it uses one core
 however many there are; it starts all users at once if it is to spawn as many a second; times are whole seconds; it
@@ -10,21 +10,21 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
+import numpy as np
+import orjson
+
 from wirebench.drivers import per_request
-from wirebench.drivers.driver import ID_STEP, Job
-from wirebench.drivers.per_request import CallArrays, Outcome, Part, PerRequestDriver, read_columns
+from wirebench.drivers.driver import Job
+from wirebench.drivers.per_request import CallArrays, Outcome, Part, PerRequestDriver
 from wirebench.errors import WirebenchError
 from wirebench.system.files import write_atomic
 from wirebench.system.paths import LOCUST, LOCUSTFILE
 from wirebench.system.processes import list_flags
 
 _STOP_TIMEOUT_S = 15
-#: What stands for a fresh id in a request; the locustfile puts ids in its place.
-_FRESH = 2**31 - 1
 #: How long users take to be there: the run's time begins before them.
 _SPAWN_S = 1
 
@@ -44,10 +44,12 @@ class Locust(PerRequestDriver):
         return found.version if found and self.path.exists() else None
 
     def build_arguments(self, job: Job, part: Part) -> list[str | Path]:
-        users, is_grpc = job.cell.concurrency, job.cell.transport == "grpc"
+        requests = part.folder / "requests.json"
+        write_atomic(requests, json.dumps([job.operation.request_rest(inputs) for inputs in job.draw_inputs()]))
+        users = job.cell.concurrency
         flags = {
             "--locustfile": LOCUSTFILE,
-            "--host": job.address if is_grpc else job.rest_url,
+            "--host": job.rest_url,
             "--users": users,
             "--spawn-rate": job.load.spawn_rate_per_s or users,
             "--run-time": f"{math.ceil(part.duration_s) + _SPAWN_S}s",
@@ -55,43 +57,22 @@ class Locust(PerRequestDriver):
             "--exit-code-on-error": 0,
             "--loglevel": "WARNING",
             "--operation": job.cell.operation,
-            "--descriptors": job.descriptors if is_grpc else None,
-            **write_user_requests(job, part),
+            "--requests": requests,
+            "--calls": part.output,
+            "--seed": job.seed,
         }
-        switches = ["--headless", "--only-summary", *(["--tls"] if is_grpc and job.tls else [])]
-        kind = "GrpcUser" if is_grpc else "RestUser"
-        return [self.path, *switches, *job.tls_flags, *list_flags(flags), kind]
+        return [self.path, "--headless", "--only-summary", *job.tls_flags, *list_flags(flags)]
 
-    def read(self, job: Job, part: Part) -> CallArrays:
-        if job.cell.transport == "grpc":
-            return read_columns(part.output, per_request.classify_grpcio, streams=job.operation.stream)
-        return read_columns(part.output, classify_outcome)
-
-
-def write_user_requests(job: Job, part: Part) -> dict[str, object]:
-    """Write the requests that users choose from, and return the flags that all programs of drivers/python take."""
-    file = part.folder / "requests.json"
-    requests = _list_calls(job) if job.cell.transport == "grpc" else _list_requests(job)
-    write_atomic(file, json.dumps(list(requests)))
-    first_id = job.id_base + part.number * ID_STEP if job.operation.creates else None
-    return {"--requests": file, "--calls": part.output, "--seed": job.seed, "--create-from": first_id}
-
-
-def _list_requests(job: Job) -> Iterator[tuple[object, ...]]:
-    """Yield method, path and body of REST requests, and values that the reply must have, by path."""
-    expect = job.operation.rest.expect.json_ if job.operation.rest else {}
-    for inputs in job.draw_inputs(_FRESH):
-        yield *job.operation.request_rest(inputs), per_request.compute_expected_values(expect, inputs)
-
-
-def _list_calls(job: Job) -> Iterator[tuple[object, ...]]:
-    """Yield gRPC calls, their messages, and values that the reply must have, by path."""
-    grpc = job.operation.grpc
-    if grpc is None:
-        raise WirebenchError(f"{job.cell.operation} has no gRPC call", "use another driver")  # a plan rejects it
-    for inputs in job.draw_inputs(_FRESH):
-        expected = per_request.compute_expected_values(grpc.expect, inputs)
-        yield grpc.call, job.operation.request_grpc(inputs), expected
+    def read(self, job: Job, part: Part) -> CallArrays:  # noqa: ARG002 - all is in the part
+        try:
+            calls: list[tuple[int, int, str]] = orjson.loads(part.output.read_bytes())
+            return CallArrays.of(
+                ends_unix_ns=np.array([end for end, _, _ in calls], dtype=np.int64),
+                latencies_ns=np.array([latency for _, latency, _ in calls], dtype=np.int64),
+                outcomes=(classify_outcome(outcome) for _, _, outcome in calls),
+            )
+        except (OSError, ValueError, TypeError) as error:
+            raise WirebenchError(f"can't read locust's calls: {part.output}: {error}", "see its log") from error
 
 
 def classify_outcome(outcome: str) -> Outcome:

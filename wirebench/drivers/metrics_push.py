@@ -39,8 +39,8 @@ _NO_VALUE = 1
 #: Each bucket is 9 % wider than the one before, as those of k6 and wireload are.
 _SCALE = 3
 #: How k6 names what it times on each transport, and the status that is a success.
-_NAMES = {"rest": "http", "grpc": "grpc", "socket": "wirebench_socket"}
-_SUCCESS = {"rest": "200", "grpc": "0", "socket": "0"}
+_NAMES = {"rest": "http", "grpc": "grpc"}
+_SUCCESS = {"rest": "200", "grpc": "0"}
 
 
 @dataclass(frozen=True, slots=True)

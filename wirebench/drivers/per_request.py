@@ -13,10 +13,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
 from wirebench.drivers.driver import Driver, Job
@@ -32,11 +30,9 @@ from wirebench.model.histogram_file import (
     HistogramFile,
     PerSecond,
     Series,
-    Streams,
     Window,
     choose_most_frequent,
 )
-from wirebench.model.template import Values, render
 from wirebench.plan.driver_support import count_parts
 from wirebench.system.files import make_write_error
 from wirebench.system.processes import Child
@@ -49,8 +45,7 @@ UNKNOWN = "unknown"
 UNAVAILABLE = "unavailable"
 DEADLINE_EXCEEDED = "deadline_exceeded"
 
-#: Outcomes in the words of docs/histogram-file.md, by the names that grpc-go gives its codes; grpcio's are ours in
-#: capitals.
+#: Outcomes in the words of docs/histogram-file.md, by the names that grpc-go gives its codes.
 _GRPC = {
     "OK": OK,
     "Canceled": "cancelled",
@@ -129,20 +124,6 @@ class PerRequestDriver(Driver):
         return self.read(job, part)
 
 
-def compute_expected_values(expect: Mapping[str, Any], values: Values) -> dict[str, Any]:
-    """Return values that a reply must have, by path; lists, and what isn't equality, are left out."""
-    named = {path: template for path, template in expect.items() if path and "*" not in path}
-    return dict(pair for path, template in named.items() for pair in _list_equalities(path, template, values))
-
-
-def _list_equalities(path: str, template: Any, values: Values) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - any JSON
-    if not isinstance(template, Mapping):
-        yield path, render(template, values)
-    elif "matches" in template:
-        for name, value in render(template["matches"], values).items():
-            yield f"{path}.{name}", value
-
-
 def classify_http(status: int) -> Outcome:
     if status // 100 == 2:  # noqa: PLR2004 - 2xx
         return OK, ""
@@ -153,38 +134,12 @@ def name_grpc_code(name: str) -> str:
     return _GRPC.get(name, UNKNOWN)
 
 
-def classify_grpcio(outcome: str) -> Outcome:
-    """Understand an outcome of drivers/python/grpc_client.py: OK, or a code as grpcio names it and the details."""
-    code, _, details = outcome.partition(": ")
-    code = code.lower()
-    return code if code in _GRPC.values() else UNKNOWN, "" if code == OK else details
-
-
-@dataclass(frozen=True, slots=True)
-class StreamArrays:
-    """The items of all streams: when each stream was asked for, and when its items came, stream after stream."""
-
-    sent_unix_ns: NDArray[np.int64]
-    items: NDArray[np.int64]
-    arrivals_unix_ns: NDArray[np.int64]
-    cancelled: int
-
-    def count_waits_ns(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Return how long each item was waited for, and whether it was the first of its stream."""
-        firsts = (np.cumsum(self.items) - self.items)[self.items > 0]
-        previous = np.roll(self.arrivals_unix_ns, 1)
-        previous[firsts] = self.sent_unix_ns[self.items > 0]
-        is_first = np.zeros(len(previous), dtype=np.bool_)
-        is_first[firsts] = True
-        return self.arrivals_unix_ns - previous, is_first
-
-
 @dataclass(frozen=True, slots=True)
 class CallArrays:
     """Every call of a load; the arrays are of shape (calls,), in nanoseconds.
 
     `outcome` is each call's place in `outcomes`. `responses_ns` are counted from when a call was due; None if no call
-    knows. What the tool reports no time of: `untimed` failed, `outside` were answered before the load began.
+    knows. `untimed` failed, and the tool reports no time of them.
     """
 
     ends_unix_ns: NDArray[np.int64]
@@ -193,9 +148,6 @@ class CallArrays:
     outcomes: tuple[Outcome, ...]
     responses_ns: NDArray[np.int64] | None = None
     untimed: Mapping[Outcome, int] = field(default_factory=dict)
-    outside: int = 0
-    streams: StreamArrays | None = None
-    mismatches: int = 0
     dropped: int = 0
 
     @property
@@ -212,34 +164,13 @@ class CallArrays:
         return cls(ends_unix_ns, latencies_ns, np.array(outcome, dtype=np.int64), tuple(places))
 
 
-def read_columns(path: Path, outcome: Callable[[str], Outcome], *, streams: bool = False) -> CallArrays:
-    """Read calls as the programs of drivers/ write them: JSON, an array for each column.
-
-    `outcome` understands the tool's own words. Raises WirebenchError.
-    """
-    try:
-        columns = orjson.loads(path.read_bytes())
-        items = {name: np.array(of, dtype=np.int64) for name, of in columns["streams"].items()} if streams else None
-        return CallArrays(
-            ends_unix_ns=np.array(columns["ends_unix_ns"] or (), dtype=np.int64),
-            latencies_ns=np.array(columns["latencies_ns"] or (), dtype=np.int64),
-            outcome=np.array(columns["outcome"] or (), dtype=np.int64),
-            outcomes=tuple(map(outcome, columns["outcomes"] or ())),
-            mismatches=columns.get("mismatches", 0),
-            streams=StreamArrays(**items, cancelled=columns["cancelled"]) if items else None,
-        )
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise WirebenchError(f"can't read what the load was: {path}: {error}", "see the driver's log") from error
-
-
 def fold(calls: CallArrays, operation: str, warmup_s: float, window_s: float, driver: DriverVersion) -> HistogramFile:
     """Fold calls into a histogram file: the window opens `warmup_s` after the first call was sent.
 
     Failures of unknown time are taken for the window's own, so that no warm-up hides them; of no latency, which enters
     no figure. Raises WirebenchError if no call was made.
     """
-    streams = calls.streams
-    sent_ns = calls.ends_unix_ns - calls.latencies_ns if streams is None else streams.sent_unix_ns
+    sent_ns = calls.ends_unix_ns - calls.latencies_ns
     if not len(sent_ns):
         said = "; ".join(f"{code}: {text} ({count}×)" for (code, text), count in calls.untimed.items())
         raise WirebenchError(f"{driver.name} made no call{said and f' that was answered: {said}'}", "see its log")
@@ -256,27 +187,14 @@ def fold(calls: CallArrays, operation: str, warmup_s: float, window_s: float, dr
         seconds = np.bincount((ends[chosen] - window.start_unix_ns) // 1_000_000_000)
         per_second.append(PerSecond(operation=operation, code=code, counts=tuple(seconds.tolist())))
     totals = Counter(codes.tolist())
-    totals[OK] += calls.outside
-    items = None
-    if streams:
-        arrivals = streams.arrivals_unix_ns
-        waits, is_first = streams.count_waits_ns()
-        came = (arrivals >= window.start_unix_ns) & (arrivals < window.end_unix_ns)
-        series.append(_build_series(operation, OK, "first_item", waits[came & is_first]))
-        series.append(_build_series(operation, OK, "gap", waits[came & ~is_first]))
-        seconds = np.bincount((arrivals[came] - window.start_unix_ns) // 1_000_000_000)
-        items = Streams(
-            items_total=len(arrivals), items_per_second=tuple(seconds.tolist()), cancelled=streams.cancelled
-        )
     return HistogramFile(
         driver=driver,
         window=window,
         series=tuple(series),
         per_second=tuple(per_second),
         requests_total={code: count for code, count in totals.items() if count},
-        mismatches=calls.mismatches,
+        mismatches=0,
         dropped_iterations=calls.dropped,
-        streams=items,
         errors=choose_most_frequent(_list_errors(calls)),
     )
 

@@ -9,7 +9,7 @@ from typing import Literal
 Transport = Literal["rest", "grpc", "socket"]
 #: What the services are written in.
 Implementation = Literal["python", "go"]
-Driver = Literal["wireload", "k6", "ghz", "fortio", "oha", "locust", "grpcio"]
+Driver = Literal["wireload", "k6", "ghz", "oha", "locust"]
 Codec = Literal["json", "protobuf"]
 Connection = Literal["keep", "reopen"]
 LoadModel = Literal["closed", "sweep", "calls", "open", "ramp", "replay", "capacity"]
@@ -56,16 +56,16 @@ class TransportFacts:
 TRANSPORTS: dict[Transport, TransportFacts] = {
     "rest": TransportFacts(
         {"python": ("gunicorn-gthread", "gunicorn-sync", "uvicorn", "granian"), "go": ("net-http",)},
-        ("wireload", "k6", "fortio", "oha", "locust"),
+        ("wireload", "k6", "oha", "locust"),
         ("json", "protobuf"),
     ),
     "grpc": TransportFacts(
         {"python": ("sync", "aio"), "go": ("grpc-go",)},
-        ("wireload", "k6", "ghz", "fortio", "locust", "grpcio"),
+        ("wireload", "ghz"),
         ("protobuf",),
     ),
     "socket": TransportFacts(
-        {"python": ("asyncio", "threaded"), "go": ("goroutines",)}, ("wireload", "k6"), ("json", "protobuf")
+        {"python": ("asyncio", "threaded"), "go": ("goroutines",)}, ("wireload",), ("json", "protobuf")
     ),
 }
 

@@ -1,6 +1,6 @@
 """Templates of requests and expectations: `{name}` stands for an input, `{name|upper}` for a form of it.
 
-k6/lib/template.js renders them alike.
+wireload renders them alike.
 """
 
 from __future__ import annotations

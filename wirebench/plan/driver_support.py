@@ -17,10 +17,6 @@ def _can_be_numbered(operation: Operation) -> bool:
     return not (operation.stream or operation.deletes or (operation.creates and operation.find_input("repeat")))
 
 
-def _can_be_numbered_or_streams(operation: Operation) -> bool:
-    return operation.stream or _can_be_numbered(operation)
-
-
 def _only_reads(operation: Operation) -> bool:
     """Return whether it can be the same request again and again."""
     return not (operation.stream or operation.writes)
@@ -29,13 +25,6 @@ def _only_reads(operation: Operation) -> bool:
 def _differs_by_url(operation: Operation) -> bool:
     """Return whether its requests differ by nothing but the URL."""
     return _only_reads(operation) and not (operation.rest and operation.rest.body and operation.varies)
-
-
-def _check_k6_request(operation: Operation, transport: Transport) -> str:
-    """Return why k6 can't send an operation, or doesn't count it as others do."""
-    if transport == "socket" and operation.socket and operation.socket.line is not None:
-        return "it sends frames over sockets, and no lines"
-    return _check_status(operation, transport)
 
 
 def _check_status(operation: Operation, transport: Transport) -> str:
@@ -66,13 +55,6 @@ def _check_plain_json(operation: Operation, transport: Transport) -> str:
     return _check_status(operation, transport)
 
 
-def _check_locust_request(operation: Operation, transport: Transport) -> str:
-    """Return why locust can't send an operation: its HTTP client is not told when the items of a stream come."""
-    if operation.stream and transport == "rest":
-        return "it reads streams over gRPC alone"
-    return _check_plain_json(operation, transport)
-
-
 @dataclass(frozen=True, slots=True)
 class DriverFacts:
     """What a driver can do; a reason is why it can't, and empty if it can.
@@ -89,12 +71,8 @@ class DriverFacts:
     json_only: bool = True
     #: Whether it sends REST over HTTP/2 without TLS.
     speaks_h2c: bool = False
-    #: Whether it takes a schedule of single requests.
-    takes_arrivals: bool = False
-    #: Whether it sends workloads of several operations, and a number of calls.
+    #: Whether it sends workloads of several operations, a number of calls, and a schedule of single requests.
     sends_workloads: bool = False
-    #: What it sends otherwise than the others do, where they choose at random.
-    not_random: str = ""
     #: Whether it is in the image of a cluster's load pods.
     in_clusters: bool = False
     #: Memory that a user takes, in KiB; nothing where it wasn't measured.
@@ -111,20 +89,18 @@ DRIVER_FACTS: dict[Driver, DriverFacts] = {
         reopens=frozenset(TRANSPORTS),
         json_only=False,
         speaks_h2c=True,
-        takes_arrivals=True,
         sends_workloads=True,
         in_clusters=True,
         # The most that was seen of 1,000 to 10,000 users of small requests: docs/method.md.
         user_kib={"rest": 40, "grpc": 60, "socket": 32},
     ),
     "k6": DriverFacts(
-        no_request=_check_k6_request,
-        reopens=frozenset(TRANSPORTS),
-        json_only=False,
-        takes_arrivals=True,
-        sends_workloads=True,
+        sends=_only_reads,
+        no_other_operation="its users send one request over and over",
+        no_request=_check_plain_json,
+        reopens=frozenset({"rest"}),
         in_clusters=True,
-        user_kib={"rest": 640, "grpc": 800, "socket": 560},
+        user_kib={"rest": 640},
     ),
     "ghz": DriverFacts(
         sends=_can_be_numbered,
@@ -133,14 +109,6 @@ DRIVER_FACTS: dict[Driver, DriverFacts] = {
         no_open_load="measures no queueing at a fixed rate, so an open load by it has no response time",
         in_clusters=True,
     ),
-    "fortio": DriverFacts(
-        sends=_only_reads,
-        no_other_operation="it sends the same request over and over",
-        no_request=_check_plain_json,
-        not_random="fortio requests the same user each time, where others choose one at random",
-        no_open_load="measures a fixed rate from the actual send, so an open load by it has no response time",
-        reopens=frozenset({"rest"}),
-    ),
     "oha": DriverFacts(
         sends=_differs_by_url,
         no_other_operation="of a request, it varies the URL alone",
@@ -148,16 +116,10 @@ DRIVER_FACTS: dict[Driver, DriverFacts] = {
         reopens=frozenset({"rest"}),
     ),
     "locust": DriverFacts(
-        sends=_can_be_numbered_or_streams,
-        no_other_operation="its users send one request over and over, and number what they create",
-        no_request=_check_locust_request,
-        no_open_load="paces its users by their replies, so an open load by it has no response time",
-    ),
-    "grpcio": DriverFacts(
-        sends=_can_be_numbered_or_streams,
-        no_other_operation="its users send one request over and over, and number what they create",
+        sends=_only_reads,
+        no_other_operation="its users send one request over and over",
         no_request=_check_plain_json,
-        no_open_load="sends when it has a reply, so an open load by it has no response time",
+        no_open_load="paces its users by their replies, so an open load by it has no response time",
     ),
 }
 

@@ -16,7 +16,6 @@ from wirebench.measure.ids import IdLayout, lay_out
 from wirebench.measure.variants import check_variants
 from wirebench.model.run_info import RunInfo
 from wirebench.model.scenario import locate_factor
-from wirebench.plan.driver_support import DRIVER_FACTS
 from wirebench.plan.plan import Plan
 from wirebench.system.network_namespace import explain_no_netem
 from wirebench.targets import Target, toxiproxy
@@ -105,12 +104,9 @@ def create_info(plan: Plan, target: Target, run_id: str, command: str, *, calibr
 
 
 def _describe_plan(plan: Plan) -> Iterator[str]:
-    """Describe what is left out, and how some drivers' requests differ from those of the others."""
+    """Describe what is left out."""
     if plan.left_out:
         yield f"left out, as the target {plan.target} doesn't have them: {', '.join(plan.left_out)}"
-    varied = {name for name, operation in plan.scenario.application.operations.items() if operation.varies}
-    choosing = {cell.driver for cell in plan.cells if cell.operation in varied}
-    yield from (DRIVER_FACTS[name].not_random for name in sorted(choosing) if DRIVER_FACTS[name].not_random)
 
 
 def lay_out_ids(plan: Plan, target: Target) -> IdLayout:

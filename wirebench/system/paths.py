@@ -25,8 +25,7 @@ POSTGRES_URL = ROOT / "build" / "postgres" / "url"
 TOOLS = ROOT / ".tools" / "bin"
 #: What `make driver-locust` installs, in a virtual environment of its own, and what its users do.
 LOCUST = ROOT / ".tools" / "locust"
-LOCUSTFILE = ROOT / "drivers" / "python" / "locustfile.py"
-GRPC_CLIENT = ROOT / "drivers" / "python" / "grpc_client.py"
+LOCUSTFILE = ROOT / "locust" / "locustfile.py"
 APPLICATIONS = ROOT / "applications"
 #: The built-in application: what its operations send and expect.
 APPLICATION = APPLICATIONS / "users.yaml"

@@ -8,7 +8,7 @@
 //	}
 //
 // k6's own modules can't measure it: k6/http hands a reply over when the whole body is there, and
-// k6/net/grpc calls JavaScript for every item. docs/decisions/012-streams-are-read-in-go.md says more.
+// k6/net/grpc calls JavaScript for every item.
 package stream
 
 import (

@@ -130,7 +130,7 @@ PLAIN = {
 }
 TEXTS = (
     "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "Makefile", "compose.yaml", "compose", "docs",
-    "wirebench", "wireload", "services", "proto", "k6", "ghz", "drivers", "applications", "scenarios", "benchmarks",
+    "wirebench", "wireload", "services", "proto", "k6", "ghz", "locust", "applications", "scenarios", "benchmarks",
     "charts", "images", "make", "scripts", "grafana", "tests",
 )  # fmt: skip
 SUFFIXES = {"", ".md", ".py", ".go", ".js", ".j2", ".yaml", ".tpl", ".mk", ".sh", ".css"}

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from wirebench.drivers.per_request import CallArrays, Outcome, fold, read_columns
+from wirebench.drivers.per_request import CallArrays, Outcome, fold
 from wirebench.errors import WirebenchError
 from wirebench.model.histogram_file import DriverVersion, HistogramFile
 
@@ -63,13 +61,6 @@ def test_failures_of_unknown_time_are_the_windows() -> None:
     assert 0.001 == pytest.approx(file.latency_sum_s, rel=1e-3)
 
 
-def test_calls_before_the_load_are_in_the_total_alone() -> None:
-    """What a tool sends to warm its connections up, the service counts too."""
-    file = folded(dataclasses.replace(calls((1, 1, OK), (600, 1, OK)), outside=4))
-    assert {"ok": 6} == file.requests_total
-    assert {"ok": 1} == file.count_by_code()
-
-
 def test_response_times_have_a_clock_of_their_own() -> None:
     """What waited to be sent took longer for a user than for the service."""
     some = dataclasses.replace(calls((1, 1, OK), (600, 1, OK)), responses_ns=np.array([10**6, 5 * 10**6]))
@@ -77,20 +68,3 @@ def test_response_times_have_a_clock_of_their_own() -> None:
     assert [1.0, 5.0] == [
         pytest.approx(file.merge_histograms(clock).mean_ns / 1e6, rel=1e-3) for clock in ("service", "response")
     ]
-
-
-def test_columns_are_read(tmp_path: Path) -> None:
-    """Our fortio and our locustfile write an array for each column, and each outcome once."""
-    columns = {"ends_unix_ns": [5, 6], "latencies_ns": [1, 2], "outcome": [1, 0], "outcomes": ["404", "200"]}
-    (tmp_path / "calls.json").write_text(json.dumps(columns))
-    some = read_columns(tmp_path / "calls.json", lambda text: (text, ""))
-    assert ["200", "404"] == [some.outcomes[place][0] for place in some.outcome]
-    assert [5, 6] == some.ends_unix_ns.tolist()
-
-
-@pytest.mark.parametrize("text", ["", "[]", '{"ends_unix_ns": ["x"]}', "{}"])
-def test_columns_that_are_none_are_an_error(tmp_path: Path, text: str) -> None:
-    """A file that the tool has not finished is no result."""
-    (tmp_path / "calls.json").write_text(text)
-    with pytest.raises(WirebenchError, match="can't read what the load was"):
-        read_columns(tmp_path / "calls.json", lambda text: (text, ""))

@@ -1,4 +1,4 @@
-"""fortio, oha, locust and grpcio: their command lines, and what is made of what they tell."""
+"""oha and locust: their command lines, and what is made of what they tell."""
 
 from __future__ import annotations
 
@@ -13,23 +13,22 @@ import pytest
 
 from tests.support import jobs
 from tests.support.scenario_text import read
-from wirebench.drivers import DRIVERS, fortio, locust
-from wirebench.drivers.fortio import Fortio
+from wirebench.drivers import DRIVERS, locust
 from wirebench.drivers.locust import Locust
 from wirebench.drivers.oha import Oha
-from wirebench.drivers.per_request import Outcome, Part, PerRequestDriver, classify_grpcio
+from wirebench.drivers.per_request import Outcome, Part, PerRequestDriver
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.application import Application, load_builtin
 from wirebench.model.contract import TRANSPORTS, Driver, Transport
 from wirebench.plan import driver_support as facts
 from wirebench.plan.plan import make_plan
-from wirebench.run.preparation import create_info, prepare
+from wirebench.run.preparation import prepare
 from wirebench.system.tls import ClientTls
 from wirebench.targets import LocalTarget, divide_cores
 
 CELL = dataclasses.replace(jobs.CELL, transport="rest", runtime="gunicorn-gthread", driver="oha", codec="json")
 JOB = dataclasses.replace(jobs.JOB, cell=CELL, cores=frozenset({1}))
-OTHERS = ("fortio", "oha", "locust", "grpcio")
+OTHERS = ("oha", "locust")
 
 
 @pytest.fixture
@@ -72,18 +71,17 @@ def test_every_operation_that_may_be_asked_for_has_a_command(
 @pytest.mark.parametrize(
     ("driver", "transport", "request_", "why"),
     [
-        ("k6", "socket", {"line": "PING"}, "no lines"),
-        ("k6", "rest", {"request": "GET /a", "expect": {"status": 404}}, "status 404 as a failure"),
-        ("k6", "rest", {"request": "GET /a", "headers": {"a": "${A}"}, "expect": {"status": 204}}, ""),
+        ("k6", "rest", {"request": "GET /a", "expect": {"status": 204}}, ""),
+        ("k6", "rest", {"request": "POST /a", "body": {"a": 1}}, ""),
         ("ghz", "grpc", {"call": "a.B/C", "metadata": {"a": "${A}"}}, "environment variables"),
         ("ghz", "grpc", {"call": "a.B/C", "metadata": {"a": "{n}"}}, "the same metadata"),
         ("ghz", "grpc", {"call": "a.B/C", "metadata": {"A-Bin": "AAE="}}, "no binary metadata"),
         ("ghz", "grpc", {"call": "a.B/C", "metadata": {"a": "b"}}, ""),
-        ("fortio", "rest", {"request": "GET /a", "headers": {"a": "b"}}, "no headers"),
-        ("fortio", "rest", {"request": "POST /a", "body": "text"}, "JSON alone"),
+        ("oha", "rest", {"request": "GET /a", "headers": {"a": "b"}}, "no headers"),
+        ("locust", "rest", {"request": "POST /a", "body": "text"}, "JSON alone"),
         *(
             (name, "rest", {"request": "GET /a", "expect": {"status": 404}}, "counts status 404 as a failure")
-            for name in ("fortio", "oha", "locust", "k6")
+            for name in ("oha", "locust", "k6")
         ),
         ("locust", "rest", {"request": "GET /a"}, ""),
         ("wireload", "socket", {"line": "PING"}, ""),
@@ -108,13 +106,12 @@ def test_a_counter_goes_on_with_each_request() -> None:
 
 def test_the_method_is_that_of_the_request(part: Part) -> None:
     """A tool that would guess it from the body is told."""
-    rest = {"request": "DELETE /a/b", "expect": {"json": {"": [], "a.*.b": 1, "a.b": 1}}}
+    rest = {"request": "DELETE /a/b"}
     application = Application.model_validate({"operations": {"users.get": {"rest": rest}}})
     job = dataclasses.replace(JOB, application=application)
-    assert "DELETE" == value(list(map(str, Fortio().build_arguments(job, part))), "-X")
     assert "DELETE" == value(list(map(str, Oha().build_arguments(job, part))), "-m")
     requests = Path(value(list(map(str, Locust().build_arguments(job, part))), "--requests"))
-    assert ["DELETE", "/a/b", None, {"a.b": 1}] == json.loads(requests.read_text())[0]
+    assert ["DELETE", "/a/b", None] == json.loads(requests.read_text())[0]
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -130,17 +127,8 @@ def test_tls_is_what_the_job_says(name: str, part: Part) -> None:
         places = [place for place, each in enumerate(arguments) if each == "--cacert"]
         assert expected == [arguments[place + more] for place in places for more in (0, 1)]
         written = " ".join((*arguments, *(path.read_text() for path in part.folder.glob("urls.txt"))))
-        assert "https://127.0.0.1:1" in written or "--tls" in arguments
+        assert "https://127.0.0.1:1" in written
         assert "http://" not in written
-
-
-def test_fortio_speaks_tls_over_grpc_too(part: Part) -> None:
-    """It takes a scheme for it, and none for plain text."""
-    cell = dataclasses.replace(CELL, transport="grpc", driver="fortio")
-    job = dataclasses.replace(JOB, cell=cell)
-    assert "127.0.0.1:1" == value(list(map(str, Fortio().build_arguments(job, part))), "-target")
-    secure = dataclasses.replace(job, tls=ClientTls(Path("ca")))
-    assert "https://127.0.0.1:1" == value(list(map(str, Fortio().build_arguments(secure, part))), "-target")
 
 
 def test_a_driver_that_is_not_installed_is_an_error_before_anything_starts(
@@ -155,63 +143,22 @@ def test_a_driver_that_is_not_installed_is_an_error_before_anything_starts(
     assert hint == error.value.hint
 
 
-def test_a_driver_that_does_not_choose_at_random_is_noted(tmp_path: Path) -> None:
-    """A report says where the load was not quite the same."""
-    notes = {}
-    for driver in ("k6", "fortio"):
-        plan = make_plan(read(tmp_path, f"question: x\nfactors: {{transport: rest, driver: {driver}}}\n"), 1)
-        target = LocalTarget(divide_cores(), lambda name: tmp_path / name)
-        notes[driver] = create_info(plan, target, "run", "wirebench run").notes
-    assert "fortio requests the same user each time, where others choose one at random" in notes["fortio"]
-    assert not any("fortio" in note for note in notes["k6"])
-
-
-def test_fortio_asks_for_one_user(part: Part) -> None:
-    """It can't vary a request: one of the users that others choose from."""
-    target = value(command(Fortio(), part), "-target")
-    assert target.startswith("http://127.0.0.1:1/api/users/10")
-
-
-def test_fortio_reopens_http_connections(part: Part) -> None:
-    """It keeps them otherwise."""
-    assert "-keepalive=false" not in command(Fortio(), part)
-    assert "-keepalive=false" in command(Fortio(), part, connection="reopen")
-
-
 @pytest.mark.parametrize(
     ("classify", "outcome", "expected"),
     [
-        (fortio.classify_http, "200", ("ok", "")),
-        (fortio.classify_http, "404", ("not_found", "HTTP 404")),
-        (fortio.classify_http, "-1", ("unavailable", "no reply")),
-        (fortio.classify_grpc, "SERVING", ("ok", "")),
-        (fortio.classify_grpc, "gRPC error: rpc error: code = NotFound desc = No user.", ("not_found", "No user.")),
-        (fortio.classify_grpc, "rpc error: code = Strange desc = x", ("unknown", "x")),
-        (fortio.classify_grpc, "out of luck", ("unknown", "out of luck")),
         (locust.classify_outcome, "201", ("ok", "")),
         (locust.classify_outcome, "204", ("ok", "")),
         (locust.classify_outcome, "302", ("unknown", "HTTP 302")),
         (locust.classify_outcome, "503", ("unavailable", "HTTP 503")),
         (locust.classify_outcome, "OSError: refused", ("unavailable", "OSError: refused")),
         (locust.classify_outcome, "TimeoutError: timed out", ("deadline_exceeded", "TimeoutError: timed out")),
-        (classify_grpcio, "OK", ("ok", "")),
-        (classify_grpcio, "NOT_FOUND: no user", ("not_found", "no user")),
-        (classify_grpcio, "DEADLINE_EXCEEDED: too late", ("deadline_exceeded", "too late")),
-        (classify_grpcio, "DATA_LOSS: x: y", ("unknown", "x: y")),
     ],
 )
 def test_outcomes_are_told_in_the_words_of_histogram_files(
     classify: Callable[[str], Outcome], outcome: str, expected: Outcome
 ) -> None:
-    """Each tool has its own: a status, the word of a health check, a code and its details, or what was raised."""
+    """Each tool has its own: a status, or what was raised."""
     assert expected == classify(outcome)
-
-
-def test_fortios_first_requests_are_in_the_total(part: Part) -> None:
-    """It sends one on each HTTP connection before the load, which the service counts."""
-    columns = {"ends_unix_ns": [5], "latencies_ns": [1], "outcome": [0], "outcomes": ["200"]}
-    part.output.write_text(json.dumps(columns))
-    assert 16 == Fortio().read(JOB, part).outside
 
 
 def write_oha(part: Part, rows: Sequence[tuple[float, float | None, float, int]], errors: dict[str, int]) -> None:
@@ -268,10 +215,3 @@ def test_locust_waits_for_its_users(part: Part) -> None:
     assert value(arguments, "--users") == value(arguments, "--spawn-rate")
     assert "3s" == value(arguments, "--run-time")
     assert "0" == value(arguments, "--exit-code-on-error")
-
-
-def test_parts_of_a_creating_load_by_locust_never_share_an_id(part: Part) -> None:
-    """Each part numbers the users that it creates in a million of its own."""
-    parts = (dataclasses.replace(part, number=number) for number in range(2))
-    numbers = [value(command(Locust(), each, operation="users.create"), "--create-from") for each in parts]
-    assert ["30000000", "31000000"] == numbers

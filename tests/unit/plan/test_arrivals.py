@@ -1,4 +1,4 @@
-"""Ramps and replays: when their requests are due, what k6 is told, and what is rejected."""
+"""Ramps and replays: when their requests are due, and what is rejected."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from tests.support import scenario_text
 from tests.support.histogram_files import make_histogram_file
 from tests.support.jobs import cell
-from wirebench.drivers import K6, Job
+from wirebench.drivers import Job
 from wirebench.measure.cell import compute_recovery, compute_slices
 from wirebench.model.cell import Cell
 from wirebench.model.histogram import Histogram
@@ -42,12 +42,12 @@ load: {model: ramp, from_rate_per_s: 100, window_s: 2}
 
 def ramp_cell(rate_per_s: int) -> Cell:
     """Return a cell of a ramp to this rate."""
-    return replace(cell("rest", "k6", rate_per_s=rate_per_s), shape="ramp")
+    return replace(cell("rest", "wireload", rate_per_s=rate_per_s), shape="ramp")
 
 
 def replay_cell() -> Cell:
     """Return a cell of a replay."""
-    return replace(cell("rest", "k6"), shape="replay")
+    return replace(cell("rest", "wireload"), shape="replay")
 
 
 @pytest.mark.parametrize(("start", "end"), [(100, 400), (400, 100), (250, 250)])
@@ -104,19 +104,9 @@ def test_before_the_window_there_is_an_even_load() -> None:
 
 def test_a_steady_load_has_no_list() -> None:
     """An open one has its rate, and a closed one none."""
-    assert compute_arrivals_ns(Load(model="open"), cell("rest", "k6", rate_per_s=100)) is None
-    assert 100 == compute_rate_asked_per_s(Load(model="open"), cell("rest", "k6", rate_per_s=100))
-    assert compute_rate_asked_per_s(Load(), cell("rest", "k6")) is None
-
-
-def test_k6_is_told_by_a_list_and_counts_by_when_requests_were_due(tmp_path: Path) -> None:
-    """And not by a rate."""
-    load = Load(model="ramp", from_rate_per_s=100, window_s=2)
-    job = Job(ramp_cell(400), load, "a:1", 1, 1, tmp_path / "out.json", tmp_path / "log", None)
-    arguments = list(map(str, K6().build_arguments(job)))
-    assert f"ARRIVALS={tmp_path / 'out.arrivals.json'}" in arguments
-    assert any(each.endswith(",by=due,slices=50") for each in arguments)
-    assert not any(each.startswith("RATE=") for each in arguments)
+    assert compute_arrivals_ns(Load(model="open"), cell("rest", "wireload", rate_per_s=100)) is None
+    assert 100 == compute_rate_asked_per_s(Load(model="open"), cell("rest", "wireload", rate_per_s=100))
+    assert compute_rate_asked_per_s(Load(), cell("rest", "wireload")) is None
 
 
 def test_a_recording_goes_to_load_pods_with_its_task(tmp_path: Path) -> None:
@@ -158,7 +148,7 @@ def test_figures_over_time_hold_what_was_asked_and_how_long_it_took() -> None:
     assert (2.5, 5.0, 0.8, 0, None, None) == (
         second.start_s, second.end_s, second.rate_asked_per_s, second.requests_ok, second.p50_ms, second.max_ms,
     )  # fmt: skip
-    assert () == compute_slices(with_slices([5]), Load(), cell("rest", "k6"))
+    assert () == compute_slices(with_slices([5]), Load(), cell("rest", "wireload"))
 
 
 def slices_of(*p99_ms: float | None, due: int = 100, lost: int = 0) -> tuple[Slice, ...]:

@@ -68,7 +68,7 @@ def test_every_example_makes_a_plan(path: Path) -> None:
         ("[1, 16]", "{}", "5: factors.concurrency: needs at least one level"),
         ("{rest: k6,", "{'*': k6,", "6: factors.driver: no transport '*'; levels by transport are for rest, grpc,"),
         ("{rest: k6,", "{tcp: k6,", "6: factors.driver: no transport 'tcp'; levels by transport are"),
-        ("{rest: k6,", "{rest: wrk,", "6: factors.driver.rest: must be one of wireload, k6, ghz, fortio, oha,"),
+        ("{rest: k6,", "{rest: wrk,", "6: factors.driver.rest: must be one of wireload, k6, ghz, oha,"),
         ("operation: users.get", "store_connections: [4, 1001]", "4: factors.store_connections: must be at most 1000"),
         ("0.5", "soon", "7: load.warmup_s: must be a number (it is 'soon')"),
         ("window_s: 1", "window_s: .nan", "7: load.window_s: must be a finite number (it is nan)"),

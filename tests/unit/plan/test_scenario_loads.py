@@ -198,7 +198,6 @@ def test_a_number_of_calls_has_no_warm_up(tmp_path: Path) -> None:
     [
         ("concurrency: 2", "timeout_s: 0", "3: load.timeout_s: must be at least 0.001 (it is 0)"),
         ("concurrency: 2", "timeout_s: 61", "3: load.timeout_s: must be at most 60"),
-        ("driver: [k6, fortio]", "timeout_s: 1", "2: factors.driver: fortio has a timeout of its own"),
         ("driver: locust", "timeout_s: 1", "2: factors.driver: locust has a timeout of its own"),
         (
             "concurrency: 21",

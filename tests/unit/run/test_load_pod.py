@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.histogram_files import make_histogram_file
-from tests.support.jobs import JOB, cell
+from tests.support.jobs import JOB
 from tests.support.waiting import TIMEOUT_S
-from wirebench.drivers import K6, Job
 from wirebench.drivers.metrics_push import MetricsPush
 from wirebench.errors import WirebenchError
 from wirebench.measure.calibrate import Probe
@@ -20,7 +19,6 @@ from wirebench.measure.conformance import Conformance
 from wirebench.measure.observe import GeneratorUse, Observation, ServerUse
 from wirebench.model.cell import ServiceSpec
 from wirebench.model.histogram_file import Window, merge_parallel
-from wirebench.model.scenario import Load
 from wirebench.run.load_pod import main
 from wirebench.run.load_pod import start_barrier as rendezvous
 from wirebench.run.load_pod.pods import make_pod_job
@@ -171,20 +169,6 @@ def test_a_generator_that_ends_early_is_said() -> None:
         thread.join()
         with pytest.raises(WirebenchError, match="ended before its load did"):
             barrier.add_up(1)
-
-
-def test_shares_of_a_load_are_its_whole(tmp_path: Path) -> None:
-    """Three generators take a third each, in k6's words: segments that follow each other from 0 to 1."""
-
-    def flags(generator: tuple[int, int]) -> list[str]:
-        third = cell("rest", "k6", concurrency=3)
-        job = Job(third, Load(), "a:1", 1, 1, tmp_path / "out", tmp_path / "log", None, generator=generator)
-        return [str(part) for part in K6().build_arguments(job) if "segment" in str(part)]
-
-    sequence = "--execution-segment-sequence=0,1/3,2/3,1"
-    assert [] == flags((0, 1))
-    assert ["--execution-segment=0:1/3", sequence] == flags((0, 3))
-    assert ["--execution-segment=2/3:1", sequence] == flags((2, 3))
 
 
 def test_what_generators_measured_side_by_side_adds_up() -> None:

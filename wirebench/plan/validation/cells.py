@@ -136,7 +136,7 @@ def _validate_users(cell: Cell, load: Load) -> ValidationMessages:
     """Reject kinds of clients that get no user, users that start too late, and streams that are due one by one."""
     kinds = load.find_workload(cell.operation).clients
     weights = [each.users for each in kinds.values()]
-    # As k6/lib/work.js shares users out among the kinds.
+    # As wireload shares users out among the kinds.
     places = ((user + 0.5) / cell.concurrency * sum(weights) for user in range(cell.concurrency))
     taken = {bisect.bisect_right(list(itertools.accumulate(weights)), place) for place in places}
     for index, name in enumerate(kinds):
@@ -213,9 +213,9 @@ def _validate_driver(cell: Cell, operations: Sequence[Operation]) -> CellMessage
     if cell.shape == "capacity" and cell.driver != "wireload":
         message = f"{cell.driver} uses too much CPU time to find what a service serves at most"
         yield "driver", message, "search for the capacity by wireload"
-    elif cell.shape and not can.takes_arrivals:
+    elif cell.shape and not can.sends_workloads:
         message = f"{cell.driver} takes no schedule of single requests"
-        yield "driver", message, "drive ramps and replays by wireload or k6"
+        yield "driver", message, "drive ramps and replays by wireload"
     if cell.rate_per_s is not None and can.no_open_load:
         able = name_able_drivers(cell.transport, rate=True)
         yield "driver", f"{cell.driver} {can.no_open_load}", f"drive open loads by {able}"
@@ -223,7 +223,7 @@ def _validate_driver(cell: Cell, operations: Sequence[Operation]) -> CellMessage
         able = name_able_drivers(cell.transport, reopen=True)
         yield "connection", f"{cell.driver} keeps its connections", f"drive reopened connections by {able}"
     if cell.transport == "rest" and cell.codec == "protobuf" and can.json_only:
-        yield "driver", f"{cell.driver} sends JSON over REST", "drive protobuf over REST by wireload or k6"
+        yield "driver", f"{cell.driver} sends JSON over REST", "drive protobuf over REST by wireload"
     if reason := explain_unsupported(cell.driver, cell.transport, operations):
         able = name_able_drivers(cell.transport, operations=operations)
         yield "driver", f"{cell.driver} can't drive {cell.operation}: {reason}", f"drive it by {able}"
@@ -237,7 +237,7 @@ def _validate_disruption(cell: Cell, operations: Sequence[Operation]) -> CellMes
         message = f"replicas get new addresses, and a load balanced by {cell.balancing} goes to the old ones"
         yield "disruption", message, "set factors.balancing to service"
     if cell.driver == "ghz":
-        yield "disruption", "ghz doesn't report when requests failed", "drive it by wireload or k6"
+        yield "disruption", "ghz doesn't report when requests failed", "drive it by wireload"
     if any(each.writes for each in operations) and cell.store not in ("postgres", None):
         message = f"{cell.operation} to a store that goes with its replica: its answers would be wrong"
         yield "disruption", message, "set factors.store to postgres, or choose an operation that only reads"
@@ -247,7 +247,7 @@ def _validate_link(cell: Cell) -> CellMessages:
     if (cell.link or cell.variant) and cell.driver == "ghz" and cell.balancing == "headless":
         nameless = "the proxies before them" if cell.link else "these"
         message = f"ghz finds the replicas by their common name, and {nameless} have none"
-        yield "driver", message, "drive it by wireload or k6, or choose another balancing"
+        yield "driver", message, "drive it by wireload, or choose another balancing"
     if cell.loss_percent is None:
         return
     if cell.link is None:

@@ -37,8 +37,8 @@ _WINDOW_OVER_OBJECTIVE = 10
 
 #: Keys that not all drivers know: those that do, and what the others do instead.
 _KEYS_OF_DRIVERS: dict[str, tuple[frozenset[Driver], str]] = {
-    "timeout_s": (frozenset({"wireload", "k6", "ghz", "oha", "grpcio"}), "has a timeout of its own"),
-    "spawn_rate_per_s": (frozenset({"wireload", "k6", "locust"}), "starts all its users at once"),
+    "timeout_s": (frozenset({"wireload", "k6", "ghz", "oha"}), "has a timeout of its own"),
+    "spawn_rate_per_s": (frozenset({"wireload", "locust"}), "starts all its users at once"),
 }
 
 
@@ -83,11 +83,6 @@ def _validate_drivers(scenario: Scenario) -> ValidationMessages:
             for field, driver in scenario.drivers.items():
                 if driver not in able:
                     yield field, f"{driver} {message}", hint
-    streams = collect_levels(scenario.factors.operation).intersection(scenario.application.streams)
-    if scenario.load.timeout_s is not None and streams:
-        for field, driver in scenario.drivers.items():
-            if driver == "grpcio":
-                yield field, "grpcio has no timeout of streams", "remove load.timeout_s, or use wireload or k6"
 
 
 def _validate_connections(scenario: Scenario) -> ValidationMessages:
@@ -130,7 +125,7 @@ def _validate_calls(scenario: Scenario) -> ValidationMessages:
     for field, driver in scenario.drivers.items():
         if not DRIVER_FACTS[driver].sends_workloads:
             message = f"{driver} sends for a time, and not a number of calls"
-            yield field, message, "drive them by wireload or k6"
+            yield field, message, "drive them by wireload"
     if load.generators > 1:
         yield ("load", "generators"), "several generators have no common order of calls", "use one"
 
@@ -210,9 +205,9 @@ def _validate_generators(scenario: Scenario) -> ValidationMessages:
     if generators == 1:
         return
     field: FieldPath = ("load", "generators")
-    if "ghz" in scenario.drivers.values():
-        hint = "drive it by wireload or k6, or use one generator"
-        yield field, "ghz can't share a load with others of its kind", hint
+    for driver in sorted({*scenario.drivers.values()} - {"wireload"}):
+        message = f"{driver} can't share a load with others of its kind"
+        yield field, message, "drive it by wireload, or use one generator"
     if "same-pod" in collect_levels(factors.placement):
         hint = "use one generator, or another placement"
         yield field, "each of them would have a service of its own in its pod", hint
