@@ -66,12 +66,12 @@ def test_by_default_every_driver_transport_behaviour_and_load_is_measured() -> N
 @pytest.mark.usefixtures("_all_installed")
 def test_behaviours_and_loads_that_are_named_are_all_combined() -> None:
     """Also those combinations that the default leaves out."""
-    cases = select_cases(["k6"], ["socket"], ["pareto", "null"], ["closed-1", "open-5000"])
+    cases = select_cases(["wireload"], ["socket"], ["pareto", "null"], ["closed-1", "open-5000"])
     assert [
-        Case("pareto", "closed-1", "socket", "k6"),
-        Case("pareto", "open-5000", "socket", "k6"),
-        Case("null", "closed-1", "socket", "k6"),
-        Case("null", "open-5000", "socket", "k6"),
+        Case("pareto", "closed-1", "socket", "wireload"),
+        Case("pareto", "open-5000", "socket", "wireload"),
+        Case("null", "closed-1", "socket", "wireload"),
+        Case("null", "open-5000", "socket", "wireload"),
     ] == cases
 
 
@@ -116,11 +116,11 @@ def test_what_fails_is_named_and_the_rest_measured(
     assert 1 == main(arguments)
     text = page.read_text()
     assert "- Not measured: ghz grpc constant closed-8: ghz ended with status 1.\n" in text
-    assert "| k6 | grpc | service | 500 | " in text
+    assert "| wireload | grpc | service | 500 | " in text
     assert "| ghz |" not in text
     printed = capsys.readouterr()
     assert f"{len(TRANSPORTS['grpc'].drivers)} cases × 3 repetitions, about 2 min 15 s\n" in printed.err
-    assert "constant closed-8:  k6  grpc  service  500  " in printed.out
+    assert "constant closed-8:  wireload  grpc  service  500  " in printed.out
 
     page.unlink()
     assert 1 == main(["--drivers", "ghz", *arguments])
