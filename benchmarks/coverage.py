@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import itertools
-import runpy
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -23,7 +22,6 @@ from wirebench.model.metric import METRICS
 from wirebench.present.numbers import ABSENT
 from wirebench.results.runs import load_run
 from wirebench.run.settling import schedule_looks
-from wirebench.system.paths import ROOT
 
 RECORDED = Path(__file__).parent / "recorded_blocks.csv"
 BLOCKS = (3, 4, 5, 8, 12, 20)
@@ -216,18 +214,13 @@ def main(named: Sequence[str]) -> None:
     """Record the runs that are named, if any are, and write the tables."""
     if named:
         record(named)
-    path = ROOT / "docs" / "method.md"
-    replace_part = runpy.run_path(str(ROOT / "docs" / "gates.py"))["replace_part"]
-    text = path.read_text(encoding="utf-8")
-    for name, rows in (
+    for _, rows in (
         ("coverage", tabulate_coverage()),
         ("errors", tabulate_errors()),
         ("laws", tabulate_laws()),
     ):
         table = "".join(f"| {' | '.join(row)} |\n".replace("%", " %") for row in rows)
         print(table, flush=True)
-        text = replace_part(text, name, table, "coverage")
-    path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

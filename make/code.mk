@@ -6,7 +6,7 @@ GO_CODE := $(GO_MODULES) $(wildcard images/offline/*/*.go)
 PYTHON_CODE := $(wildcard wirebench services/python/wirebench_services tests benchmarks grafana proto/*.py docs/*.py)
 
 ##@ Check and change the code
-.PHONY: lint lint-python lint-imports lint-types lint-proto lint-go lint-shell format proto dashboards docs lock
+.PHONY: lint lint-python lint-imports lint-types lint-proto lint-go lint-shell format proto dashboards lock
 lint: lint-python lint-imports lint-types lint-proto lint-go lint-shell ## ruff, import-linter, mypy, buf, gofmt, go vet and shellcheck
 
 lint-python: setup-dev
@@ -39,9 +39,6 @@ proto: setup-dev ## generate what follows from proto/ and applications/users.yam
 
 dashboards: setup-dev ## generate grafana/generated from grafana/boards
 	@$(BIN)/python -m grafana
-
-docs: setup-dev ## generate the tables in docs that follow from code
-	@$(BIN)/python docs/gates.py
 
 lock: .venv/bin/uv ## write uv.lock from what the three pyproject.toml ask for
 	@$(BIN)/uv lock $(if $(UPGRADE),--upgrade)

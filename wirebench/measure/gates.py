@@ -195,7 +195,7 @@ def _compute_outside_s(of: GateInput) -> float | None:
     return (max(0, before_ns) + max(0, after_ns)) / 1e9
 
 
-#: All gates of a record, in the order in which they are shown. `make docs` writes docs/method.md's table from it.
+#: All gates of a record, in the order in which they are shown. docs/method.md lists them.
 GATES = (
     GateRule(
         "generator_cpu",

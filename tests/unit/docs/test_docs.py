@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from tests.support.waiting import run_program
+from wirebench.measure.gates import GATES
 from wirebench.plan.load import read_scenario
 from wirebench.plan.plan import make_plan
 from wirebench.run.progress import TimeLeft
@@ -92,7 +93,7 @@ def test_decisions_are_numbered_and_listed() -> None:
         assert title.startswith(f"# {int(file.name[:3])}. ")
         found = re.fullmatch(r"Status: accepted.*\. Date: (\d{4}-\d\d-\d\d)\.", status)
         assert found, file.name
-        assert f"| [{title[2:]}]({file.name}) | accepted | {found[1]} |" in index.splitlines()
+        assert f"| [{title[2:]}]({file.name}) | {found[1]} |" in index.splitlines()
 
 
 def test_hosted_ci_runs_the_commands_of_the_script() -> None:
@@ -151,3 +152,10 @@ def test_texts_use_the_words_of_the_field() -> None:
             line = text.count("\n", 0, was.start()) + 1
             found.append(f"{name}:{line}: {was[0]!r}, better: {better}")
     assert [] == found
+
+
+def test_the_method_lists_all_gates_in_their_order() -> None:
+    """A gate that is added or renamed has its row."""
+    page = (ROOT / "docs/method.md").read_text("utf-8")
+    section = page.split("\n## Gates\n")[1].split("\n## ")[0]
+    assert [rule.name for rule in GATES] == re.findall(r"(?m)^\| `(\w+)` \|", section)
