@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.postgres import PostgresServer, url_file
 from tests.support.runs import first_lane, second_lane
-from tests.support.services import FAST_KINDS, KINDS, Kind, Service, fresh_ids, started
+from tests.support.services import CONTRACT_KINDS, RUNTIME_KINDS, Kind, Service, fresh_ids, started
 from wirebench.drivers.clients import Client, ClientError
 
 #: Whether the test failed, for the fixture that looks after its service.
@@ -22,10 +22,11 @@ _dead: set[int] = set()
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is tested on other services than FAST_KINDS as slow."""
+    """Mark what is tested on other runtimes than CONTRACT_KINDS as slow."""
+    runtimes = {kind.runtime for kind in CONTRACT_KINDS}
     for item in items:
         parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
-        if any(isinstance(each, Kind) and each not in FAST_KINDS for each in parameters.values()):
+        if any(isinstance(each, Kind) and each.runtime not in runtimes for each in parameters.values()):
             item.add_marker(pytest.mark.slow)
 
 
@@ -89,7 +90,7 @@ def postgres() -> Iterator[PostgresServer]:
     server.down()
 
 
-@pytest.fixture(scope="session", params=KINDS, ids=str)
+@pytest.fixture(scope="session", params=RUNTIME_KINDS, ids=str)
 def service(request: pytest.FixtureRequest, logs: Path) -> Iterator[Service]:
     """Return a running service: of each kind in turn, unless a test names the kinds."""
     flags = []

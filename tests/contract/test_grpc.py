@@ -88,13 +88,6 @@ def test_health(channel: grpc.Channel, name: str) -> None:
     assert health_pb2.HealthCheckResponse.SERVING == response.status
 
 
-def test_health_of_what_is_not_there(channel: grpc.Channel) -> None:
-    """The health of an unknown service is not found, as the health protocol has it."""
-    request = health_pb2.HealthCheckRequest(service="nope").SerializeToString()
-
-    assert grpc.StatusCode.NOT_FOUND == read_rejection(channel, "/grpc.health.v1.Health/Check", request)[0]
-
-
 def rest_of(watch: Any) -> tuple[list[int], grpc.StatusCode]:  # noqa: ANN401 - generated without types
     """Return the statuses that a watch still gets, and the code that it ends with."""
     statuses: list[int] = []
@@ -130,18 +123,6 @@ def test_watches_end_with_the_service(service: Service, tmp_path: Path) -> None:
             assert each in (of_unknown if name == "nope" else of_known), (name, each)
         assert {code for _, code in ended} <= codes_at_stop(service.kind)
         assert "Traceback" not in stopping.logged()
-
-
-def test_a_watch_ends_with_its_client(service: Service, channel: grpc.Channel, client: Client) -> None:
-    """A client that stops watching affects no other client."""
-    stub: Any = health_pb2_grpc.HealthStub(channel)
-    watches = [stub.Watch(health_pb2.HealthCheckRequest(), timeout=TIMEOUT_S) for _ in range(20)]
-    assert [1] * 20 == [next(watch).status for watch in watches]
-    for watch in watches:
-        watch.cancel()
-
-    assert client.call("users.get", {"id": 1_000_001}).ok
-    assert "Traceback" not in service.logged()
 
 
 def test_watches_that_open_and_close_at_once_block_nothing(service: Service, tmp_path: Path) -> None:
@@ -182,15 +163,6 @@ def test_reflection_lists_the_services(channel: grpc.Channel) -> None:
         "grpc.health.v1.Health",
         "grpc.reflection.v1alpha.ServerReflection",
     } <= {service.name for service in response.list_services_response.service}
-
-
-@pytest.mark.parametrize("symbol", ["wirebench.v1.UserService", "wirebench.v1.User"])
-def test_reflection_of_a_symbol(channel: grpc.Channel, symbol: str) -> None:
-    """Services and messages are found by their full names."""
-    request = reflection_pb2.ServerReflectionRequest(file_containing_symbol=symbol)
-    (response,) = reflect(channel, request)
-
-    assert len(response.file_descriptor_response.file_descriptor_proto) >= 1
 
 
 def test_connections_of_an_age_are_handed_over_without_loss(service: Service, tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import signal
 import socket
 import sqlite3
 import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -19,7 +18,7 @@ import psutil
 import pytest
 
 from tests.support.services import (
-    DEFAULT_KINDS,
+    CONTRACT_KINDS,
     GO_KINDS,
     GTHREAD,
     HOST,
@@ -31,7 +30,6 @@ from tests.support.services import (
     command,
     environment,
     locked,
-    mark_slow,
     run_to_the_end,
     started,
 )
@@ -42,9 +40,8 @@ from wirebench.system.paths import ROOT
 
 ADA = {"id": 1, "name": "Ada", "email": "ada@example.com"}
 
-every_runtime = pytest.mark.parametrize("kind", mark_slow(RUNTIME_KINDS, *DEFAULT_KINDS, NET_HTTP), ids=str)
-every_python_runtime = pytest.mark.parametrize("kind", mark_slow(PYTHON_KINDS, *DEFAULT_KINDS), ids=str)
-every_transport = pytest.mark.parametrize("kind", [*DEFAULT_KINDS, *GO_KINDS], ids=str)
+every_runtime = pytest.mark.parametrize("kind", RUNTIME_KINDS, ids=str)
+every_python_runtime = pytest.mark.parametrize("kind", PYTHON_KINDS, ids=str)
 
 
 def family(service: Service) -> list[psutil.Process]:
@@ -97,7 +94,7 @@ def test_nothing_is_left_behind(kind: Kind, tmp_path: Path, number: signal.Signa
         assert [service.log] == list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("kind", mark_slow(RUNTIME_KINDS, GTHREAD, NET_HTTP), ids=str)
+@pytest.mark.parametrize("kind", [GTHREAD, NET_HTTP], ids=str)
 def test_a_stop_while_starting(kind: Kind, tmp_path: Path) -> None:
     """However early a service is told to stop, it ends and leaves nothing behind."""
     chance = random.Random(1)  # noqa: S311 - no secret
@@ -135,7 +132,7 @@ def has_ipv6() -> bool:
 
 
 @pytest.mark.skipif(not has_ipv6(), reason="there is no IPv6")
-@pytest.mark.parametrize("kind", mark_slow(RUNTIME_KINDS, *DEFAULT_KINDS, *GO_KINDS), ids=str)
+@pytest.mark.parametrize("kind", CONTRACT_KINDS, ids=str)
 def test_ipv6(kind: Kind, tmp_path: Path) -> None:
     """A service listens on IPv6 as on IPv4, with both its ports."""
     with started(kind, tmp_path, host="::1") as service:
@@ -163,7 +160,7 @@ def test_a_worker_that_dies(kind: Kind, tmp_path: Path) -> None:
             assert "the server ended with status 1; the service stops" in service.logged()
 
 
-@pytest.mark.parametrize("kind", mark_slow(PYTHON_KINDS, *DEFAULT_KINDS), ids=str)
+@pytest.mark.parametrize("kind", PYTHON_KINDS, ids=str)
 def test_a_killed_server_leaves_nothing_running(kind: Kind, tmp_path: Path) -> None:
     """Workers whose server was killed end, too, and free the port."""
     with started(kind, tmp_path, "--workers", 2) as service:
@@ -176,7 +173,7 @@ def test_a_killed_server_leaves_nothing_running(kind: Kind, tmp_path: Path) -> N
         socket.create_server(service.address).close()
 
 
-@pytest.mark.parametrize("kind", mark_slow(RUNTIME_KINDS, *DEFAULT_KINDS, NET_HTTP), ids=str)
+@pytest.mark.parametrize("kind", RUNTIME_KINDS, ids=str)
 def test_a_killed_command_leaves_nothing_running(kind: Kind, tmp_path: Path) -> None:
     """The server ends with the command that started it, even if it is killed, and the port is free."""
     with started(kind, tmp_path, *kind.doubled) as service:
@@ -194,7 +191,7 @@ def test_a_killed_command_leaves_nothing_running(kind: Kind, tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", mark_slow(PYTHON_KINDS, *DEFAULT_KINDS), ids=str)
+@pytest.mark.parametrize("kind", PYTHON_KINDS, ids=str)
 def test_the_printed_commands_can_be_pasted(kind: Kind, tmp_path: Path) -> None:
     """The server's command line, run by a shell alone, serves the same."""
     with started(kind, tmp_path) as service:
@@ -287,7 +284,7 @@ def test_a_file_that_another_service_is_filling(kind: Kind, tmp_path: Path) -> N
         assert service.result().is_ready()
 
 
-@pytest.mark.parametrize("kind", mark_slow(DEFAULT_KINDS, GTHREAD), ids=str)
+@pytest.mark.parametrize("kind", [GTHREAD], ids=str)
 def test_interrupted_while_starting(kind: Kind, tmp_path: Path) -> None:
     """Ctrl-C ends a command that waits for a file, at once and without a traceback."""
     database = tmp_path / "users.sqlite"
@@ -306,24 +303,6 @@ def test_interrupted_while_starting(kind: Kind, tmp_path: Path) -> None:
             assert -signal.SIGINT == process.returncode
 
 
-@pytest.mark.parametrize("module", ["wirebench_services.commands", "wirebench_services.store_command"])
-def test_interrupted_during_imports(module: str, tmp_path: Path) -> None:
-    """Ctrl-C ends a command without a traceback while it still imports, too."""
-    interrupt = "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n"
-    for name in ("psutil", "sqlalchemy"):
-        (tmp_path / f"{name}.py").write_text(interrupt)
-    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run(
-        [sys.executable, "-m", module, "rest" if module.endswith("commands") else "migrate"],
-        env={**os.environ, "PYTHONPATH": path},
-        cwd=ROOT,
-        capture_output=True,
-        timeout=TIMEOUT_S,
-        check=False,
-    )
-    assert (-signal.SIGINT, b"", b"") == (done.returncode, done.stdout, done.stderr)
-
-
 def test_a_flag_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Also in the server's own process, and if the flag's value is the default."""
     monkeypatch.setenv("WIREBENCH_RUNTIME", "uvicorn")
@@ -339,7 +318,7 @@ def test_go_has_no_workers(kind: Kind, tmp_path: Path) -> None:
     assert (2, [f"{kind.program}: error: {expected}"]) == run_to_the_end(tmp_path, kind, "--workers", 2)
 
 
-@every_transport
+@pytest.mark.parametrize("kind", [GTHREAD, NET_HTTP], ids=str)
 def test_help_names_every_flag(kind: Kind, tmp_path: Path) -> None:
     """`--help` shows the flags that all services have."""
     status, lines = run_to_the_end(tmp_path, kind, "--help")

@@ -13,13 +13,11 @@ import grpc
 import pytest
 
 from tests.support.services import (
-    DEFAULT_KINDS,
     PYTHON_KINDS,
     RUNTIME_KINDS,
     Kind,
     Service,
     fresh_ids,
-    mark_slow,
     started,
 )
 from tests.support.waiting import TIMEOUT_S, wait_until
@@ -109,7 +107,7 @@ def test_what_the_service_uses(service: Service, client: Client) -> None:
     assert 10 * 2**20 < memory_bytes < 2**30
 
 
-@pytest.mark.parametrize("kind", mark_slow(PYTHON_KINDS, *DEFAULT_KINDS), ids=str)
+@pytest.mark.parametrize("kind", PYTHON_KINDS, ids=str)
 def test_two_workers(kind: Kind, tmp_path: Path) -> None:
     """Workers share the port, count for themselves, and nothing is lost or counted twice."""
 

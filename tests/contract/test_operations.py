@@ -48,13 +48,6 @@ def create(client: Client, user_id: int, fields: Mapping[str, object] = ADA) -> 
     return user
 
 
-def test_create_then_get(client: Client, user_id: int) -> None:
-    """A created user comes back as it was given, field by field."""
-    user = create(client, user_id)
-
-    assert Reply("ok", "User retrieved successfully", user) == client.call("users.get", {"id": user_id})
-
-
 def test_every_field_survives(client: Client, user_id: int) -> None:
     """All optional fields come back, the longest that are valid."""
     user = create(client, user_id, FULL)
@@ -204,16 +197,6 @@ def test_batch_is_all_or_nothing(client: Client, user_id: int) -> None:
     assert "not_found" == client.call("users.get", {"id": other_id}).code
 
 
-def test_batch_names_all_taken_ids(client: Client) -> None:
-    """Several taken ids are named in their order."""
-    ids = [next(fresh_ids) for _ in range(2)]
-    users = [{"id": each, **ADA} for each in ids]
-    client.call("users.create_batch", {"users": users})
-
-    expected = Reply("already_exists", f"Users with ids {ids[0]}, {ids[1]} already exist.")
-    assert expected == client.call("users.create_batch", {"users": users[::-1]})
-
-
 @pytest.mark.parametrize(
     ("users", "expected"),
     [
@@ -256,14 +239,6 @@ def test_echo_of_nothing(client: Client, operation: str, field: str, *, empty: b
     fields: dict[str, object] = {field: b"" if field == "payload" else ""} if empty else {}
 
     assert Reply("invalid_argument", f"Missing required fields: {field}.") == client.call(operation, fields)
-
-
-def test_a_rejection_harms_nothing_else(client: Client, user_id: int) -> None:
-    """After rejections of all kinds the same connection keeps working."""
-    codes = [client.call("users.get", {"id": each}).code for each in (0, -1, 999_999)]
-    assert ["invalid_argument", "invalid_argument", "not_found"] == codes
-
-    create(client, user_id)
 
 
 def as_list(reply: Reply) -> list[dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import shutil
 import socket
@@ -57,17 +56,6 @@ def test_many_clients_at_once(service: Service) -> None:
         answers = list(pool.map(converse, range(32)))
 
     assert [[{"text": f"CLIENT {number} CALL {call}"} for call in range(20)] for number in range(32)] == answers
-
-
-def test_many_connections(service: Service) -> None:
-    """More clients than would fit a small pool stay connected at once, and each is answered."""
-    count = 600  # fits the number of files that processes may open on most systems
-    with contextlib.ExitStack() as stack:
-        clients = [stack.enter_context(socket.create_connection(service.address, TIMEOUT_S)) for _ in range(count)]
-        for number, client in enumerate(clients):
-            client.sendall(b"client %d\n" % number)
-
-        assert [b"CLIENT %d\n" % number for number in range(count)] == [client.recv(100) for client in clients]
 
 
 def test_pipelining(service: Service) -> None:
@@ -182,16 +170,6 @@ def test_hang_ups(service: Service, client: Client, sent: bytes) -> None:
     assert client.call("users.get", {"id": 1_000_001}).ok
 
 
-def test_hang_up_with_replies_under_way(service: Service, client: Client) -> None:
-    """A client that asks for much and reads nothing of it affects no other client."""
-    listing = frame(1, b"users.list", b"")
-    connection = socket.create_connection(service.address)
-    connection.sendall(b"WB1J" + listing * 50)
-    connection.close()
-
-    assert client.call("users.get", {"id": 1_000_001}).ok
-
-
 def test_a_restart_on_the_same_port(service: Service, tmp_path: Path) -> None:
     """A service that is stopped while clients are connected can be started again at once, on its port."""
     with started(service.kind, tmp_path) as first, first.connect() as client:
@@ -225,14 +203,6 @@ def test_line_mode(service: Service, sent: bytes, expected: bytes) -> None:
     assert expected == exchange(service.address, sent)
 
 
-def test_lines_are_answered_at_once(service: Service) -> None:
-    """A person at a terminal sees each line's answer before typing the next."""
-    with socket.create_connection(service.address, TIMEOUT_S) as connection:
-        for line in (b"one\n", b"two\n"):
-            connection.sendall(line)
-            assert line.upper() == connection.recv(100)
-
-
 @pytest.mark.parametrize(
     ("sent", "expected"),
     [
@@ -247,11 +217,6 @@ def test_lines_that_are_none(service: Service, client: Client, sent: bytes, expe
     """A line that is too long or no text gets its reason, and the connection is closed."""
     assert expected == exchange(service.address, sent, half_close=False)
     assert client.call("users.get", {"id": 1_000_001}).ok
-
-
-def test_the_longest_line(service: Service) -> None:
-    """A line of exactly the limit is answered."""
-    assert b"X" * LINE_BYTES_MAX + b"\n" == exchange(service.address, b"x" * LINE_BYTES_MAX + b"\n")
 
 
 @pytest.mark.skipif(shutil.which("nc") is None, reason="there is no nc")

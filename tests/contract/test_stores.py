@@ -14,7 +14,7 @@ from wirebench_services.application import seed
 from wirebench_services.application.errors import AlreadyExists, NotFound
 from wirebench_services.application.users import User
 
-from tests.support.services import DEFAULT_KINDS, GO_KINDS, GTHREAD, NET_HTTP, Kind, mark_slow, started
+from tests.support.services import GTHREAD, NET_HTTP, Kind, started
 from tests.support.stores import StoreClient, make_settings, opened
 from wirebench.system.paths import ROOT
 
@@ -30,7 +30,7 @@ FULL: dict[str, Any] = {
     "avatar": b"\x00\xff",
 }
 #: A store is opened alike on all transports of a language.
-every_transport = pytest.mark.parametrize("kind", mark_slow([*DEFAULT_KINDS, *GO_KINDS], GTHREAD, NET_HTTP), ids=str)
+every_transport = pytest.mark.parametrize("kind", [GTHREAD, NET_HTTP], ids=str)
 
 
 @pytest.fixture(scope="module")

@@ -28,12 +28,10 @@ from tests.support.services import (
     REST_KINDS,
     RUNTIME_KINDS,
     SOCKET_KINDS,
-    SQLITE_KINDS,
     THREADED,
     Kind,
     Service,
     exchange,
-    mark_slow,
     started,
 )
 from tests.support.waiting import TIMEOUT_S, wait_until
@@ -159,15 +157,6 @@ def test_events(client: RestClient) -> None:
     assert ("event: end\ndata: {}", "") == (end, nothing)
 
 
-@pytest.mark.parametrize("service", REST_KINDS, ids=str, indirect=True)
-def test_the_head_of_a_stream(client: RestClient) -> None:
-    """HEAD gets what GET would, but for the events."""
-    response = client.request("HEAD", "/transactions/stream")
-
-    assert (200, "text/event-stream", b"") == (response.status, response.headers["content-type"], response.body)
-    assert 400 == client.request("HEAD", "/transactions/stream?limit=0").status
-
-
 def frame(request_id: int, method: str, body: bytes = b"") -> bytes:
     """Return a request frame."""
     payload = struct.pack(">IB", request_id, len(method)) + method.encode() + body
@@ -212,17 +201,6 @@ def test_streams_are_answered_one_after_another(service: Service) -> None:
     assert [*expected, (1, 0, 0, "User retrieved successfully")] == frames
 
 
-@pytest.mark.parametrize("service", [THREADED], ids=str, indirect=True)
-def test_a_request_behind_a_stream_does_not_hide_a_hang_up(service: Service) -> None:
-    """The thread finds out when it sends the next batch, and the stream is counted as cancelled."""
-    service.settle()
-    before = counted(service)
-    with contextlib.closing(Reader(service, rate_limit=10)) as reader:
-        reader.send(frame(2, "users.get", b'{"id":1000001}'))
-
-    wait_until(lambda: Counter(cancelled=1) == counted(service) - before, "the stream is counted")
-
-
 def ends_of(data: bytes) -> int:
     """Return how many whole last frames there are."""
     with contextlib.suppress(struct.error):
@@ -253,16 +231,6 @@ def test_cancelling_on_the_wire(service: Service) -> None:
         assert time.monotonic() - before_s < 1
         connection.sendall(frame(7, "echo.upper", b'{"text":"a"}'))
         assert [(7, 0, 0, "Text upper-cased successfully")] == list(frames_of(until(connection, bool)))
-
-
-@pytest.mark.parametrize("service", SOCKET_KINDS, ids=str, indirect=True)
-def test_cancelling_at_once(service: Service) -> None:
-    """A `cancel` that comes with its stream ends it, long before its last item."""
-    with contextlib.closing(socket.create_connection(service.address, TIMEOUT_S)) as connection:
-        connection.sendall(b"WB1J" + frame(7, STREAM, b'{"rate_limit":1}') + frame(7, "cancel"))
-        frames = list(frames_of(until(connection, lambda data: ends_of(data) == 1)))
-
-    assert (7, 1, 0, "The stream was cancelled.") == frames[-1]
 
 
 @pytest.mark.parametrize("service", PARALLEL_KINDS, ids=str, indirect=True)
@@ -389,7 +357,7 @@ def test_clients_that_leave(service: Service, rate_limit: int | None) -> None:
     wait_until(lambda: Counter(cancelled=1) == counted(service) - before, "the stream is counted")
 
 
-@pytest.mark.parametrize("kind", mark_slow([*REST_KINDS, *SOCKET_KINDS], GTHREAD, ASYNCIO, NET_HTTP), ids=str)
+@pytest.mark.parametrize("kind", [GTHREAD, ASYNCIO, NET_HTTP], ids=str)
 def test_readers_that_are_slow(kind: Kind, tmp_path: Path) -> None:
     """A client that reads slowly is not closed as one that reads nothing."""
     flags = ("--read-timeout-s", 1) if kind.transport == "socket" else ()
@@ -460,20 +428,3 @@ def test_a_stop_ends_streams(kind: Kind, tmp_path: Path) -> None:
         for thread in threads:
             thread.join()
     assert [Reply("unavailable", "The service is stopping.")] * 2 == ends
-
-
-@pytest.mark.parametrize("service", SQLITE_KINDS, ids=str, indirect=True)
-def test_streams_from_a_database(client: Client) -> None:
-    """Transactions come page by page, while the loop does other things, up to the last one."""
-    items, ended = read(client, since=1_767_307_680)
-
-    assert list(range(95_001, 100_001)) == ids_of(items)
-    assert Reply("ok", "") == ended
-
-
-@pytest.mark.parametrize("service", [GTHREAD], ids=str, indirect=True)
-def test_http_1_0(service: Service) -> None:
-    """A client that knows no chunks gets its events, and the end of the connection after the last."""
-    body = exchange(service.address, b"GET /transactions/stream?limit=1 HTTP/1.0\r\n\r\n", half_close=False)
-
-    assert body.endswith(b"\n\nevent: end\ndata: {}\n\n")

@@ -13,10 +13,6 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from tests.support.waiting import run_program
 
-#: Kinds of keys, as `openssl req -newkey` takes them.
-EC = ("ec", "-pkeyopt", "ec_paramgen_curve:prime256v1")
-RSA = ("rsa:2048",)
-
 
 class Certificate(NamedTuple):
     """A certificate that is its own authority, and its key: PEM files."""
@@ -29,12 +25,9 @@ class Certificate(NamedTuple):
         """What a service is started with."""
         return "--tls-cert", self.cert, "--tls-key", self.key
 
-    def trust(self, *protocols: str) -> ssl.SSLContext:
-        """Return what a client connects with that trusts only this certificate, and asks for these by ALPN."""
-        context = ssl.create_default_context(cafile=str(self.cert))
-        if protocols:
-            context.set_alpn_protocols(list(protocols))
-        return context
+    def trust(self) -> ssl.SSLContext:
+        """Return what a client connects with that trusts only this certificate."""
+        return ssl.create_default_context(cafile=str(self.cert))
 
 
 def openssl(*arguments: object) -> None:
@@ -43,11 +36,12 @@ def openssl(*arguments: object) -> None:
     assert 0 == done.returncode, done.stderr
 
 
-def make(folder: Path, name: str, key: tuple[str, ...] = EC) -> Certificate:
+def make(folder: Path, name: str) -> Certificate:
     """Make a certificate for this machine's loopback."""
     made = Certificate(folder / f"{name}.crt", folder / f"{name}.key")
     openssl(
-        "req", "-x509", "-newkey", *key, "-nodes", "-keyout", made.key, "-out", made.cert, "-days", 1,
+        "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+        "-keyout", made.key, "-out", made.cert, "-days", 1,
         "-subj", f"/CN={name}", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
     )  # fmt: skip
     return made

@@ -14,13 +14,11 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-import pytest
-from _pytest.mark import ParameterSet
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.support.waiting import TIMEOUT_S, run_program, wait_until
@@ -83,28 +81,17 @@ GO_KINDS = (NET_HTTP, GRPC_GO, GOROUTINES)
 REST_KINDS = (GTHREAD, GUNICORN_SYNC, UVICORN, GRANIAN, NET_HTTP)
 GRPC_KINDS = (GRPC_SYNC, GRPC_AIO, GRPC_GO)
 SOCKET_KINDS = (ASYNCIO, THREADED, GOROUTINES)
+#: The whole contract is checked on these; on the others only by slow tests, beside one test of each: test_runtimes.py.
+CONTRACT_KINDS = (*DEFAULT_KINDS, *GO_KINDS)
 #: Every runtime once.
 RUNTIME_KINDS = (*REST_KINDS, *GRPC_KINDS, *SOCKET_KINDS)
 #: Those with several workers.
 PYTHON_KINDS = tuple(kind for kind in RUNTIME_KINDS if kind.implementation == "python")
-#: Those that treat a store which may block in a way of their own, among them all defaults; in Go, all do it alike.
-SQLITE_KINDS = tuple(
-    kind._replace(store="sqlite") for kind in (GTHREAD, UVICORN, GRPC_SYNC, GRPC_AIO, ASYNCIO, GRPC_GO)
+#: Other stores and codecs, each way to ask for them once.
+OTHER_KINDS = (
+    *(kind._replace(store="postgres") for kind in (UVICORN, GRPC_SYNC, NET_HTTP)),
+    *(kind._replace(codec="protobuf") for kind in (ASYNCIO, GOROUTINES)),
 )
-#: Both ways to ask a store that is a server, and each transport; in Go, all transports ask it alike.
-POSTGRES_KINDS = tuple(kind._replace(store="postgres") for kind in (UVICORN, GRPC_SYNC, ASYNCIO, NET_HTTP))
-KINDS = (*RUNTIME_KINDS, *(kind._replace(codec="protobuf") for kind in SOCKET_KINDS), *SQLITE_KINDS, *POSTGRES_KINDS)
-#: Each default, in both languages, each way to wait for requests, and a service of each store and codec. The cases of
-#: all others are slow tests: they hardly fail where these pass.
-FAST_KINDS = (
-    *DEFAULT_KINDS, *GO_KINDS, UVICORN, GRPC_AIO,
-    GTHREAD._replace(store="sqlite"), GRPC_SYNC._replace(store="postgres"), ASYNCIO._replace(codec="protobuf"),
-)  # fmt: skip
-
-
-def mark_slow(kinds: Iterable[Kind], *fast: Kind) -> list[Kind | ParameterSet]:
-    """Return kinds as parameters of a test, all but the fast ones marked slow: they hardly fail where those pass."""
-    return [kind if kind in fast else pytest.param(kind, marks=pytest.mark.slow) for kind in kinds]
 
 
 class AdminReply(NamedTuple):
