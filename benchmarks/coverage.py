@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 
 from wirebench.analysis.ratio import CONFIDENCE, LEVEL, Ratio, paired_ratio
-from wirebench.analysis.scaling_law import fit_scaling_law
 from wirebench.analysis.significance import compute_significance
 from wirebench.model.metric import METRICS
 from wirebench.present.numbers import ABSENT
@@ -30,11 +29,6 @@ CONSECUTIVE_PARTS_MIN = 8
 METRICS_RECORDED = ("throughput", "p99", "cpu")
 RUNS = 4000
 RESAMPLES = 500
-#: σ and κ of scaling laws over these levels; windows and blocks differ by 3 % each.
-LAWS = ((0.0, 0.0), (0.08, 0.0), (0.05, 0.004), (0.3, 0.02))
-LEVELS = (1, 2, 4, 8)
-LAW_NOISE = 0.03
-LAW_RUNS = 500
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 #: Draws log ratios whose mean is 0, of a shape.
@@ -177,39 +171,6 @@ def tabulate_errors() -> Iterator[tuple[str, ...]]:
         yield (str(comparisons), ", ".join(map(str, blocks)), *(f"{rate:.1%}" for rate in rates))
 
 
-def tabulate_laws() -> Iterator[tuple[str, ...]]:
-    """Yield the rows of the table of scaling laws: how often intervals cover, and how far off they predict."""
-    yield (
-        "σ",
-        "κ",
-        "blocks",
-        "σ covered",
-        "κ covered",
-        "greatest covered",
-        "twice the levels covered",
-        "right model",
-        "twice the levels off by, median",
-        "in nine of ten",
-    )
-    yield ("---",) * 10
-    random = np.random.default_rng(3)
-    at = np.array([*LEVELS, 2 * LEVELS[-1]], dtype=np.float64)
-    for (sigma, kappa), blocks in itertools.product(LAWS, (3, 5)):
-        truth = 1000 * at / (1 + (at - 1) * (sigma + kappa * at))
-        best = np.sqrt((1 - sigma) / kappa) if kappa else np.inf
-        model = "usl" if kappa else "amdahl" if sigma else "linear"
-        held, errors = [], []
-        for _ in range(LAW_RUNS):
-            noise = random.normal(0, LAW_NOISE, (blocks, len(LEVELS))) + random.normal(0, LAW_NOISE, (blocks, 1))
-            law = fit_scaling_law(LEVELS, (truth[:-1] * np.exp(noise)).tolist())
-            (left_out,) = law.predict([float(at[-1])])
-            figures = ((law.sigma, sigma), (law.kappa, kappa), (law.best, best), (left_out, truth[-1]))
-            errors.append(abs(left_out.estimate / truth[-1] - 1))
-            held.append([*(each.low <= true <= each.high for each, true in figures), law.model == model])
-        shares = (*np.mean(held, axis=0), *np.quantile(errors, (0.5, 0.9)))
-        yield (f"{sigma:g}", f"{kappa:g}", str(blocks), *(f"{share:.1%}" for share in shares))
-
-
 def main(named: Sequence[str]) -> None:
     """Record the runs that are named, if any are, and write the tables."""
     if named:
@@ -217,7 +178,6 @@ def main(named: Sequence[str]) -> None:
     for _, rows in (
         ("coverage", tabulate_coverage()),
         ("errors", tabulate_errors()),
-        ("laws", tabulate_laws()),
     ):
         table = "".join(f"| {' | '.join(row)} |\n".replace("%", " %") for row in rows)
         print(table, flush=True)

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from tests.support.report_run import RunBuilder, cell
-from tests.support.scaling_runs import write_run as write_scaling_run
 from tests.support.web import served
 
 RUN = "20260101T000000Z-quick"
@@ -316,21 +315,3 @@ def test_variants_are_shown_by_name_wherever_results_are(tmp_path: Path) -> None
         assert '<option value="flask-v1" selected>' in page
         found = site.ask("/api/v1/runs/" + RUN).json
         assert "flask-v2" in found["comparisons"][0]["sentence"]
-
-
-def test_sizes_are_computed_on_the_page_of_a_run(tmp_path: Path) -> None:
-    """The form first, then the table and what it rests on, or why there is none; numbers that are wrong are named."""
-    name = write_scaling_run(tmp_path, [cell("rest", workers=n) for n in (1, 2)], lambda _: 1000.0).info.id
-    with served(tmp_path) as site:
-        assert f'href="/runs/{name}/size"' in site.ask(f"/runs/{name}").text
-        form = site.ask(f"/runs/{name}/size").text
-        assert ("None" not in form, 'name="rate" value=""' in form, "<table>" in form) == (True, True, False)
-        page = site.ask(f"/runs/{name}/size", {"rate": "7000", "p99_ms": "50"}).text
-        assert "<td>10* (10–10)</td>" in page
-        assert "For 7,000 requests/s with a p99 up to 50 ms" in page
-        assert 'name="rate" value="7000"' in page
-        slow = site.ask(f"/runs/{name}/size", {"rate": "7000", "p99_ms": "0.001"}).text
-        assert "No usable measurement of REST with 1 replica of 1 worker" in slow
-        for wrong, parameter in (({"rate": "-1", "p99_ms": "50"}, "rate"), ({"rate": "7000"}, "p99_ms")):
-            answer = site.ask(f"/runs/{name}/size", wrong)
-            assert (HTTPStatus.BAD_REQUEST, True) == (answer.status, f"{parameter}: " in answer.text)

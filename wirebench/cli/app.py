@@ -27,7 +27,6 @@ COMMANDS = {
     "report": "Write the report of a run: one HTML file.",
     "compare": "Compare two runs by the cells that both have.",
     "check": "Check the figures of a run against a budget.",
-    "size": "Compute how many replicas a rate needs.",
     "export": "Export results or runs, for spreadsheets and notebooks.",
     "serve": "Serve results as pages and as an API, until Ctrl-C.",
     "send": "Send a run to a cluster's results server.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
@@ -11,8 +10,6 @@ from wirebench.analysis.compare_cells import Comparison, Gain
 from wirebench.analysis.compare_runs import CellChange, RunComparison
 from wirebench.analysis.pair import Verdict
 from wirebench.analysis.ratio import Ratio
-from wirebench.analysis.scaling import Scaling
-from wirebench.analysis.scaling_law import Estimate, Model, ScalingLaw
 from wirebench.analysis.significance import Significance
 from wirebench.analysis.summary import CellSummary
 from wirebench.model.metric import COMPARED, Metric
@@ -20,7 +17,6 @@ from wirebench.model.record import Gate
 from wirebench.model.run_info import RunInfo
 from wirebench.present import budget_sentences
 from wirebench.present import run_comparison_sentences as sentences
-from wirebench.present.scaling import describe_scalings
 from wirebench.present.sentences import describe_comparison, describe_gain
 
 _View = TypeVar("_View")
@@ -44,8 +40,6 @@ def _simplify(value: object) -> object:
             return value.cell
         case Metric() | Gate():
             return value.name
-        case Estimate():
-            return make_estimate_data(value)
         case tuple():
             return tuple(map(_simplify, value))
     return value
@@ -106,68 +100,6 @@ def make_comparison_data(of: Comparison) -> CellComparison:
 def _make_gain_data(of: Gain) -> GainData:
     other = {"subject": of.other.subject.cell, "baseline": of.other.baseline.cell}
     return make_view(GainData, of, **other, ratio=of.ratios.get(of.metric.name), sentence=describe_gain(of))
-
-
-@dataclass(frozen=True, slots=True)
-class EstimateData:
-    """A figure with its 95 % interval; null is without limit."""
-
-    estimate: float | None
-    low: float | None
-    high: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LawData:
-    """A scaling law: X(N) = one N / (1 + sigma (N - 1) + kappa N (N - 1)).
-
-    `fitted` is the law at each level, `residuals` are measured / fitted, `best` is the level of the greatest throughput
-    (null: adding always helps). `aicc` is what the model was chosen by. `misfit` is whether the points are farther from
-    the law than noise explains.
-    """
-
-    model: Model
-    one: EstimateData
-    sigma: EstimateData
-    kappa: EstimateData
-    best: EstimateData
-    measured: tuple[Ratio, ...]
-    fitted: tuple[EstimateData, ...]
-    residuals: tuple[float, ...]
-    aicc: dict[Model, float]
-    misfit: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScalingData:
-    """Cells over the levels of a factor, and the scaling law of their throughput; null where `sentence` says why."""
-
-    factor: str
-    levels: tuple[float, ...]
-    cells: tuple[str, ...]
-    law: LawData | None
-    failed_gates: tuple[str, ...]
-    sentence: str
-
-
-def make_scaling_data(of: Scaling) -> ScalingData:
-    return make_view(
-        ScalingData,
-        of.series,
-        law=_make_law_data(of.law) if of.law else None,
-        failed_gates=tuple(dict.fromkeys(gate.name for _, gate in of.failed)),
-        sentence=describe_scalings([of])[0],
-    )
-
-
-def _make_law_data(law: ScalingLaw) -> LawData:
-    fitted = tuple(map(make_estimate_data, law.predict(law.levels)))
-    return make_view(LawData, law, measured=law.throughput, fitted=fitted, misfit=law.is_misfit)
-
-
-def make_estimate_data(of: Estimate) -> EstimateData:
-    """Return a figure whose infinite ends are None."""
-    return EstimateData(*(each if math.isfinite(each) else None for each in (of.estimate, of.low, of.high)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

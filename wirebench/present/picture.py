@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from wirebench.analysis.scaling import find_scalings
 from wirebench.analysis.series import FactorSeries, find_numeric_factors, find_series
 from wirebench.analysis.summary import CellSummary, find_shared_factors
 from wirebench.model.histogram_file import Clock
@@ -19,7 +18,6 @@ from wirebench.present.charts.scale import Scale
 from wirebench.present.charts.style import Style, assign_styles_to_names
 from wirebench.present.charts.svg import Chart
 from wirebench.present.latencies import CellLatency
-from wirebench.present.scaling import draw_scalings
 
 CLOCKS: Mapping[Clock, str] = {
     "service": "service time",
@@ -135,13 +133,7 @@ def _find_metric(clock: Clock, percentile: str) -> Metric:
 def make_factor_sections(cells: Sequence[CellSummary]) -> dict[str, ChartSection]:
     """Return all that is drawn over each factor whose levels are numbers."""
     metrics = [METRICS[name] for name in _OVER_FACTORS]
-    scalings = find_scalings(cells)
-    sections = {}
-    for factor in find_numeric_factors(cells):
-        section = _make_section(cells, factor, metrics)
-        laws = draw_scalings(each for each in scalings if each.series.factor == factor)
-        sections[factor] = replace(section, charts=(*section.charts, *laws))
-    return sections
+    return {factor: _make_section(cells, factor, metrics) for factor in find_numeric_factors(cells)}
 
 
 def _make_section(cells: Sequence[CellSummary], factor: str, metrics: Sequence[Metric]) -> ChartSection:

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from wirebench.analysis.compare_cells import Comparison
 from wirebench.analysis.ratio import LEVEL, mean
-from wirebench.analysis.scaling import find_scalings
 from wirebench.analysis.series import LIMITING, FactorSeries, find_series
 from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.model.labels import (
@@ -26,7 +25,6 @@ from wirebench.model.run_info import RunInfo
 from wirebench.model.scenario import Load
 from wirebench.present import sentences
 from wirebench.present.numbers import format_ci, format_duration, format_number
-from wirebench.present.scaling import describe_scalings
 from wirebench.results.runs import Run
 
 #: Latencies over this, in milliseconds, are said without tenths.
@@ -279,7 +277,7 @@ def write_answer(run: Run, comparisons: Sequence[Comparison]) -> tuple[str, ...]
     if run.info.status == "running":
         return ()
     cells = summarise(run.records, run.info.compare)
-    sweeps = (*map(describe_sweep, find_series(cells, "concurrency")), *describe_scalings(find_scalings(cells)))
+    sweeps = map(describe_sweep, find_series(cells, "concurrency"))
     checks = (*sentences.describe_cross_checks(comparisons), *sentences.describe_agreement(comparisons))
     capacities = describe_capacities(cells, run.info.looks_planned)
     found = (*capacities, *describe_recoveries(cells), *describe_disruptions(cells), describe_zones(cells), *sweeps)

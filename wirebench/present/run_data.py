@@ -8,14 +8,13 @@ from datetime import datetime
 from typing import Any
 
 from wirebench.analysis.compare_cells import find_comparisons
-from wirebench.analysis.scaling import find_scalings
 from wirebench.analysis.summary import CellSummary, compute_excess, summarise
 from wirebench.model.labels import name_machine
 from wirebench.model.metric import METRICS, SPREAD, name_spread
 from wirebench.model.record import Autoscaling, CapacitySearch, Gate, Recovery
 from wirebench.model.run_info import RunInfo
 from wirebench.present.caveats import list_caveats
-from wirebench.present.data import CellComparison, ScalingData, make_comparison_data, make_scaling_data, make_view
+from wirebench.present.data import CellComparison, make_comparison_data, make_view
 from wirebench.present.remarks import describe_handshakes, list_notes, write_answer
 from wirebench.present.sentences import describe_certainty
 from wirebench.results.index import Result
@@ -56,7 +55,6 @@ class RunData:
     notes: tuple[str, ...]
     cells: tuple[RunCell, ...]
     comparisons: tuple[CellComparison, ...]
-    scaling: tuple[ScalingData, ...]
 
 
 def make_run_data(run: Run) -> RunData:
@@ -69,7 +67,6 @@ def make_run_data(run: Run) -> RunData:
         notes=(*describe_handshakes(cells), *list_notes(cells)),
         cells=describe_cells(run),
         comparisons=tuple(map(make_comparison_data, comparisons)),
-        scaling=tuple(map(make_scaling_data, find_scalings(cells))),
     )
 
 

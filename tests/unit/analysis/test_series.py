@@ -72,7 +72,5 @@ def test_a_factor_s_chapter_has_small_multiples(tmp_path: Path) -> None:
         "p50, ms: users.get",
         "p99, ms: users.get",
         "server CPU per request, µs: users.get",
-        "requests/s and scaling law: users.get",
-        "Residuals: users.get",
     ] == [picture.title for picture in chapter.charts]
     assert ["REST", "gRPC"] == [style.name for style in chapter.legend]

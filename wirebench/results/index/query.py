@@ -77,25 +77,6 @@ def select_runs(connection: Connection, filters: Filters, limit: int, cursor: st
     )
 
 
-def select_cells(connection: Connection, filters: Filters) -> Sequence[Row[Any, Any, Any]]:
-    """Return the `cell` of all runs that match, each once, its `factors`, and in how many `runs` it is.
-
-    They are sorted by operation, concurrency and id; no figure is read.
-    """
-    grouped = (
-        select(func.max(cells.c.id).label("newest"), func.count().label("runs"))
-        .join_from(runs, cells, cells.c.run == runs.c.id)
-        .where(*_filter_runs(filters), *_filter_cells(filters))
-        .group_by(cells.c.cell)
-        .subquery()
-    )
-    return connection.execute(
-        select(cells.c.cell, cells.c.factors, grouped.c.runs)
-        .join_from(grouped, cells, cells.c.id == grouped.c.newest)
-        .order_by(cells.c.operation, cells.c.concurrency, cells.c.cell)
-    ).all()
-
-
 def select_choices(connection: Connection) -> Choices:
     """Return the levels of each filter; those of one table take one look at it."""
     choices: dict[str, tuple[Any, ...]] = {}

@@ -10,7 +10,6 @@ from starlette.routing import Route, Router
 
 from wirebench.present.data import RunComparisonData
 from wirebench.present.run_data import RunData
-from wirebench.present.sizing import SizingData
 from wirebench.results.query import Query
 from wirebench.web.api import rows, runs
 from wirebench.web.api.endpoint import ApiEndpoint, ApiRequest
@@ -41,7 +40,6 @@ ENDPOINTS = (
     ApiEndpoint("/runs/{run_id}", runs.run, RunData),
     ApiEndpoint("/runs/{run_id}/histograms", runs.histograms, runs.Histograms, runs.HistogramQuery),
     ApiEndpoint("/runs/{run_id}/progress", runs.progress, runs.ProgressAnswer),
-    ApiEndpoint("/runs/{run_id}/size", runs.size, SizingData, runs.SizeQuery),
     ApiEndpoint("/compare", runs.compare, RunComparisonData, runs.CompareQuery),
     ApiEndpoint("/health", health, Health),
     ApiEndpoint("/openapi.json", openapi, dict[str, Any]),

@@ -12,13 +12,11 @@ from typing import Annotated
 from pydantic import Field
 
 from wirebench.analysis.compare_runs import compare_runs
-from wirebench.analysis.sizing import P99_MAX_MS, RATE_MAX_PER_S, UTILISATION, SizingObjective, compute_sizes
 from wirebench.analysis.summary import summarise
 from wirebench.model.histogram_file import Clock
 from wirebench.present.data import RunComparisonData, describe_run_comparison
 from wirebench.present.latencies import compute_quantile_ms
 from wirebench.present.run_data import RunData, make_run_data
-from wirebench.present.sizing import SizingData, make_sizing_data
 from wirebench.results.histograms import CellHistograms, merge_blocks, read_histograms
 from wirebench.results.progress import RunProgress, read_progress
 from wirebench.results.query import Levels, One, Query
@@ -157,22 +155,6 @@ def progress(asked: ApiRequest[Query]) -> ProgressAnswer:
         silent_s=round(found.silent_s(), 1) if found else None,
         progress=found,
     )
-
-
-class SizeQuery(Query):
-    """What is to be served."""
-
-    rate: Annotated[float, Field(gt=0, le=RATE_MAX_PER_S), One] = Field(description="Requests/s to serve.")
-    p99_ms: Annotated[float, Field(gt=0, le=P99_MAX_MS), One] = Field(description="The p99 to keep, in milliseconds.")
-    utilisation: Annotated[float, Field(gt=0, le=1), One] = Field(
-        UTILISATION, description="The share of what it keeps that each replica is planned for."
-    )
-
-
-def size(asked: ApiRequest[SizeQuery]) -> SizingData:
-    """Compute how many replicas a rate needs, from the loads of a run."""
-    objective = SizingObjective(asked.query.rate, asked.query.p99_ms, asked.query.utilisation)
-    return make_sizing_data(compute_sizes(asked.catalogue.run(asked.run_id), objective), objective)
 
 
 class CompareQuery(Query):

@@ -13,7 +13,6 @@ from wirebench.web.pages.compare import show_comparison
 from wirebench.web.pages.live import show_live
 from wirebench.web.pages.results import show_results
 from wirebench.web.pages.run import show_report, show_run
-from wirebench.web.pages.size import show_size
 
 _STATIC = Path(__file__).parent.parent / "static"
 
@@ -24,7 +23,6 @@ def make_routes() -> list[BaseRoute]:
         Route("/", show_results),
         Route("/runs/{run_id}", show_run),
         Route("/runs/{run_id}/report", show_report),
-        Route("/runs/{run_id}/size", show_size),
         Route("/compare", show_comparison),
         Route("/live", show_live),
         Route("/static/look.css", lambda _: FileResponse(LOOK_CSS)),
