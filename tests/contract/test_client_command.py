@@ -20,7 +20,7 @@ from unittest.mock import patch
 import pytest
 
 from tests.support.command_line import Ended, wirebench
-from tests.support.services import ASYNCIO, GRPC_SYNC, GTHREAD, HOST, UVICORN, Service, fresh_ids, started
+from tests.support.services import ASYNCIO, GRPC_SYNC, HOST, UVICORN, Service, fresh_ids, started
 from tests.support.waiting import TIMEOUT_S, wait_until
 from wirebench.system.paths import ROOT
 
@@ -67,44 +67,6 @@ def test_message(services: dict[str, Service], transport: str) -> None:
 
     assert (0, "HELLO WORLD\n") == (done.status, done.stdout)
     assert re.fullmatch(rf"{MS}\n", done.stderr)
-
-
-@pytest.mark.parametrize("transport", TRANSPORTS)
-def test_the_address_may_come_from_the_environment(
-    services: dict[str, Service], transport: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A variable of each transport names its service; a flag wins over it."""
-    variable = f"WIREBENCH_{transport.upper()}"
-    monkeypatch.setenv(variable, str(services[transport].address))
-    assert "HELLO\n" == run(transport, "--message", "hello").stdout
-
-    monkeypatch.setenv(variable, "name.invalid:1")
-    for flags in (("--address", services[transport].address), ("--port", services[transport].port)):
-        assert "HELLO\n" == run(transport, *flags, "--message", "hello").stdout
-    assert "unknown host 'name.invalid'" == complaint(run(transport, "--message", "hello"))
-
-
-def test_as_a_process(services: dict[str, Service]) -> None:
-    """The same from outside, as a user starts it; lines come from a pipe."""
-    done = subprocess.run(
-        [*COMMAND, "socket", "--port", str(services["socket"].port)],
-        cwd=ROOT,
-        input=b"one\n\xff\n",
-        capture_output=True,
-        timeout=TIMEOUT_S,
-        check=False,
-    )
-
-    assert (1, b"ONE\n") == (done.returncode, done.stdout)
-    assert b"error: the input is not valid UTF-8\n" in done.stderr
-
-
-def test_socket_lines(services: dict[str, Service]) -> None:
-    """Every line comes back upper-cased, until the input ends."""
-    done = run("socket", "--port", services["socket"].port, "--interactive", typed="one\n\ngröße\nlast")
-
-    assert (0, "ONE\n\nGRÖSSE\nLAST\n") == (done.status, done.stdout)
-    assert re.fullmatch(rf"(?:{MS}\n){{3}}", done.stderr)
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
@@ -202,27 +164,6 @@ def test_menu_ends_with_the_input(services: dict[str, Service], typed: str) -> N
     assert (0, "") == (done.status, done.stderr)
 
 
-def test_menu_when_the_service_goes(logs: Path) -> None:
-    """A service that stops while the menu is open is one clear line."""
-    with started(GTHREAD, logs) as service:
-        process = subprocess.Popen(
-            [*COMMAND, "rest", "--port", str(service.port)],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        with process:
-            assert process.stdout is not None
-            assert "\n" == process.stdout.readline()  # the menu is there
-            service.stop()
-            _, stderr = process.communicate("2\n7\n", TIMEOUT_S)
-
-    assert 1 == process.returncode
-    assert f"error: nothing listens at {HOST}:{service.port}" == stderr.splitlines()[0]
-
-
 def test_menu_on_a_terminal(services: dict[str, Service]) -> None:
     """On a terminal users are a table, control characters are harmless, and Ctrl-C ends with 130."""
     user_id = next(fresh_ids)
@@ -307,14 +248,6 @@ def test_no_server(transport: str) -> None:
     assert (1, f"nothing listens at {HOST}:{port}") == (done.status, complaint(done))
 
 
-@pytest.mark.parametrize("transport", TRANSPORTS)
-def test_unknown_host(transport: str) -> None:
-    """A host that doesn't exist is named."""
-    done = call(transport, "--host", "name.invalid")
-
-    assert (1, "unknown host 'name.invalid'") == (done.status, complaint(done))
-
-
 @pytest.mark.parametrize(
     ("transport", "other"), [(mine, other) for mine in TRANSPORTS for other in TRANSPORTS if mine != other]
 )
@@ -325,15 +258,6 @@ def test_wrong_port(services: dict[str, Service], transport: str, other: str) ->
 
     assert 1 == done.status
     assert complaint(done).startswith(f"what listens at {HOST}:{port} does not speak ")
-
-
-def test_a_web_server_that_is_not_ours(services: dict[str, Service]) -> None:
-    """HTTP that isn't our API is not taken for a rejection of ours."""
-    port = services["rest"].admin_port
-    done = call("rest", "--port", port)
-
-    assert 1 == done.status
-    assert complaint(done).startswith(f"what listens at {HOST}:{port} does not speak wirebench's REST API")
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
@@ -362,16 +286,6 @@ def test_hang_up(transport: str, beginning: bytes) -> None:
         done = call(transport, "--port", port)
 
     assert (1, f"{HOST}:{port} hung up before its reply was complete") == (done.status, complaint(done))
-
-
-def test_grpc_hang_up_in_a_call() -> None:
-    """A gRPC server that goes away in the middle of a call is found out."""
-    settings = bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
-    with listener(hang_up_after(settings)) as port:
-        done = call("grpc", "--port", port, "--timeout-s", 3)
-
-    assert 1 == done.status
-    assert complaint(done).startswith(f"{HOST}:{port} ")
 
 
 @pytest.mark.parametrize(

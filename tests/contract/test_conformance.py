@@ -113,17 +113,6 @@ def test_the_same_seed_sends_the_same(clients: list[Client]) -> None:
     assert check(pair, 7, requests=60, first_id=FIRST_ID) == check(pair, 7, requests=60, first_id=FIRST_ID)
 
 
-@pytest.mark.slow
-def test_services_that_share_a_store(logs: Path, tmp_path: Path) -> None:
-    """Clients of one store don't get into each other's way."""
-    shared = f"sqlite:{tmp_path / 'users.sqlite'}"
-    with ExitStack() as stack:
-        clients = connected(stack, logs, *(kind._replace(store=shared) for kind in SHARING_KINDS))
-
-        assert () == check(clients, seed=3, requests=100, first_id=FIRST_ID).mismatches
-        assert 10_000 == len(clients[0].call("users.list", {}).data)  # type: ignore[arg-type]
-
-
 def test_left_overs_are_cleared(clients: list[Client]) -> None:
     """Users that a killed run has left behind don't disturb later runs."""
     user = {"id": FIRST_ID + 3, "name": "left over", "email": "user1@conformance.invalid"}
@@ -141,15 +130,6 @@ def test_foreign_users_are_spared(clients: list[Client]) -> None:
         check(clients, seed=4, requests=50, first_id=FIRST_ID)
 
     assert user == clients[0].call("users.delete", {"id": FIRST_ID + 3}).data
-
-
-def test_without_writes(logs: Path) -> None:
-    """With a store for each worker, requests that change nothing are still answered alike."""
-    with ExitStack() as stack:
-        services = [stack.enter_context(started(kind, logs, "--workers", 2)) for kind in (GUNICORN_SYNC, ASYNCIO)]
-        clients = [stack.enter_context(service.connect()) for service in services]
-
-        assert () == check(clients, seed=5, requests=100, first_id=FIRST_ID, writes=False).mismatches
 
 
 def test_a_service_that_dies(logs: Path, clients: list[Client]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,7 +14,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from wirebench_proto import echo_pb2, users_pb2, users_pb2_grpc
 
-from tests.support.services import GRPC_GO, GRPC_KINDS, Kind, Service, started
+from tests.support.services import GRPC_KINDS, Service, started
 from tests.support.waiting import TIMEOUT_S, wait_until
 from wirebench.drivers.clients import Client
 
@@ -50,15 +49,6 @@ def test_replies_carry_the_envelope(channel: grpc.Channel, user_id: int) -> None
     assert users_pb2.CreateUserResponse(success=True, message="User created successfully", data=user) == response
 
 
-def test_a_failure_is_a_status(channel: grpc.Channel) -> None:
-    """It has the words of the contract; never is it a reply with success=false."""
-    request = users_pb2.GetUserRequest(id=999_999).SerializeToString()
-
-    assert (grpc.StatusCode.NOT_FOUND, "User not found.") == read_rejection(
-        channel, "/wirebench.v1.UserService/GetUser", request
-    )
-
-
 @pytest.mark.parametrize(
     "method", ["/wirebench.v1.UserService/Nope", "/wirebench.v1.Nope/GetUser", "/wirebench.v2.UserService/GetUser"]
 )
@@ -86,43 +76,6 @@ def test_health(channel: grpc.Channel, name: str) -> None:
     response = stub.Check(health_pb2.HealthCheckRequest(service=name), timeout=TIMEOUT_S)
 
     assert health_pb2.HealthCheckResponse.SERVING == response.status
-
-
-def rest_of(watch: Any) -> tuple[list[int], grpc.StatusCode]:  # noqa: ANN401 - generated without types
-    """Return the statuses that a watch still gets, and the code that it ends with."""
-    statuses: list[int] = []
-    with contextlib.suppress(grpc.RpcError):
-        statuses.extend(response.status for response in watch)
-    return statuses, watch.code()
-
-
-def codes_at_stop(kind: Kind) -> set[grpc.StatusCode]:
-    """Return what watches may end with at a stop: stock servers cut them at the drain timeout."""
-    return {grpc.StatusCode.UNAVAILABLE} | (set() if kind == GRPC_GO else {grpc.StatusCode.CANCELLED})
-
-
-def test_watches_end_with_the_service(service: Service, tmp_path: Path) -> None:
-    """A client that watches the health learns that nothing is served any more, and its stream ends."""
-    drain = ("--drain-timeout-s", 3)
-    names = ("", "wirebench.v1.UserService", "nope") * 4
-    with started(service.kind, tmp_path, *drain) as stopping, grpc.insecure_channel(str(stopping.address)) as channel:
-        stub: Any = health_pb2_grpc.HealthStub(channel)
-        watches = [stub.Watch(health_pb2.HealthCheckRequest(service=name), timeout=TIMEOUT_S) for name in names]
-        first = [next(watch).status for watch in watches]
-
-        # All are read at once: a client drops what it has not read when its connection is cut.
-        with ThreadPoolExecutor(len(watches)) as pool:
-            reading = [pool.submit(rest_of, watch) for watch in watches]
-            assert 0 == stopping.stop()
-            ended = [each.result() for each in reading]
-
-        statuses = [[status, *more] for status, (more, _) in zip(first, ended, strict=True)]
-        serving, not_serving, unknown = 1, 2, 3
-        of_unknown, of_known = ([unknown], [unknown, not_serving]), ([serving, not_serving],)
-        for name, each in zip(names, statuses, strict=True):
-            assert each in (of_unknown if name == "nope" else of_known), (name, each)
-        assert {code for _, code in ended} <= codes_at_stop(service.kind)
-        assert "Traceback" not in stopping.logged()
 
 
 def test_watches_that_open_and_close_at_once_block_nothing(service: Service, tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import random
-import re
 import signal
 import socket
 import sqlite3
@@ -34,7 +33,6 @@ from tests.support.services import (
     started,
 )
 from tests.support.waiting import TIMEOUT_S, wait_until
-from wirebench.drivers import clients
 from wirebench.drivers.clients import Reply
 from wirebench.system.paths import ROOT
 
@@ -160,19 +158,6 @@ def test_a_worker_that_dies(kind: Kind, tmp_path: Path) -> None:
             assert "the server ended with status 1; the service stops" in service.logged()
 
 
-@pytest.mark.parametrize("kind", PYTHON_KINDS, ids=str)
-def test_a_killed_server_leaves_nothing_running(kind: Kind, tmp_path: Path) -> None:
-    """Workers whose server was killed end, too, and free the port."""
-    with started(kind, tmp_path, "--workers", 2) as service:
-        server, *workers = family(service)
-        assert workers
-        server.kill()
-
-        assert 1 == service.process.wait(TIMEOUT_S)
-        wait_until(lambda: have_ended(workers), "the workers have ended")
-        socket.create_server(service.address).close()
-
-
 @pytest.mark.parametrize("kind", RUNTIME_KINDS, ids=str)
 def test_a_killed_command_leaves_nothing_running(kind: Kind, tmp_path: Path) -> None:
     """The server ends with the command that started it, even if it is killed, and the port is free."""
@@ -190,31 +175,6 @@ def test_a_killed_command_leaves_nothing_running(kind: Kind, tmp_path: Path) -> 
         socket.create_server(service.address).close()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", PYTHON_KINDS, ids=str)
-def test_the_printed_commands_can_be_pasted(kind: Kind, tmp_path: Path) -> None:
-    """The server's command line, run by a shell alone, serves the same."""
-    with started(kind, tmp_path) as service:
-        (line,) = re.findall(rf"{kind.program}: server: (.*)", service.logged())
-        service.stop()
-        shell = subprocess.Popen(
-            ["bash", "-c", f"exec env {line}"], env=environment(tmp_path), stderr=subprocess.DEVNULL
-        )
-        try:
-
-            def answers() -> bool:
-                try:
-                    with clients.connect(kind.transport, str(service.address), 5) as client:
-                        return client.call("users.get", {"id": 1_000_001}).ok
-                except clients.ClientError:
-                    return False
-
-            wait_until(answers, "the pasted command serves")
-        finally:
-            shell.terminate()
-            shell.wait(TIMEOUT_S)
-
-
 @every_runtime
 def test_a_port_in_use(kind: Kind, tmp_path: Path) -> None:
     """One clear line and status 1, even if it is a service of the same kind that listens there."""
@@ -224,17 +184,6 @@ def test_a_port_in_use(kind: Kind, tmp_path: Path) -> None:
 
     assert (1, 1) == (status, len(lines))
     assert f"can't listen on {HOST}:{service.port}: " in lines[0].replace("[", "").replace("]", "")
-
-
-@pytest.mark.parametrize("kind", [GTHREAD, NET_HTTP], ids=str)  # its process is the same on all transports
-def test_an_admin_port_in_use(kind: Kind, tmp_path: Path) -> None:
-    """The admin port is named as clearly."""
-    with socket.create_server((HOST, 0)) as taken:
-        port = taken.getsockname()[1]
-        status, lines = run_to_the_end(tmp_path, kind, "--port", 0, "--admin-port", port)
-
-    assert (1, 1) == (status, len(lines))
-    assert f"can't listen on {HOST}:{port}: " in lines[0]
 
 
 @pytest.mark.parametrize("kind", [GTHREAD, NET_HTTP], ids=str)  # all transports of a language read them alike
@@ -270,20 +219,6 @@ def test_a_store_that_can_not_be_opened(kind: Kind, tmp_path: Path) -> None:
     assert lines[0].endswith("; name a SQLite file, or one to create in a folder that exists")
 
 
-@pytest.mark.parametrize("kind", [GTHREAD, NET_HTTP], ids=str)
-def test_a_file_that_another_service_is_filling(kind: Kind, tmp_path: Path) -> None:
-    """A service waits for longer than a request would."""
-    database = tmp_path / "users.sqlite"
-    with contextlib.closing(sqlite3.connect(database)) as connection:
-        connection.execute("PRAGMA journal_mode = WAL")
-    starting = started(kind._replace(store=f"sqlite:{database}"), tmp_path, "--store-timeout-s", 0.1)
-    with ThreadPoolExecutor(1) as pool, contextlib.ExitStack() as stack:
-        with locked(database):
-            service = pool.submit(stack.enter_context, starting)
-            time.sleep(2)
-        assert service.result().is_ready()
-
-
 @pytest.mark.parametrize("kind", [GTHREAD], ids=str)
 def test_interrupted_while_starting(kind: Kind, tmp_path: Path) -> None:
     """Ctrl-C ends a command that waits for a file, at once and without a traceback."""
@@ -316,13 +251,3 @@ def test_go_has_no_workers(kind: Kind, tmp_path: Path) -> None:
     """Workers are Python's: Go says so, and what to do."""
     expected = "--workers: 2 is not 1: a service in Go is one process; use --threads"
     assert (2, [f"{kind.program}: error: {expected}"]) == run_to_the_end(tmp_path, kind, "--workers", 2)
-
-
-@pytest.mark.parametrize("kind", [GTHREAD, NET_HTTP], ids=str)
-def test_help_names_every_flag(kind: Kind, tmp_path: Path) -> None:
-    """`--help` shows the flags that all services have."""
-    status, lines = run_to_the_end(tmp_path, kind, "--help")
-
-    assert 0 == status
-    for flag in ("host", "port", "admin-port", "runtime", "workers", "store", "seed-users", "tls-cert"):
-        assert any(line.strip().startswith((f"--{flag}", f"-{flag}")) for line in lines), flag

@@ -7,18 +7,15 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
 import psutil
 import psycopg
 import pytest
 from wirebench_services.application import seed
-from wirebench_services.settings import parse_store_url
 
 from tests.support.postgres import PostgresServer, url_file
 from tests.support.services import (
@@ -35,7 +32,7 @@ from tests.support.services import (
     run_to_the_end,
     started,
 )
-from tests.support.waiting import TIMEOUT_S, run_program, wait_until
+from tests.support.waiting import run_program, wait_until
 from wirebench.drivers.clients import Client, ClientError
 from wirebench.system.paths import ROOT
 
@@ -110,38 +107,6 @@ def test_an_empty_database_is_not_ready(postgres: PostgresServer, kind: Kind, tm
         assert service.is_ready()
 
 
-@pytest.mark.parametrize("kind", [GTHREAD, NET_HTTP], ids=str)
-def test_readiness_keeps_a_connection(postgres: PostgresServer, kind: Kind, tmp_path: Path) -> None:
-    """Probes don't open a connection each: the one that waited for the first probe answers the others, too."""
-    url = postgres.fresh()
-    flags = ("--store-url-file", url_file(tmp_path, url))
-    with started(kind._replace(store="postgres"), tmp_path, *flags) as service, psycopg.connect(url) as watcher:
-
-        def find_connections() -> set[int]:
-            query = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            with watcher.transaction():  # which reads the activity once
-                return {pid for (pid,) in watcher.execute(query)}
-
-        assert service.is_ready()
-        before = find_connections()
-        assert all(service.is_ready() for _ in range(5))
-        assert before == find_connections() != set()
-
-
-@pytest.mark.slow
-def test_a_restart_of_the_database_costs_a_request_a_connection(postgres: PostgresServer, tmp_path: Path) -> None:
-    """The pool notices a closed connection when it is used; the request after that gets a new one."""
-    with all_runtimes(tmp_path, postgres.fresh()) as services, contextlib.ExitStack() as stack:
-        clients = [stack.enter_context(service.connect()) for service in services]
-        for client in clients:
-            says(client)
-        postgres.stop()
-        postgres.up()
-        for client in clients:
-            answers = [says(client), says(client)]
-            assert "ok: User retrieved successfully" == answers[-1]
-
-
 @pytest.mark.parametrize("kind", [UVICORN, NET_HTTP], ids=str)
 def test_a_statement_that_takes_too_long_is_cancelled(postgres: PostgresServer, kind: Kind, tmp_path: Path) -> None:
     """A row that another client holds delays no request for longer than the timeout."""
@@ -191,14 +156,6 @@ def test_workers_share_connections_and_users(postgres: PostgresServer, kind: Kin
             assert service.samples("wirebench_store_wait_seconds_sum")[0][1] > 0
 
 
-def test_a_server_is_started_once(postgres: PostgresServer) -> None:
-    """Starting it again changes nothing; only its user can read its URL."""
-    before = postgres.url()
-    postgres.up()
-    assert before == postgres.url()
-    assert 0o600 == postgres.url_file.stat().st_mode & 0o777
-
-
 def test_a_port_that_another_program_has_taken(postgres: PostgresServer) -> None:
     """Kept data have a port of their own: another one takes new data."""
     port = urlsplit(postgres.url()).port
@@ -210,23 +167,6 @@ def test_a_port_that_another_program_has_taken(postgres: PostgresServer) -> None
         postgres.up()
     assert f"listens on port {port}" in str(refused.value)
     assert "make postgres-down postgres-up STORE_PORT=" in str(refused.value)
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root's server runs as another user")
-def test_a_folder_that_postgres_can_not_enter() -> None:
-    """The data are elsewhere, where others can neither put nor find anything; they leave with the server."""
-    with TemporaryDirectory() as private:  # for its owner alone
-        folder = Path(private) / "server"
-        other = PostgresServer(folder)
-        try:
-            other.up()
-            elsewhere = (folder / "data").resolve().parent
-            assert (0, 0o711) == (elsewhere.stat().st_uid, elsewhere.stat().st_mode & 0o777)
-            assert ["data"] == [path.name for path in elsewhere.iterdir()]
-            assert [] == list(elsewhere.parent.glob("wirebench-postgres-*.password"))
-        finally:
-            other.down()
-        assert not elsewhere.exists()
 
 
 def test_replicas_that_migrate_at_once_do_it_once(postgres: PostgresServer) -> None:
@@ -244,16 +184,6 @@ def test_replicas_that_migrate_at_once_do_it_once(postgres: PostgresServer) -> N
             for table in ("users", "balances", "transactions")
         ]
     assert [(10_000,), (seed.ACCOUNTS,), (seed.TRANSACTIONS,)] == counts
-
-
-def test_data_that_are_there_stay(postgres: PostgresServer) -> None:
-    """Migrating again brings back no user that was deleted."""
-    url = postgres.fresh()
-    with psycopg.connect(url) as connection:
-        connection.execute("DELETE FROM users")
-    assert 0 == migrate(url).returncode
-    with psycopg.connect(url) as connection:
-        assert (0,) == connection.execute("SELECT count(*) FROM users").fetchone()
 
 
 def test_missing_tables_are_created_and_filled(postgres: PostgresServer) -> None:
@@ -288,24 +218,6 @@ def test_a_server_that_is_not_there(kind: Kind, tmp_path: Path) -> None:
     assert "s3cret" not in line
 
 
-def test_the_command_waits_for_a_server_that_starts(postgres: PostgresServer) -> None:
-    """As long as it is told to, and then says what is wrong; without being told, at once."""
-    url = postgres.fresh()
-    postgres.stop()
-    try:
-        at_once = migrate(url)
-        with ThreadPoolExecutor(1) as pool:
-            waiting = pool.submit(migrate, url, "--wait-s", str(TIMEOUT_S))
-            time.sleep(3)  # nothing shows that it has asked in vain
-            postgres.up()
-            assert 0 == waiting.result().returncode
-    finally:
-        postgres.up()
-    assert 1 == at_once.returncode
-    assert "Connection refused" in at_once.stderr
-    assert 1 == at_once.stderr.count("\n")
-
-
 @pytest.mark.parametrize(
     ("url", "expected"),
     [
@@ -324,13 +236,6 @@ def test_a_url_that_is_none_is_rejected_and_not_shown(monkeypatch: pytest.Monkey
         assert 2 == done.returncode
         assert expected in done.stderr
         assert "s3cret" not in done.stderr
-
-
-@pytest.mark.parametrize("password", ["pass@s3cret", "pass@word:s3cret"])
-def test_a_password_with_a_raw_at_sign_is_not_shown(password: str) -> None:
-    """SQLAlchemy and libpq take what follows its @ for the host, which errors name."""
-    with pytest.raises(ValueError, match=r"^is not a URL of the form"):
-        parse_store_url(f"postgresql://me:{password}@127.0.0.1/db")
 
 
 def test_a_password_is_never_shown(postgres: PostgresServer, tmp_path: Path) -> None:

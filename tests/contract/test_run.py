@@ -184,47 +184,6 @@ def test_one_load_generator_uses_the_machine_at_a_time(
     assert "incomplete" == only_run(out).info.status  # and the one that waited has left nothing
 
 
-@pytest.mark.slow
-def test_options_override_the_scenario(
-    scenario: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What was changed is printed, recorded and reported, and a resumed run measures the same, calibrated or not."""
-    options = (
-        *("--transport", "rest,socket", "--operation", "users.get", "--concurrency", "2", "--rate", "200"),
-        *("--duration", "1s", "--driver", "wireload", "--blocks", "1", "--set", "load.warmup_s=0.1"),
-    )
-    done = wirebench("run", scenario(TINY), *options, "--no-calibrate", "--out", tmp_path)
-    assert 0 == done.returncode, done.stderr
-    run = only_run(tmp_path)
-    expected = {
-        "factors.transport rest, grpc, socket -> rest, socket",
-        "factors.operation users.create -> users.get",
-        "factors.concurrency 4 -> 2",
-        "factors.driver {grpc: wireload, ghz} -> wireload",
-        "factors.rate_per_s unset -> 200",
-        "load.model closed -> open",
-        "load.warmup_s 0.2 -> 0.1",
-        "load.window_s 0.5 -> 1.0",
-        "blocks 2 -> 1",
-    }
-    assert expected == set(run.info.overrides)
-    assert f"overrides: {'; '.join(run.info.overrides)}\n" in done.stderr
-    assert "factors.concurrency 4 -&gt; 2" in (run.folder / "report.html").read_text()
-    assert {("rest", 2, 200), ("socket", 2, 200)} == {
-        (record.factors["transport"], record.factors["concurrency"], record.factors["rate_per_s"])
-        for record in run.records
-    }
-    info = json.loads((run.folder / "run.json").read_text())
-    (run.folder / "run.json").write_text(json.dumps({**info, "status": "incomplete", "reason": "stopped"}))
-    (run.folder / "records" / f"{run.records[1].id}.json").unlink()
-    monkeypatch.delenv("WIREBENCH_CALIBRATE", raising=False)
-    done = wirebench("resume", ".", cwd=run.folder)
-    assert (0, False) == (done.returncode, "calibrating" in done.stderr), done.stderr
-    resumed = only_run(tmp_path)
-    assert (False, {None}) == (resumed.info.calibrate, {record.instrument for record in resumed.records})
-    assert ("complete", 2, run.info.overrides) == (resumed.info.status, len(resumed.records), resumed.info.overrides)
-
-
 def test_doctor_says_what_is_there() -> None:
     """A machine that can run the tests is fit; the drivers' versions are shown."""
     done = wirebench("doctor")
@@ -233,11 +192,3 @@ def test_doctor_says_what_is_there() -> None:
     assert "k6 1." in done.stdout
     assert "ghz 0." in done.stdout
     assert "toxiproxy 2." in done.stdout
-
-
-@pytest.mark.slow
-def test_verify_compares_all_transports() -> None:
-    """The quick scenario's services answer the same random requests alike."""
-    done = wirebench("verify")
-    assert 0 == done.returncode, done.stderr
-    assert "requests were answered alike by rest-gunicorn-gthread" in done.stdout

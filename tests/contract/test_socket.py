@@ -16,7 +16,7 @@ import pytest
 
 from tests.support.services import SOCKET_KINDS, Service, exchange, receive_all, started
 from tests.support.waiting import TIMEOUT_S
-from wirebench.drivers.clients import Client, ClientError, Reply, SocketClient
+from wirebench.drivers.clients import Client, ClientError, SocketClient
 
 PAYLOAD_BYTES_MAX = 4 * 1024 * 1024
 LINE_BYTES_MAX = 64 * 1024
@@ -135,55 +135,6 @@ def test_frames_over_the_limit(service: Service, client: Client, sent_bytes: int
 
 
 @pytest.mark.parametrize(
-    ("broken", "expected_id"),
-    [
-        (struct.pack(">I", 0), 0),
-        (struct.pack(">IB", 1, 7), 0),
-        (struct.pack(">II", 4, 77), 77),
-        (struct.pack(">IIB", 5, 77, 1), 77),
-        (struct.pack(">IIB", 14, 77, 10) + b"echo.uppe", 77),
-    ],
-    ids=["empty", "no id", "no method length", "no method", "short method"],
-)
-def test_frames_that_are_too_short(service: Service, broken: bytes, expected_id: int) -> None:
-    """A frame too short for its fields is rejected, after the replies to those before it, and the connection closed."""
-    received = exchange(service.address, b"WB1J", upper(1, "a"), broken, upper(2, "never read"), half_close=False)
-
-    (first, second) = replies_of(received)
-    assert (1, 0) == first[:2]
-    assert (expected_id, INVALID_ARGUMENT) == second[:2]
-    assert second[2].startswith("The frame is ")
-
-
-@pytest.mark.parametrize(
-    "sent", [b"", b"WB", b"WB1J", b"WB1J" + upper(1, "a")[:3], b"WB1P" + frame(1, b"users.get", b"")[:-4]]
-)
-def test_hang_ups(service: Service, client: Client, sent: bytes) -> None:
-    """A client that hangs up, wherever, politely or not, ends its own connection only."""
-    for polite in (True, False):
-        connection = socket.create_connection(service.address)
-        connection.sendall(sent)
-        if not polite:  # a reset instead of an end
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        connection.close()
-
-    assert client.call("users.get", {"id": 1_000_001}).ok
-
-
-def test_a_restart_on_the_same_port(service: Service, tmp_path: Path) -> None:
-    """A service that is stopped while clients are connected can be started again at once, on its port."""
-    with started(service.kind, tmp_path) as first, first.connect() as client:
-        client.call("users.get", {"id": 1_000_001})
-        port = first.port
-        first.stop()
-        with started(service.kind, tmp_path, "--port", port) as second, second.connect() as other:
-            assert port == second.port
-            assert other.call("users.get", {"id": 1_000_001}).ok
-            # The client of the first one finds its connection closed, and opens another.
-            assert client.call("users.get", {"id": 1_000_001}).ok
-
-
-@pytest.mark.parametrize(
     ("sent", "expected"),
     [
         (b"Hello World\n", b"HELLO WORLD\n"),
@@ -253,19 +204,6 @@ def test_half_open_clients_are_closed(impatient: Service, sent: bytes) -> None:
     assert 0.2 < time.monotonic() - before
 
 
-def test_a_trickle_does_not_stop_the_clock(impatient: Service) -> None:
-    """The time-out is for the whole frame: a byte now and then doesn't keep a connection for good."""
-    with socket.create_connection(impatient.address, TIMEOUT_S) as connection:
-
-        def trickle() -> None:
-            for byte in b"WB1J" + upper(1, "a" * 1000):
-                connection.sendall(bytes([byte]))
-                time.sleep(0.1)
-
-        with pytest.raises(ConnectionError):
-            trickle()
-
-
 def test_idle_clients_are_closed(impatient: Service) -> None:
     """A client between requests has the longer idle time-out."""
     with SocketClient(impatient.address) as client:
@@ -276,12 +214,3 @@ def test_idle_clients_are_closed(impatient: Service) -> None:
             client.receive_frame()
 
     assert 0.8 < time.monotonic() - before
-
-
-def test_the_client_reconnects_after_an_idle_time(impatient: Service) -> None:
-    """Our own client doesn't mind that the server has closed an idle connection."""
-    with SocketClient(impatient.address) as client:
-        expected: Reply = client.call("users.get", {"id": 1_000_001})
-        time.sleep(2.5)
-
-        assert expected == client.call("users.get", {"id": 1_000_001})

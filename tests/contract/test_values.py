@@ -61,24 +61,6 @@ def test_any_valid_user_survives(client: Client, fields: dict[str, Any]) -> None
     assert user == client.call("users.get", {"id": user["id"]}).data
 
 
-@few
-@given(before=users, changes=users)
-def test_an_update_is_a_merge(client: Client, before: dict[str, Any], changes: dict[str, Any]) -> None:
-    """A user after an update is the user before it, with the given fields replaced."""
-    user_id = next(fresh_ids)
-    client.call("users.create", {"user": {"id": user_id, **before}})
-
-    assert {"id": user_id, **before, **changes} == client.call("users.update", {"id": user_id, **changes}).data
-
-
-@few
-@given(payload=st.binary(min_size=1, max_size=10_000), text=texts(1000, least=1))
-def test_echo_is_the_identity_and_upper_is_pythons(client: Client, payload: bytes, text: str) -> None:
-    """Bytes come back as they are, text in upper case."""
-    assert {"payload": payload} == client.call("echo.echo", {"payload": payload}).data
-    assert {"text": text.upper()} == client.call("echo.upper", {"text": text}).data
-
-
 @pytest.mark.parametrize("service", REST_KINDS, ids=str, indirect=True)
 @few
 @given(path=st.sampled_from(["/api/users", "/api/users/batch", "/echo", "/upper"]), body=bodies)

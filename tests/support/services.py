@@ -163,7 +163,7 @@ class Service:
         seen = [self.counts()]
 
         def unchanged() -> bool:
-            time.sleep(1)
+            time.sleep(0.25)
             seen.append(self.counts())
             return seen[-1] == seen[-2]
 
