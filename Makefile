@@ -9,25 +9,25 @@ endif
 .SUFFIXES:
 
 ##@ Variables
-SCENARIO ?= scenarios/quick.yaml ## the question that bench asks: a file, or a name that `wirebench list` shows
-TARGET ?= local ## where bench runs it: local, kubernetes, or external with addresses in ARGS
-BLOCKS ?= ## repetitions of every cell, if not those of the scenario
-SEED ?= ## seed of the order of the cells, to repeat a run's
-REPLICAS ?= ## pods of each service that deploy makes, or of the one that load-* loads
+SCENARIO ?= scenarios/quick.yaml ## what bench asks: a file, or a name of `wirebench list`
+TARGET ?= local ## where: local, kubernetes, or external with addresses in ARGS
+BLOCKS ?= ## repetitions of every cell, if not the scenario's
+SEED ?= ## dev: seed of the order of the cells, to repeat a run's
+REPLICAS ?= ## pods of each service that deploy installs, or of the loaded one
 WORKERS ?= ## processes in each pod, or of run-*
 RESULTS ?= ## yes: cluster-up and deploy also install the results server; no: they remove it; unset: they leave it unchanged
-RATE ?= ## requests per second of load-*, or FROM:TO[:TIME] for a rate that grows; without it, as many as get replies
+RATE ?= ## requests/s of load-*, or FROM:TO[:TIME]; else as many as get replies
 CONCURRENCY ?= 8 ## connections of load-*
 DURATION ?= 30s ## how long load-* lasts
-OPERATION ?= ## what load-* request, if not users.get
-PAYLOAD ?= ## of operations that have one: small, profile, list, batch, 512k, or a number of bytes or users
-PLACEMENT ?= ## where load-* run: same-pod, same-node or cross-node; without it, on the node for load
-OUT ?= ## folder of the results, if not one of its own in results/
-TOPIC ?= ## of fetch-hcs-timing: a topic of the Hedera Consensus Service, 0.0.N
-TIMING ?= ## the timing file that fetch-hcs-timing writes and benchmark-replay replays
-ARGS ?= ## further options of bench, benchmark-replay, fetch-hcs-timing, report, serve, doctor, run-*, load-* and the Python tests
-PYTHON ?= python3 ## the Python that .venv is made of (to change it, make clean)
-UPGRADE ?= ## if set, lock takes the newest versions of everything
+OPERATION ?= ## what load-* requests, if not users.get
+PAYLOAD ?= ## its size: small, profile, list, batch, 512k, or a number
+PLACEMENT ?= ## where load-* runs: same-pod, same-node or cross-node
+OUT ?= ## dev: folder of the results, if not one of its own in results/
+TOPIC ?= ## dev: of fetch-hcs-timing: a topic of the Hedera Consensus Service, 0.0.N
+TIMING ?= ## dev: the timing file that fetch-hcs-timing writes and benchmark-replay replays
+ARGS ?= ## further options of the command that a target runs (ARGS=--help)
+PYTHON ?= python3 ## dev: the Python that .venv is made of (to change it, make clean)
+UPGRADE ?= ## dev: if set, lock takes the newest versions of everything
 
 # CGO off: the tools are the same wherever they are built, and need no C compiler. GOWORK off: a user's go.work must not
 # change the build.
@@ -59,7 +59,7 @@ endef
 
 include make/versions.mk
 # In the order of `make help`.
-include $(addprefix make/,$(addsuffix .mk,bench setup test code help services drivers cluster offline postgres compose charts))
+include $(addprefix make/,$(addsuffix .mk,bench services postgres compose cluster offline setup drivers test charts code help))
 
 # Make keeps the space before a comment as part of the value.
 VARIABLES := $(shell sed -nE 's/^([A-Z_]+) \?= .*\#\# .*/\1/p' $(MAKEFILE_LIST))

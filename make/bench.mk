@@ -9,33 +9,33 @@ bench: setup$(if $(IS_BY_WIRELOAD),-wireload,$(if $(IS_QUICK),-quick)) $(if $(IS
 	@$(BIN)/wirebench run $(SCENARIO) --target $(TARGET) \
 	  $(if $(BLOCKS),--blocks $(BLOCKS)) $(if $(SEED),--seed $(SEED)) $(if $(OUT),--out $(OUT)) $(ARGS)
 
-fetch-hcs-timing: .venv/.installed ## fetch when messages came to TOPIC, for benchmark-replay (ARGS='--network testnet --limit 5000')
+fetch-hcs-timing: .venv/.installed ## dev: fetch when messages came to TOPIC, for benchmark-replay
 	@$(BIN)/wirebench timing fetch-hcs $(if $(TOPIC),--topic '$(TOPIC)') $(if $(TIMING),--out '$(TIMING)') $(ARGS)
 
-benchmark-replay: setup ## replay recorded arrivals on all transports: TIMING, or those of scenarios/replay.yaml
+benchmark-replay: setup ## replay recorded arrivals on all transports: TIMING
 	@$(BIN)/wirebench run scenarios/replay.yaml --target $(TARGET) $(if $(TIMING),--timing '$(TIMING)') \
 	  $(if $(BLOCKS),--blocks $(BLOCKS)) $(if $(SEED),--seed $(SEED)) $(if $(OUT),--out $(OUT)) $(ARGS)
 
-report: setup ## write the report of the last run (or of another: see ARGS='--help')
+report: setup ## write the report of the last run
 	@$(BIN)/wirebench report $(ARGS)
 
-serve: setup ## show all results in a browser, at http://127.0.0.1:8400
+serve: setup ## show all results at http://127.0.0.1:8400
 	@$(BIN)/wirebench serve $(ARGS)
 
-doctor: setup ## say whether this machine is fit to measure, and what would make it fitter
+doctor: setup ## check whether this machine is fit to measure
 	@$(BIN)/wirebench doctor $(ARGS)
 
-bench-self: setup .tools/bin/bare-go ## measure wirebench itself: what its generators and its bookkeeping cost
+bench-self: setup .tools/bin/bare-go ## dev: measure what wirebench's generators and bookkeeping cost
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-accuracy: setup driver-locust $(if $(shell command -v cargo),driver-oha) ## compare all drivers with a server whose latency is known, and write docs/accuracy.md (ARGS=--help)
+accuracy: setup driver-locust $(if $(shell command -v cargo),driver-oha) ## dev: compare all drivers with a server whose latency is known
 	@$(BIN)/python -m benchmarks.accuracy $(ARGS)
 
-findings: setup ## write docs/findings.md from the bundles in docs/findings/
+findings: setup ## dev: write docs/findings.md from the bundles in docs/findings/
 	@$(BIN)/python -m benchmarks.findings
 
-coverage: setup-dev ## simulate how often intervals cover and verdicts err, and write the tables in docs/method.md (ARGS=NAME=RUN records blocks)
+coverage: setup-dev ## dev: simulate how often intervals cover and verdicts err
 	@$(BIN)/python -m benchmarks.coverage $(ARGS)
 
-replicate: setup .tools/bin/bare-go ## repeat runs whose right verdicts are known, and write docs/replication.md (hours; ARGS=--help)
+replicate: setup .tools/bin/bare-go ## dev: repeat runs whose right verdicts are known (hours)
 	@$(BIN)/python -m benchmarks.replicate $(ARGS)

@@ -14,10 +14,10 @@ HAS_POSTGRES = $(or $(POSTGRES),$(HAS_RESULTS),$(call has-image,postgres))
 docker-up: ## start a Docker engine if none answers (as root, on Debian)
 	@scripts/cluster/engine up
 
-docker-down: ## end the engine that docker-up has started
+docker-down: ## dev: end the engine that docker-up has started
 	@scripts/cluster/engine down
 
-cluster-up: cluster-preflight ## three nodes on this machine, with our services, Prometheus and Grafana
+cluster-up: cluster-preflight ## a kind cluster with our services, Prometheus and Grafana
 	@echo 'cluster-up: 1 of 4: kind, helm and kubectl'
 	+@$(MAKE) --silent --no-print-directory $(CLUSTER_TOOLS)
 	@echo 'cluster-up: 2 of 4: the images of what runs in the cluster, and of its nodes'
@@ -28,15 +28,15 @@ cluster-up: cluster-preflight ## three nodes on this machine, with our services,
 	@scripts/cluster/cluster load
 	@scripts/cluster/deploy up
 
-cluster-load: images ## build the images that have changed and load them onto the nodes
+cluster-load: images ## dev: build the images that have changed and load them onto the nodes
 	@scripts/cluster/cluster load
 
-cluster-podinfo: .tools/bin/podinfo ## build the image of podinfo, which an example measures, and load it onto the nodes
+cluster-podinfo: .tools/bin/podinfo ## dev: build the image of podinfo, and load it onto the nodes
 	@scripts/cluster/images build/cluster/podinfo.yaml podinfo
 	@scripts/cluster/cluster load build/cluster/podinfo.yaml
 
 cluster-postgres: POSTGRES := yes
-cluster-postgres: cluster-load ## build the image of PostgreSQL, which `store: postgres` needs, and load it onto the nodes
+cluster-postgres: cluster-load ## dev: build the image of PostgreSQL, which `store: postgres` needs, and load it onto the nodes
 
 cluster-metrics: .tools/bin/metrics-server .tools/bin/kubectl ## put metrics-server, which autoscalers need, into the cluster
 	@scripts/cluster/images build/cluster/metrics.yaml metrics-server
@@ -50,22 +50,22 @@ deploy: cluster-load ## install or upgrade the charts, with REPLICAS and WORKERS
 LOAD = $(BIN)/wirebench load $(@:load-%=%) $(foreach name,CONCURRENCY DURATION RATE OPERATION PAYLOAD PLACEMENT REPLICAS \
   WORKERS,$(if $($(name)),--$(shell tr A-Z a-z <<<$(name)) '$($(name))')) $(ARGS)
 
-load-rest: setup ## load on the deployed REST service, by k6, live in Prometheus: RATE, CONCURRENCY, DURATION, OPERATION, PAYLOAD, PLACEMENT, REPLICAS, WORKERS
+load-rest: setup ## load the deployed REST service, live in Prometheus
 	@$(LOAD)
 
-load-grpc: setup ## the same on gRPC, by ghz (ARGS='--driver wireload': by wireload)
+load-grpc: setup ## load the gRPC service, by ghz (ARGS='--driver k6': by k6)
 	@$(LOAD)
 
-load-socket: setup ## the same on the socket service, by wireload
+load-socket: setup ## load the socket service
 	@$(LOAD)
 
-undeploy: ## remove the charts and their namespaces from the cluster
+undeploy: ## dev: remove the charts and their namespaces from the cluster
 	@scripts/cluster/deploy down
 
-prometheus: ## print the address of Prometheus
+prometheus: ## dev: print the address of Prometheus
 	@scripts/cluster/deploy $@
 
-grafana: ## print the address of Grafana and who may look, or why it is not there
+grafana: ## print the address of Grafana, or why it is not there
 	@scripts/cluster/deploy $@
 
 results: ## print how to reach the results server in the cluster (RESULTS=yes installs it)
@@ -74,7 +74,7 @@ results: ## print how to reach the results server in the cluster (RESULTS=yes in
 cluster-down: ## remove the cluster; images and tools stay, for the next
 	@scripts/cluster/cluster down
 
-cluster-clean: cluster-down ## remove our images from the engine as well
+cluster-clean: cluster-down ## dev: remove our images from the engine as well
 	@scripts/cluster/cluster clean
 
 .PHONY: cluster-preflight images node-image

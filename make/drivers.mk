@@ -1,13 +1,14 @@
 # Other drivers: not part of `make setup`, because only scenarios that name them need them.
 
-##@ Drivers to check wireload by
+##@ This project
 .PHONY: driver-oha driver-locust
-driver-oha: .tools/bin/oha ## oha, for REST: cargo builds it, in minutes
+driver-oha: .tools/bin/oha ## dev: oha, for REST: cargo builds it, in minutes
 
-driver-locust: .tools/locust/bin/locust ## locust, for REST
+driver-locust: .tools/locust/bin/locust ## dev: locust, for REST and gRPC
 
 .tools/bin/oha: make/versions.mk | .tools/.prerequisites
-	@scripts/check-cargo $(OHA_RUST_VERSION)
+	@command -v cargo >/dev/null || \
+	  { echo 'driver-oha: cargo was not found: it builds oha; next: install Rust (rustup.rs; Debian: rustup)' >&2; exit 1; }
 	@$(STEP) "oha: building $(OHA_VERSION) (minutes)" \
 	  cargo install --quiet --locked --version $(OHA_VERSION) --root .tools oha
 	@touch $@
@@ -18,9 +19,8 @@ driver-locust: .tools/locust/bin/locust ## locust, for REST
 	  $(call install-packages,.tools/locust/bin/python,--require-hashes --requirement $<)
 	@touch $@
 
-##@ Examples of your own services
 .PHONY: example-podinfo
-example-podinfo: .tools/bin/podinfo ## podinfo, for `wirebench run podinfo`
+example-podinfo: .tools/bin/podinfo ## dev: podinfo, for `wirebench run podinfo`
 
 .tools/bin/podinfo: make/versions.mk | .tools/.prerequisites
 	$(call install-go,github.com/stefanprodan/podinfo/cmd/podinfo,$(PODINFO_VERSION))

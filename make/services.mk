@@ -1,9 +1,9 @@
 # The services by hand, each in the foreground.
 
-##@ Run a service
-PORT ?= ## of run-*: the port that it listens on, if not its own (5000, 50051, 9000)
-RUNTIME ?= ## what it runs on, if not its default: gunicorn-sync, uvicorn, granian, aio, threaded …, or in Go net-http, grpc-go, goroutines
-STORE ?= ## where it keeps users: memory, sqlite, sqlite:PATH, postgres
+##@ Services
+PORT ?= ## dev: port of run-*, if not 5000, 50051 or 9000
+RUNTIME ?= ## dev: what run-* runs on: gunicorn-gthread, uvicorn, granian, aio, threaded; in Go net-http, grpc-go, goroutines
+STORE ?= ## dev: where run-* keeps users: memory, postgres
 
 GO_RUNTIME = $(filter net-http grpc-go goroutines,$(RUNTIME))
 RUN_SERVICE = $(if $(GO_RUNTIME),.tools/bin/wirebench-go $(@:run-%=%),$(BIN)/wirebench-$(@:run-%=%)) \
@@ -13,11 +13,11 @@ RUN_SERVICE = $(if $(GO_RUNTIME),.tools/bin/wirebench-go $(@:run-%=%),$(BIN)/wir
 .PHONY: run-rest run-grpc run-socket
 run-rest run-grpc run-socket: .venv/.installed $(if $(GO_RUNTIME),.tools/bin/wirebench-go)
 
-run-rest: ## the REST service in the foreground, until Ctrl-C: PORT, WORKERS, RUNTIME, STORE
+run-rest: ## the REST service in the foreground: PORT, RUNTIME, WORKERS, STORE
 	@exec $(RUN_SERVICE)
 
-run-grpc: ## the same of gRPC
+run-grpc: ## the gRPC service
 	@exec $(RUN_SERVICE)
 
-run-socket: ## the same of the socket service
+run-socket: ## the socket service
 	@exec $(RUN_SERVICE)

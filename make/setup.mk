@@ -1,13 +1,13 @@
 # Python packages and tools, in this folder.
 
-##@ Set up
+##@ This project
 .PHONY: setup setup-wireload setup-quick setup-dev wheel clean
-setup: setup-quick .tools/bin/toxiproxy-server .tools/bin/wirebench-go ## what all scenarios need: .venv, wireload, k6, ghz, toxiproxy and the services in Go, in this folder
+setup: setup-quick .tools/bin/toxiproxy-server .tools/bin/wirebench-go ## install what all scenarios need into this folder
 
-setup-quick: .tools/.prerequisites ## the same without toxiproxy and the services in Go: what `make bench` needs
+setup-quick: .tools/.prerequisites ## dev: the same without toxiproxy and the services in Go: what `make bench` needs
 	$(call set-up,.tools/bin/k6 .tools/bin/ghz)
 
-setup-wireload: .tools/.prerequisites ## .venv and wireload: what `make bench ARGS='--driver wireload'` needs
+setup-wireload: .tools/.prerequisites ## dev: .venv and wireload: what `make bench ARGS='--driver wireload'` needs
 	$(call set-up)
 
 # $(call set-up,PROGRAMS): .venv, wireload and these programs, two steps at a time: Python's take one core, and Go waits
@@ -16,13 +16,14 @@ define set-up
 +@$(MAKE) --silent --no-print-directory --jobs=2 PARALLEL=yes .venv/.installed .tools/bin/wireload .tools/bin/truth $(1)
 endef
 
-setup-dev: setup .venv/.dev-packages ## what test and lint need besides
+setup-dev: setup .venv/.dev-packages ## dev: what test and lint need besides
 
-wheel: setup-wireload ## one file in dist that pip installs: wirebench with wireload, for this platform, without a checkout and Go
+wheel: setup-wireload ## dev: one file in dist that pip installs where there is no checkout and no Go
 	@$(STEP) "wheel: building" $(BIN)/python scripts/build-wheel dist
 
 clean: ## remove all that was installed, built or cached here, and no results
-	@scripts/check-unused
+	@for each in build/cluster/kubeconfig:cluster-down build/compose/images.env:compose-down build/postgres/url:postgres-down; do \
+	  [[ ! -e $${each%:*} ]] || { echo "clean: $${each%:*} may be in use; next: make $${each#*:}" >&2; exit 1; }; done
 	rm -rf .venv .tools build dist services/python/build proto/build tests/browser/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name '*.egg-info' -prune -exec rm -rf {} +
 	find . -name __pycache__ -prune -exec rm -rf {} +
@@ -102,7 +103,11 @@ endef
 	@rmdir .tools/toxiproxy
 	@touch $@
 
-# And promtool beside it.
-.tools/bin/prometheus: scripts/build-prometheus make/versions.mk | .tools/.prerequisites
-	@$(STEP) "prometheus: building $(PROMETHEUS_VERSION) $(SLOW)" scripts/build-prometheus $(PROMETHEUS_VERSION) .tools/bin
+# And promtool beside it. Of the service discoveries Kubernetes' is built, and no cloud's. The web interface is not in the
+# module: prometheus built like this has its API and no pages.
+.tools/bin/prometheus: scripts/build-module make/versions.mk | .tools/.prerequisites
+	@$(STEP) "prometheus: building $(PROMETHEUS_VERSION) $(SLOW)" scripts/build-module .tools/bin \
+	  github.com/prometheus/prometheus@$(PROMETHEUS_VERSION) ./cmd/prometheus ./cmd/promtool -- \
+	  -tags remove_all_sd,enable_kubernetes_sd \
+	  -ldflags '-s -w -X github.com/prometheus/common/version.Version=$(PROMETHEUS_RELEASE)'
 	@touch $@

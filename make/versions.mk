@@ -3,11 +3,11 @@
 GHZ_VERSION := v0.93.0
 TOXIPROXY_VERSION := v2.5.0
 OHA_VERSION := 1.16.0
-OHA_RUST_VERSION := 1.88
 # The last commit before its module path got a suffix that the version tags lack.
 PODINFO_VERSION := v1.8.1-0.20250910200901-e86405a8674e
 METRICS_SERVER_VERSION := v0.9.0
-# v0.315.0 is how Go modules write Prometheus 3.15.0.
+# How Prometheus calls itself, and how its Go module writes that.
+PROMETHEUS_RELEASE := 3.15.0
 PROMETHEUS_VERSION := v0.315.0
 KIND_VERSION := v0.33.0
 HELM_VERSION := v4.3.1

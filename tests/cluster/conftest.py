@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Iterator
 
@@ -14,8 +13,6 @@ from tests.support.cluster import Cluster, list_namespaces, started_commands
 @pytest.fixture(scope="session")
 def cluster() -> Cluster:
     """Return the cluster, with our charts in it."""
-    if reason := os.environ.get("WIREBENCH_NO_ENGINE"):
-        pytest.skip(reason)
     found = Cluster()
     try:
         found.kubectl("get", "--raw", "/readyz", "--request-timeout=10s")

@@ -50,10 +50,10 @@ REST, GRPC, SOCKET = "make run-rest", "make run-grpc", "make run-socket"
 SERVE = "make serve"
 #: The first that matches counts.
 RULES = (
-    Rule(r"make (test|test-slow|test-browser)|\.ci/run", Place.CI),
-    Rule(r"make (lint|test-unit|test-go test-wireload test-k6|test-k6|test-wireload|setup-dev)", Place.CI),
+    Rule(r"make test|\.ci/run", Place.CI),
+    Rule(r"make (lint|test-unit|test-go|test-charts|setup-dev)", Place.CI),
     Rule(r"make (cluster-up|test-cluster|cluster-(podinfo|postgres|load)|test-compose)", Place.CI),
-    Rule(r"make (docker-down|cluster-down|lint-charts test-charts)", Place.CI),
+    Rule(r"make (docker-down|cluster-down)", Place.CI),
     Rule(r"make (compose-.*|wheel)", Place.ELSEWHERE, "tests/compose/test_compose.py tests/contract/test_wheel.py"),
     Rule(r"make postgres-up|\S+wirebench-(store|grpc) .*postgres/url", Place.ELSEWHERE,
          "tests/contract/test_postgres.py"),
@@ -65,6 +65,7 @@ RULES = (
     Rule(r".*test_dashboards_live.py", Place.CI),
     Rule(r"make dashboards", Place.ELSEWHERE, "tests/unit/charts/test_dashboards.py"),
     Rule(r"go -C k6/extension test .*|make fuzz.*|make test-contract .*", Place.PARSED, "parts of make test"),
+    Rule(r"make test-all", Place.PARSED, "takes long"),
     Rule(r"make format", Place.PARSED, "rewrites the code"),
     Rule(r"make (docker-up|deploy)", Place.PARSED, "scripts/test-with-engine calls the scripts of their recipes"),
     Rule(r"make cluster-clean", Place.PARSED, "others need the images"),
@@ -103,7 +104,7 @@ RULES = (
     Rule(r"find .*", Place.HERE, statuses=(0, 1)),  # 1: files that only some runs have
     # 2: on a busy machine, and in short windows, gates fail.
     Rule(WIREBENCH + r"size .*", Place.HERE, statuses=(0, 2)),
-    Rule(r"(make (bench|example-podinfo|help)|python |sqlite3 |eval |" + WIREBENCH + r").*", Place.HERE),
+    Rule(r"(make (bench|example-podinfo|help|help-dev)|python |sqlite3 |eval |" + WIREBENCH + r").*", Place.HERE),
 )  # fmt: skip
 
 

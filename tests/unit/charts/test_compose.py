@@ -17,8 +17,6 @@ COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 VALUES = yaml.safe_load((CHART / "values.yaml").read_text())
 
-CLIENTS = {"client", "client-interactive"}
-
 every_service = pytest.mark.parametrize("service", SERVICES)
 
 
@@ -34,7 +32,7 @@ def rendered(template: Path) -> dict[str, Any]:
 
 def test_prometheus_is_that_of_the_chart() -> None:
     """It looks as often, keeps as much, evaluates the same rules and takes what generators push."""
-    ours = yaml.safe_load((ROOT / "compose/prometheus.yaml").read_text())
+    ours = yaml.safe_load((ROOT / "images/prometheus/compose.yaml").read_text())
     theirs = rendered(CHART / "files/prometheus.yaml")
     size = {"time": "24h", "size": "1gb"}
     assert size == {key: value.lower() for key, value in ours["storage"]["tsdb"]["retention"].items()}
@@ -47,7 +45,7 @@ def test_prometheus_is_that_of_the_chart() -> None:
 
 def test_prometheus_targets_have_the_labels_of_a_cluster() -> None:
     """Dashboards and rules go by them."""
-    scraped = yaml.safe_load((ROOT / "compose/prometheus.yaml").read_text())["scrape_configs"][1]
+    scraped = yaml.safe_load((ROOT / "images/prometheus/compose.yaml").read_text())["scrape_configs"][1]
     labels = {each["targets"][0].split(":")[0]: each["labels"] for each in scraped["static_configs"]}
     assert {"rest", "grpc", "socket"} == labels.keys()
     for transport, each in labels.items():
@@ -65,7 +63,7 @@ def test_grafana_is_that_of_the_chart() -> None:
 
     config = rendered(TEMPLATES / "grafana-configmap.yaml")["data"]
     for name in ("datasources", "dashboards"):
-        theirs, mine = config[f"{name}.yaml"], (ROOT / f"compose/grafana-{name}.yaml").read_text()
+        theirs, mine = config[f"{name}.yaml"], (ROOT / f"grafana/compose-{name}.yaml").read_text()
         assert yaml.safe_load(theirs) == yaml.safe_load(mine)
 
 
@@ -79,7 +77,7 @@ def test_a_container_has_no_right_that_it_does_not_need(service: str) -> None:
     assert ["no-new-privileges:true"] == container["security_opt"]
     assert "no" == container["restart"]
     assert {"mem_limit", "cpus"} <= container.keys()
-    assert ("healthcheck" in container) == (service not in CLIENTS)
+    assert ("healthcheck" in container) == (service != "client")
     assert "privileged" not in container
 
 
@@ -93,13 +91,11 @@ def test_ports_are_on_loopback_only(service: str) -> None:
         assert defaults[found[1]] == found[2] == found[3]
 
 
-@pytest.mark.parametrize("client", sorted(CLIENTS))
-def test_a_client_starts_only_when_asked_for_and_knows_the_services(client: str) -> None:
+def test_a_client_starts_only_when_asked_for_and_knows_the_services() -> None:
     """It has a profile of its own, and the address of each service by its name in the network."""
-    container = SERVICES[client]
-    assert [client] == container["profiles"]
+    container = SERVICES["client"]
+    assert ["client"] == container["profiles"]
     assert ["wirebench", "client"] == container["entrypoint"]
     for transport in ("rest", "grpc", "socket"):
         port = SERVICES[transport]["ports"][0].rpartition(":")[2]
         assert f"{transport}:{port}" == container["environment"][f"WIREBENCH_{transport.upper()}"]
-    assert (client == "client-interactive") == container.get("tty", False) == container.get("stdin_open", False)
