@@ -91,7 +91,6 @@ class Project:
         files = {
             "mine.yaml": shorten(mine),
             "topic.json": json.dumps([number / 5 for number in range(40)]),
-            "budget.yaml": "budgets: [{max: {failed: 0}}]",
         }
         for name, text in files.items():
             (folder / name).write_text(text, "utf-8")

@@ -77,11 +77,6 @@ class CellSummary:
         return sum(record.search is not None and record.search.rate_kept_per_s is None for record in self.records)
 
     @property
-    def measured_s(self) -> float:
-        """How long its windows were together, in seconds."""
-        return sum(record.window_s for record in self.records)
-
-    @property
     def merged(self) -> Record:
         """The record that was measured last, with the latencies of all blocks in place of its own."""
         last = max(self.records, key=lambda record: (record.window_end_unix_ns, record.block))

@@ -26,7 +26,6 @@ COMMANDS = {
     "results": "Show the figures and verdicts of a run.",
     "report": "Write the report of a run: one HTML file.",
     "compare": "Compare two runs by the cells that both have.",
-    "check": "Check the figures of a run against a budget.",
     "export": "Export results or runs, for spreadsheets and notebooks.",
     "serve": "Serve results as pages and as an API, until Ctrl-C.",
     "send": "Send a run to a cluster's results server.",

@@ -7,10 +7,9 @@ from typing import Annotated
 import typer
 
 from wirebench.analysis.compare_runs import compare_runs
-from wirebench.cli.options import BuildFiles, Json, Out, make_run_argument
+from wirebench.cli.options import Json, Out, make_run_argument
 from wirebench.cli.output import make_console, print_comparison, print_json, warn_of_damaged
 from wirebench.present.data import describe_run_comparison
-from wirebench.present.run_comparison_sentences import make_build_summary
 from wirebench.results.runs import DEFAULT_FOLDER, find_run
 
 
@@ -21,7 +20,6 @@ def compare(  # noqa: PLR0913 - one parameter an option
     fail_on_regression: Annotated[
         bool, typer.Option(help="Exit with 1 if a cell is significantly slower by more than the margin.")
     ] = False,
-    files: BuildFiles,
     out: Out = DEFAULT_FOLDER,
     json: Json = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print a sentence for each cell as well.")] = False,
@@ -31,11 +29,9 @@ def compare(  # noqa: PLR0913 - one parameter an option
     It shows intervals, a verdict a cell, and what the runs differ in.
     """
     found = compare_runs(find_run(base, out, warn_of_damaged), find_run(head, out, warn_of_damaged))
-    summary = make_build_summary(found)
     if json:
         print_json(describe_run_comparison(found))
     else:
-        print_comparison(found, summary, make_console(), is_verbose=verbose)
-    files.write(summary)
+        print_comparison(found, make_console(), is_verbose=verbose)
     if fail_on_regression and found.regressions:
         raise typer.Exit(1)

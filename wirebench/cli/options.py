@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -20,12 +20,8 @@ from wirebench.cli.verbosity import set_verbosity
 from wirebench.errors import UsageError
 from wirebench.model.contract import TRANSPORTS
 from wirebench.results.runs import DEFAULT_FOLDER, LAST
-from wirebench.system.files import write_atomic
 from wirebench.system.paths import SCENARIOS
 from wirebench.system.tls import ClientTls, make_context
-
-if TYPE_CHECKING:
-    from wirebench.present.build_summary import BuildSummary
 
 #: What a file is called that is stdout.
 STDOUT = Path("-")
@@ -126,26 +122,6 @@ class Cluster(KubectlOptions):
         list[Path] | None,
         _cluster_option(metavar="FILE", help="Values of charts/wirebench: images of your registry, tolerations …"),
     ] = None
-
-
-@dataclass(frozen=True, slots=True)
-class BuildFiles:
-    """Files that builds show."""
-
-    junit: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write JUnit XML as well: a test case for each row.")
-    ] = None
-    markdown: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write Markdown as well: a summary for a pull request.")
-    ] = None
-
-    def write(self, summary: BuildSummary) -> None:
-        """Write the files that were asked for. Raises WirebenchError."""
-        from wirebench.present.build_summary import format_junit, format_markdown
-
-        for path, write_text in ((self.junit, format_junit), (self.markdown, format_markdown)):
-            if path:
-                write_atomic(path, write_text(summary))
 
 
 @dataclass(frozen=True, slots=True)

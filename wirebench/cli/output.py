@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
 from pydantic_core import to_json
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from wirebench.analysis.compare_cells import find_comparisons
@@ -20,9 +19,10 @@ from wirebench.cli.table import print_table
 from wirebench.errors import WirebenchError
 from wirebench.model.labels import name_gate, pluralise
 from wirebench.present import remarks
-from wirebench.present.build_summary import BuildRow, BuildSummary
 from wirebench.present.caveats import list_caveats
 from wirebench.present.escape import escape_controls
+from wirebench.present.run_comparison_sentences import describe_change, summarise_comparison
+from wirebench.present.run_comparison_sentences import list_caveats as list_comparison_caveats
 from wirebench.present.sentences import describe_correction, describe_few_blocks
 from wirebench.present.table import make_change_table, make_terminal_table, make_verdict_table
 from wirebench.results.runs import DamagedRun, Run
@@ -31,8 +31,6 @@ from wirebench.system.paths import IS_WHEEL, ROOT
 #: As wide as a table may get where there is no terminal to set a limit.
 _PLAIN_WIDTH = 10_000
 _ERROR_TEXTS_SHOWN = 5
-_CAPTION = "latencies and counts are of all blocks; tested is the typical one (geometric mean)"
-_VERDICT_STYLES = {"met": "green", "broken": "red", "withheld": "yellow"}
 _VERDICTS = "Ratios with 95 % intervals; !: a gate failed for it"
 _CHANGES = "Ratios of head to base with 95 % intervals; !: a gate failed for it"
 _AGREEMENT = "How far the drivers agree on the same service"
@@ -90,36 +88,17 @@ def _escape_lines(text: str) -> str:
     return "\n".join(map(escape_controls, text.split("\n")))
 
 
-def print_check(summary: BuildSummary, console: Console) -> None:
-    """Print a table of what was checked, a sentence for each row that needs one, and what all of them come to."""
-    table = Table(*summary.headings, caption=_CAPTION)
-    for row in summary.rows:
-        table.add_row(*map(escape_controls, row.figures), style=_VERDICT_STYLES.get(row.figures[-1]))
-    _print_runs(summary, console)
-    console.print(table)
-    _print_conclusion(summary, [row for row in summary.rows if row.outcome != "passed"], console)
-
-
-def print_comparison(found: RunComparison, summary: BuildSummary, console: Console, *, is_verbose: bool) -> None:
+def print_comparison(found: RunComparison, console: Console, *, is_verbose: bool) -> None:
     """Print a table of the cells of two runs, a sentence a cell if asked for, and what all of them come to."""
-    _print_runs(summary, console)
+    console.print(f"\nbase {found.base.id}, head {found.head.id}", style="bold", soft_wrap=True)
     _print_alike([change.subject for change in found.changes], console)
     console.print(_CHANGES, soft_wrap=True)
     print_table(make_change_table(found.changes), console)
-    _print_conclusion(summary, summary.rows if is_verbose else (), console)
-
-
-def _print_runs(summary: BuildSummary, console: Console) -> None:
-    runs = ", ".join(f"{name} {run.id}" for name, run in summary.runs)
-    console.print(f"\n{runs}", style="bold", soft_wrap=True)
-
-
-def _print_conclusion(summary: BuildSummary, described: Iterable[BuildRow], console: Console) -> None:
-    for row in described:
-        console.print(f"• {row.figures[0]}: {row.sentence}", soft_wrap=True)
-    for caveat in summary.caveats:
+    for change in found.changes if is_verbose else ():
+        console.print(f"• {describe_change(change)}", soft_wrap=True)
+    for caveat in list_comparison_caveats(found):
         console.print(f"! {caveat}", style="yellow", soft_wrap=True)
-    console.print(summary.sentence, style="bold", soft_wrap=True)
+    console.print(summarise_comparison(found), style="bold", soft_wrap=True)
 
 
 def print_run(run: Run, console: Console) -> None:

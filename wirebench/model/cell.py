@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -180,15 +180,3 @@ _OF_SERVICE = tuple(each.name for each in dataclasses.fields(ServiceSpec) if eac
 FACTOR_DEFAULTS: Mapping[str, Any] = {
     field.name: field.default for field in dataclasses.fields(Cell) if field.default is not dataclasses.MISSING
 }
-
-
-def has_levels(factors: Mapping[str, str | int | float | None], levels: Mapping[str, Collection[str]]) -> bool:
-    """Return whether a cell has one of the levels of each factor that is named; levels are texts, None is `none`."""
-    return all(not _spell(factors.get(name)).isdisjoint(wanted) for name, wanted in levels.items())
-
-
-def _spell(level: str | float | None) -> set[str]:
-    """Return how a level may be written: 1.0 is 1, too."""
-    if level is None:
-        return {"none"}
-    return {str(level), f"{level:g}"} if isinstance(level, float) else {str(level)}

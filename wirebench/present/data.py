@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
-from wirebench.analysis.budget import BudgetCheck, BudgetVerdict
 from wirebench.analysis.compare_cells import Comparison, Gain
 from wirebench.analysis.compare_runs import CellChange, RunComparison
 from wirebench.analysis.pair import Verdict
@@ -15,7 +14,6 @@ from wirebench.analysis.summary import CellSummary
 from wirebench.model.metric import COMPARED, Metric
 from wirebench.model.record import Gate
 from wirebench.model.run_info import RunInfo
-from wirebench.present import budget_sentences
 from wirebench.present import run_comparison_sentences as sentences
 from wirebench.present.sentences import describe_comparison, describe_gain
 
@@ -179,48 +177,3 @@ def _change(of: CellChange) -> CellChangeData:
 def _collect_figures(cell: CellSummary) -> CellFigures:
     figures = {metric.field: figure for metric in COMPARED.values() if (figure := cell.figure(metric)) is not None}
     return CellFigures(blocks=len(cell.records), figures=figures)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LimitCheckData:
-    """One limit of one cell, in the metric's unit; with the bound `slower`, a share, and `figure` is head / base.
-
-    `measured` is the cell's figure; `figure` is what is tested: the geometric mean of its blocks, with its interval.
-    The verdict is withheld for failed gates and for `reasons`.
-    """
-
-    cell: str
-    factors: dict[str, str | int | float | None]
-    metric: str
-    bound: str
-    limit: float
-    measured: float | None
-    figure: Ratio | None
-    verdict: BudgetVerdict
-    failed_gates: tuple[str, ...]
-    reasons: tuple[str, ...]
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BudgetCheckData:
-    """A run against a budget, limit by limit."""
-
-    run: RunInfo
-    base: RunInfo | None
-    summary: str
-    remarks: tuple[str, ...]
-    checks: tuple[LimitCheckData, ...]
-
-
-def describe_budget_check(found: BudgetCheck) -> BudgetCheckData:
-    return make_view(
-        BudgetCheckData,
-        found,
-        summary=budget_sentences.summarise_check(found),
-        remarks=tuple(budget_sentences.list_budget_caveats(found)),
-        checks=tuple(
-            make_view(LimitCheckData, each, each.cell, sentence=budget_sentences.describe_check(each))
-            for each in found.checks
-        ),
-    )

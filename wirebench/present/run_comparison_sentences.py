@@ -10,16 +10,13 @@ from wirebench.analysis.pair import Verdict
 from wirebench.analysis.ratio import BLOCKS_MIN
 from wirebench.model.labels import describe_factors, list_some, pluralise
 from wirebench.model.run_info import RunInfo
-from wirebench.present.build_summary import BuildRow, BuildSummary, Outcome
 from wirebench.present.caveats import list_run_notes
-from wirebench.present.numbers import ABSENT, format_number
 from wirebench.present.sentences import (
     describe_correction,
     describe_detectable_ratio,
     describe_machine_speed,
     explain_withheld,
     explain_withheld_pair,
-    format_interval,
     format_ratios,
     list_doubts,
 )
@@ -27,17 +24,16 @@ from wirebench.present.sentences import (
 #: So many cells that one run lacks are named.
 _NAMED_MAX = 6
 
-_HEADINGS = ("cell", "figure", "base", "head", "ratio", "verdict")
 
 _COUNTED: tuple[Verdict, ...] = ("faster", "slower", "equivalent", "inconclusive")
 
 
 def describe_change(change: CellChange) -> str:
-    return f"{describe_factors(change.subject.factors)}: {describe_verdict(change)}"
+    """Say what has become of a cell."""
+    return f"{describe_factors(change.subject.factors)}: {_describe_verdict(change)}"
 
 
-def describe_verdict(change: CellChange) -> str:
-    """Say what has become of a cell, without its name; a whole sentence."""
+def _describe_verdict(change: CellChange) -> str:
     measured = format_ratios(change)
     match change.verdict:
         case "withheld":
@@ -64,40 +60,6 @@ def list_remarks(change: CellChange) -> Iterator[str]:
     yield from list_doubts(change)
     if change.verdict != "withheld" and (qualified := list(_qualify_verdict(change))):
         yield f"{change.verdict} {', '.join(qualified)}"
-
-
-def make_build_summary(found: RunComparison) -> BuildSummary:
-    """Return what a build shows: a cell that has regressed failed, and one without a verdict was skipped."""
-    return BuildSummary(
-        command="compare",
-        run=found.head,
-        base=found.base,
-        headings=_HEADINGS,
-        rows=tuple(map(_make_build_row, found.changes)),
-        sentence=summarise_comparison(found),
-        caveats=tuple(list_caveats(found)),
-    )
-
-
-def _make_build_row(change: CellChange) -> BuildRow:
-    has_verdict = change.verdict not in ("withheld", "inconclusive")
-    outcome: Outcome = "failed" if change.regressed else "passed" if has_verdict else "skipped"
-    name, metric = describe_factors(change.subject.factors), change.metric
-    ratio = change.ratios.get(metric.name)
-    return BuildRow(
-        name=name,
-        outcome=outcome,
-        figures=(
-            name,
-            metric.heading,
-            *(format_number(cell.figure(metric)) for cell in (change.baseline, change.subject)),
-            format_interval(ratio) if ratio else ABSENT,
-            f"{change.verdict}{', beyond the margin' if change.regressed else ''}",
-        ),
-        why=explain_withheld_pair(change) if change.verdict == "withheld" else "",
-        sentence=describe_verdict(change),
-        measured_s=change.subject.measured_s,
-    )
 
 
 def summarise_comparison(found: RunComparison) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from wirebench.model.cell import Cell, has_levels
+from wirebench.model.cell import Cell
 from wirebench.model.contract import TRANSPORTS
 from wirebench.model.factor import FACTORS, SORTED_BY, WITH_TRANSPORT, find_defaults
 
@@ -20,10 +20,3 @@ def test_the_registry_has_the_factors_of_a_cell() -> None:
         assert {name: fields[name] for name in defaults if fields[name] is not dataclasses.MISSING}.items() <= (
             defaults.items()
         )
-
-
-def test_a_level_may_be_written_without_its_fraction() -> None:
-    """Where a factor's levels are fractions, and it is a whole number."""
-    assert has_levels({"loss_percent": 1.0}, {"loss_percent": ("1",)})
-    assert has_levels({"loss_percent": 0.5}, {"loss_percent": ("0.5", "none")})
-    assert not has_levels({"loss_percent": 1.0}, {"loss_percent": ("10",)})

@@ -11,16 +11,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.report_run import RunBuilder, cell, run_info
-from wirebench.analysis.budget import check_budget
 from wirebench.analysis.compare_cells import find_comparisons
 from wirebench.analysis.compare_runs import compare_runs
 from wirebench.analysis.summary import summarise
 from wirebench.cli.output import make_console
 from wirebench.cli.results import show_run
 from wirebench.cli.table import print_table
-from wirebench.model.budget import read_budget
 from wirebench.model.metric import METRICS
-from wirebench.present.budget_sentences import format_figure
 from wirebench.present.data import describe_run_comparison
 from wirebench.present.numbers import format_number
 from wirebench.present.run_data import describe_cells
@@ -61,15 +58,11 @@ def test_the_p99_is_the_same_in_every_view(run: Run, tmp_path: Path) -> None:
         index.catch_up(tmp_path)
         (row,) = index.results(Filters()).rows
     (described,) = describe_cells(run)
-    budget = tmp_path / "budget.yaml"
-    budget.write_text("budgets: [{max: {p99_ms: 1000}}]\n")
-    (check,) = check_budget(*read_budget(budget), run).checks
     views = {
         "results --json": json.loads(printed.getvalue())["cells"][0]["p99_ms"],
         "compare": change.base.figures["p99_ms"],
         "index, API and export": row.p99_ms,
         "a run in the API": described.p99_ms,
-        "check": check.measured,
     }
     assert dict.fromkeys(views, merged_ms) == pytest.approx(views)
     text = format_number(merged_ms)
@@ -79,7 +72,6 @@ def test_the_p99_is_the_same_in_every_view(run: Run, tmp_path: Path) -> None:
     ((_, (shown,)),) = table.groups
     assert text in console.file.getvalue()  # type: ignore[attr-defined]
     assert text == shown.figures[[column.heading for column in table.columns].index("p99")]
-    assert format_figure(check).startswith(f"{text} ms (typical block {format_number(typical_ms)}")
 
 
 def test_the_blocks_stand_beside_it(run: Run) -> None:
