@@ -9,7 +9,7 @@ HAS_RESULTS = $(if $(RESULTS),$(filter yes,$(RESULTS)),$(call has-image,serve))
 HAS_POSTGRES = $(or $(POSTGRES),$(HAS_RESULTS),$(call has-image,postgres))
 
 ##@ Kubernetes
-.PHONY: docker-up docker-down cluster-up cluster-load cluster-podinfo cluster-postgres cluster-metrics deploy undeploy prometheus grafana results cluster-down cluster-clean \
+.PHONY: docker-up docker-down cluster-up cluster-load cluster-podinfo cluster-postgres deploy undeploy prometheus grafana results cluster-down cluster-clean \
   load-rest load-grpc load-socket
 docker-up: ## start a Docker engine if none answers (as root, on Debian)
 	@scripts/cluster/engine up
@@ -37,11 +37,6 @@ cluster-podinfo: .tools/bin/podinfo ## dev: build the image of podinfo, and load
 
 cluster-postgres: POSTGRES := yes
 cluster-postgres: cluster-load ## dev: build the image of PostgreSQL, which `store: postgres` needs, and load it onto the nodes
-
-cluster-metrics: .tools/bin/metrics-server .tools/bin/kubectl ## put metrics-server, which autoscalers need, into the cluster
-	@scripts/cluster/images build/cluster/metrics.yaml metrics-server
-	@scripts/cluster/cluster load build/cluster/metrics.yaml
-	@scripts/cluster/deploy metrics
 
 deploy: cluster-load ## install or upgrade the charts, with REPLICAS and WORKERS of each service
 	@REPLICAS=$(REPLICAS) WORKERS=$(WORKERS) scripts/cluster/deploy up
@@ -96,9 +91,6 @@ node-image: .tools/bin/kubectl
 
 .tools/bin/helm: make/versions.mk | .tools/.prerequisites
 	$(call install-go,helm.sh/helm/v4/cmd/helm,$(HELM_VERSION),$(SLOW),-X helm.sh/helm/v4/internal/version.version=$(HELM_VERSION))
-
-.tools/bin/metrics-server: make/versions.mk | .tools/.prerequisites
-	$(call install-go,sigs.k8s.io/metrics-server/cmd/metrics-server,$(METRICS_SERVER_VERSION),$(SLOW))
 
 .tools/bin/kubectl: images/offline/kubernetes/go.mod images/offline/kubernetes/go.sum | .tools/.prerequisites
 	$(call build-go,images/offline/kubernetes,$(SLOW),$(KUBERNETES_FLAGS),k8s.io/kubernetes/cmd/kubectl)

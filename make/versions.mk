@@ -5,7 +5,6 @@ TOXIPROXY_VERSION := v2.5.0
 OHA_VERSION := 1.16.0
 # The last commit before its module path got a suffix that the version tags lack.
 PODINFO_VERSION := v1.8.1-0.20250910200901-e86405a8674e
-METRICS_SERVER_VERSION := v0.9.0
 # How Prometheus calls itself, and how its Go module writes that.
 PROMETHEUS_RELEASE := 3.15.0
 PROMETHEUS_VERSION := v0.315.0

@@ -21,10 +21,6 @@ CLOSED = "load: {warmup_s: 0.5, window_s: 2}"
 TOO_MUCH = 1000 * (os.cpu_count() or 1) - 750
 #: Factors and load by gate.
 FAULTS = {
-    "disruption": (
-        f"transport: rest, disruption: rolling-restart, replicas: 2, rate_per_s: 50, concurrency: 8, {LIMIT}",
-        "load: {model: open, warmup_s: 1, window_s: 3}",
-    ),
     "replica_balance": (f"transport: rest, replicas: 2, balancing: headless, concurrency: 1, {LIMIT}", CLOSED),
     "shared_host": (f"transport: rest, concurrency: 2, cpu_limit_millicores: {TOO_MUCH}", CLOSED),
     # A quarter of a core for each generator, which could use a whole one.
@@ -37,7 +33,7 @@ FAULTS = {
 
 @pytest.mark.parametrize("gate", FAULTS)
 def test_a_fault_fails_its_gate(gate: str, tmp_path: Path) -> None:
-    """Pods that come back too late, that get no request, that share too few cores; a load pod at its limit."""
+    """Pods that get no request, that share too few cores; a load pod at its limit."""
     factors, load = FAULTS[gate]
     started = Started(
         tmp_path, f"question: Is this fault found?\nfactors: {{{factors}}}\n{load}\nblocks: 1\n", "--no-calibrate"

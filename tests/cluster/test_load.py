@@ -155,6 +155,35 @@ def test_a_service_that_is_scaled_is_shown_with_the_rates_before_and_after() -> 
     assert all(10 < float(each) < 30 for each in after), stdout
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("transport", ["rest", "grpc"])
+def test_a_rolling_restart_loses_no_call(cluster: Cluster, transport: str) -> None:
+    """All replicas are replaced under an open load, one at a time, and every request is answered."""
+    deployment = f"deployment/wirebench-{transport}"
+    rollout = ("rollout", "--namespace", NAMESPACE)
+    upgrade = ["upgrade", "wirebench", str(CHARTS / "wirebench"), "--namespace", NAMESPACE, "--reuse-values", "--wait"]
+    cluster.helm(*upgrade, "--set", f"{transport}.replicas=2")
+    before = {pod["metadata"]["name"] for pod in pods(cluster, transport)}
+    options = ("--driver", "wireload", "--rate", "100", "--concurrency", "32", "--duration", "60s")
+    load = start(sys.executable, "-m", "wirebench.cli", "load", transport, *options)
+    try:
+        wait_until(lambda: load.poll() is not None or f"load-{transport}-1-0" in left(cluster, transport), "it loads")
+        time.sleep(5)
+        cluster.kubectl(*rollout, "restart", deployment)
+        cluster.kubectl(*rollout, "status", deployment, "--timeout=60s")
+        assert before.isdisjoint(pod["metadata"]["name"] for pod in pods(cluster, transport))
+        assert load.poll() is None, "the restart was over before the load was"
+        status, stdout, stderr = ended(load)
+        assert 0 == status, stderr
+        requests = re.search(r"requests +([\d,]+)", stdout)
+        assert requests is not None, stdout
+        assert int(requests[1].replace(",", "")) > 5000
+        assert re.search(r"errors +0$", stdout, re.MULTILINE), stdout
+    finally:
+        ended(load)
+        cluster.helm(*upgrade, "--set", f"{transport}.replicas=1")
+
+
 def test_a_load_whose_pod_is_lost_ends_at_once_and_leaves_nothing(cluster: Cluster) -> None:
     """It says why, long before it would have ended."""
     load = start(sys.executable, "-m", "wirebench.cli", "load", "socket", "--duration", "5m")

@@ -198,19 +198,6 @@ def test_metrics_tell_cpu_time_where_agents_are_not_allowed(
     assert any("CPU time and memory of rest come from its metrics" in note for note in run.info.notes)
 
 
-def test_what_the_run_has_installed_can_be_restarted_under_load(tmp_path: Path) -> None:
-    """All pods are replaced within the window, and requests continue."""
-    factors = "concurrency: 4, variant: rest, rate_per_s: 50, disruption: rolling-restart"
-    scenario = SCENARIO.replace("concurrency: 4", factors).replace("window_s: 2", "window_s: 30, model: open")
-    started = start(tmp_path, scenario=scenario)
-    assert 0 == started.end(), started.printed
-    (record,) = started.run().records
-    assert record.disruption is not None
-    assert record.window_start_unix_ns < record.disruption.start_unix_ns
-    assert record.disruption.end_unix_ns < record.window_end_unix_ns, "all were ready again within the window"
-    assert record.requests > 1000
-
-
 def test_what_runs_already_is_measured_and_left(cluster: Cluster, tmp_path: Path, running: str) -> None:
     """Its pods are the same after the run as before; its limit is kept."""
     before = cluster.kubectl("get", "pods,services,deployments", "--namespace", running, "--output=name")

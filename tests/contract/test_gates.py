@@ -66,7 +66,6 @@ ELSEWHERE = {
     "ceiling": "tests/contract/test_calibrate.py",
     "interference": "test_what_else_runs_on_the_cores_fails_a_gate",
     "counts": "test_requests_of_others_fail_a_gate",
-    "disruption": "tests/cluster/test_gates.py",
     "replica_balance": "tests/cluster/test_gates.py",
     "shared_host": "tests/cluster/test_gates.py",
     "throttled_generator": "tests/cluster/test_gates.py",

@@ -17,7 +17,7 @@ from wirebench.measure.cell import Conditions, make_record
 from wirebench.measure.gates import GateInput, check_gates
 from wirebench.measure.observe import GeneratorUse, Observation, ServerUse
 from wirebench.model.histogram import Histogram
-from wirebench.model.histogram_file import PerSecond, Series, Window
+from wirebench.model.histogram_file import PerSecond, Series
 from wirebench.model.record import Gate, Instrument
 from wirebench.model.scenario import Load
 from wirebench.targets import divide_cores
@@ -27,7 +27,6 @@ WINDOW_S = 4
 INSTRUMENT = Instrument(p50_error_ms=None, p99_error_ms=None, ceiling_per_s=1500, ceiling_share=0.7, coarse=False)
 CONDITIONS = Conditions(cores=divide_cores(frozenset({0, 1})), host_share=1.0)
 COUNTED = {"a": {"1": 2400}, "b": {"1": 2400}}
-DISRUPTED = Window(start_unix_ns=101 * SECOND_NS, end_unix_ns=104 * SECOND_NS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +44,6 @@ class JudgedWindow:
     generator: Mapping[str, Any] = field(default_factory=dict)
     requests: Mapping[str, Mapping[str, int]] | None = field(default_factory=COUNTED.copy)
     conditions: Conditions = CONDITIONS
-    disrupted: Window | None = DISRUPTED
     record: Mapping[str, Any] = field(default_factory=lambda: {"instrument": INSTRUMENT})
 
     def judge(self, folder: Path) -> dict[str, Gate]:
@@ -54,13 +52,13 @@ class JudgedWindow:
 
     def measure(self, folder: Path) -> GateInput:
         """Return what gates look at."""
-        levels = {"concurrency": 16, "replicas": 2, "balancing": "headless", "disruption": "restart"}
+        levels = {"concurrency": 16, "replicas": 2, "balancing": "headless"}
         of = cell("rest", rate_per_s=None if self.closed else 1000, **{**levels, **self.cell})
         load = Load.model_validate({"model": "closed" if self.closed else "open", "warmup_s": 1.0, **self.load})
         load = load.model_copy(update={"window_s": float(WINDOW_S)})
         job = Job(of, load, "127.0.0.1:1", 1, 1, folder / "h.json", folder / "driver.log", None)
         seen = self._observe()
-        record = make_record(job, [seen], self.conditions, disrupted=self.disrupted)
+        record = make_record(job, [seen], self.conditions)
         record = record.model_copy(update=dict(self.record))
         return GateInput(job, [seen], seen.file, record, self.conditions.host_share)
 
@@ -137,7 +135,6 @@ FAILING = [
     ("shared_cores", replace(GOOD, conditions=Conditions(cores=divide_cores(frozenset({0}))))),
     ("interference", replace(GOOD, seen={"interference": 0.06})),
     ("replica_balance", with_requests(GOOD, a=4700, b=100)),
-    ("disruption", replace(GOOD, disrupted=Window(start_unix_ns=102 * SECOND_NS, end_unix_ns=105 * SECOND_NS))),
     ("dropped_packets", replace(GOOD, seen={"dropped_packets": 1})),
     ("shared_host", replace(GOOD, conditions=Conditions(host_share=1.1))),
     ("ceiling", replace(GOOD, record={"instrument": INSTRUMENT.model_copy(update={"ceiling_share": 0.71})})),

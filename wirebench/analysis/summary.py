@@ -213,8 +213,7 @@ def find_shared_factors(cells: Sequence[Factors]) -> frozenset[str]:
 
 
 _PLACES: Mapping[str, tuple[str, ...]] = {
-    name: get_args(FACTORS[name].levels)
-    for name in ("tls", "implementation", "placement", "balancing", "traffic_distribution", "disruption", "driver")
+    name: get_args(FACTORS[name].levels) for name in ("tls", "implementation", "placement", "balancing", "driver")
 }
 
 

@@ -84,7 +84,6 @@ class K6(Driver):
             "DURATION_S": load.window_s,
             "TIMEOUT_S": load.timeout_s,
             "CONNECTION": cell.connection,
-            "RECONNECT": "yes" if cell.is_disrupted else None,
             "CODEC": cell.codec,
             **_describe_tls(job.tls),
             "SEED": job.seed,

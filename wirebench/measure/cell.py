@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,11 +16,9 @@ from wirebench.measure.observe import Observation, ServerUse
 from wirebench.measure.usage import sum_if_all_known
 from wirebench.model.cell import Cell
 from wirebench.model.histogram import Histogram
-from wirebench.model.histogram_file import CLOCKS, OK, Clock, HistogramFile, Window, merge_parallel
+from wirebench.model.histogram_file import CLOCKS, OK, Clock, HistogramFile, merge_parallel
 from wirebench.model.record import (
-    Autoscaling,
     CapacitySearch,
-    DisruptionRecord,
     Generator,
     Latency,
     OperationFigures,
@@ -51,25 +49,20 @@ class Conditions:
     host_share: float | None = None
     #: What is known of the driver's own error; None where it isn't looked up.
     calibration: Calibration | None = None
-    #: The names of the replicas in the load's zone; None where replicas aren't spread over zones.
-    same_zone: frozenset[str] | None = None
 
 
-def make_record(  # noqa: PLR0913 - what may come of a job
+def make_record(
     job: Job,
     observations: Sequence[Observation],
     conditions: Conditions,
     *,
-    disrupted: Window | None = None,
-    autoscaling: Autoscaling | None = None,
     search: CapacitySearch | None = None,
     searched: Cell | None = None,
 ) -> Record:
     """Make the record of what one generator or several observed, and merge their histograms into the job's output.
 
-    What places it in a run is empty: see `place_record`. `disrupted` says when something was done to the replicas
-    meanwhile, and `autoscaling` how many there were in the end, if that may differ. `search` is one that the job is the
-    answer of, and `searched` the cell that was searched. Raises WirebenchError if no request was sent at all.
+    What places it in a run is empty: see `place_record`. `search` is one that the job is the answer of, and `searched`
+    the cell that was searched. Raises WirebenchError if no request was sent at all.
     """
     cell, load = job.cell, job.load
     merged = merge_parallel([each.file for each in observations])
@@ -79,7 +72,7 @@ def make_record(  # noqa: PLR0913 - what may come of a job
     counts = merged.count_by_code()
     requests = sum(counts.values())
     rate = counts.get(OK, 0) / window_s
-    server = _summarise_server(observations[0].server, requests, cell.workers, conditions.same_zone)
+    server = _summarise_server(observations[0].server, requests, cell.workers)
     window = merged.require_window()
     over_time = compute_slices(merged, load, cell)
     calibration, loaded = conditions.calibration, load.add_connections(cell)
@@ -115,12 +108,10 @@ def make_record(  # noqa: PLR0913 - what may come of a job
         reference_us=observations[0].reference_us,
         bytes_sent_per_request=_divide(merged.bytes_sent, merged.bytes_requests),
         bytes_received_per_request=_divide(merged.bytes_received, merged.bytes_requests),
-        disruption=_make_disruption(cell, merged, disrupted) if disrupted else None,
         proxy=_summarise_proxy(observations, requests),
         tls=merged.tls,
         over_time=over_time,
         recovery=compute_recovery(over_time, load.objective) if load.objective else None,
-        autoscaling=autoscaling,
         search=search,
         gates=(),
         versions={},
@@ -193,22 +184,8 @@ def _summarise_streams(file: HistogramFile, server: Server, window_s: float) -> 
     )
 
 
-def _make_disruption(cell: Cell, merged: HistogramFile, disrupted: Window) -> DisruptionRecord:
-    last = merged.failures.end_unix_ns if merged.failures else 0
-    return DisruptionRecord(
-        kind=str(cell.disruption),
-        start_unix_ns=disrupted.start_unix_ns,
-        end_unix_ns=disrupted.end_unix_ns,
-        failed_requests=sum(count for code, count in merged.requests_total.items() if code != OK),
-        recovery_s=max(0.0, (last - disrupted.start_unix_ns) / 1e9),
-    )
-
-
-def _summarise_server(use: ServerUse, requests: int, workers: int, same_zone: frozenset[str] | None) -> Server:
-    """Return the figures of the service, whose replicas have so many workers each; an idle one has counted nothing.
-
-    `same_zone` are the replicas in the load's zone, where that matters.
-    """
+def _summarise_server(use: ServerUse, requests: int, workers: int) -> Server:
+    """Return the figures of the service, whose replicas have so many workers each; an idle one has counted nothing."""
     by_worker, by_replica = None, None
     if use.requests is not None:
         alone = len(use.requests) == 1
@@ -228,14 +205,7 @@ def _summarise_server(use: ServerUse, requests: int, workers: int, same_zone: fr
         fairness=min((each for each in shares if each is not None), default=None),
         requests_by_replica=by_replica,
         replica_fairness=compute_fairness(list(by_replica.values()), len(by_replica)) if by_replica else None,
-        same_zone_share=_compute_share(by_replica, same_zone) if by_replica and same_zone is not None else None,
     )
-
-
-def _compute_share(by_replica: Mapping[str, int], chosen: Collection[str]) -> float | None:
-    """Return which share of all requests the chosen replicas had; None without any request."""
-    total = sum(by_replica.values())
-    return sum(count for name, count in by_replica.items() if name in chosen) / total if total else None
 
 
 def _summarise_generator(cores: Cores | None, observations: Sequence[Observation]) -> Generator:

@@ -185,16 +185,6 @@ def _count_difference(of: GateInput) -> int | None:
     return abs(sum(counted.values()) - of.record.requests_total) if counted else None
 
 
-def _compute_outside_s(of: GateInput) -> float | None:
-    """Return how much of a disruption lies outside of the window, in seconds."""
-    record, disruption = of.record, of.record.disruption
-    if disruption is None:
-        return None
-    before_ns = record.window_start_unix_ns - disruption.start_unix_ns
-    after_ns = disruption.end_unix_ns - record.window_end_unix_ns
-    return (max(0, before_ns) + max(0, after_ns)) / 1e9
-
-
 #: All gates of a record, in the order in which they are shown. docs/method.md lists them.
 GATES = (
     GateRule(
@@ -345,15 +335,6 @@ GATES = (
         metrics=_ALL,
         advice="the service didn't keep streams at their rate limit: lower it or the concurrency, or see its log",
         value=_compute_item_rate_error,
-    ),
-    GateRule(
-        "disruption",
-        "all replicas are ready again before the window closes",
-        limit=0,
-        unit="s of it outside of the window",
-        metrics=_ALL,
-        advice="the replicas were not all ready again when the window closed: lengthen load.window_s",
-        value=_compute_outside_s,
     ),
     GateRule(
         "shared_cores",

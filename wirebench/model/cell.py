@@ -25,9 +25,6 @@ class ServiceSpec:
     replicas: int | None = 1
     #: Of each replica, in a cluster; None elsewhere.
     cpu_limit_millicores: int | None = None
-    memory_limit_mib: int | None = None
-    #: Whether its pods are replaced while it is used, and so have to drain.
-    disrupted: bool = False
     #: Whether it runs in the pod that its load comes from, and has no pod of its own.
     beside_load: bool = False
     implementation: contract.Implementation | None = "python"
@@ -36,28 +33,17 @@ class ServiceSpec:
     store_connections: int | None = None
     #: Its name in the application file; None of the built-in application.
     variant: str | None = None
-    #: None where its replicas aren't spread over zones.
-    traffic_distribution: contract.TrafficDistribution | None = None
-    #: Up to how many replicas an autoscaler may add; None where there is none.
-    replicas_max: int | None = None
-
-    @property
-    def replicas_at_most(self) -> int:
-        return self.replicas_max or self.replicas or 1
 
     def __str__(self) -> str:
         threads = f"-t{self.threads}" if self.threads else ""
         connections = f"-p{self.store_connections}" if self.store_connections else ""
         cpu = f"-{self.cpu_limit_millicores}m" if self.cpu_limit_millicores else ""
-        memory = f"-{self.memory_limit_mib}Mi" if self.memory_limit_mib else ""
         replicas = f"-x{self.replicas}" if (self.replicas or 1) > 1 else ""
-        autoscaled = f"-to{self.replicas_max}" if self.replicas_max else ""
         tls = f"-{self.tls}-tls" if self.tls != "none" else ""
-        zones = f"-{self.traffic_distribution}-zone" if self.traffic_distribution else ""
         name = f"{self.variant}-w{self.workers}"
         if not self.variant:
             name = f"{self.transport}-{self.runtime}-w{self.workers}{threads}-{self.store}{connections}"
-        return f"{name}{replicas}{autoscaled}{cpu}{memory}{tls}{zones}"
+        return f"{name}{replicas}{cpu}{tls}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,26 +95,20 @@ class Cell:
     replicas: int | None = 1
     placement: contract.Placement | None = None
     balancing: contract.Balancing | None = None
-    disruption: contract.Disruption | None = None
     cpu_limit_millicores: int | None = None
-    memory_limit_mib: int | None = None
     delay_ms: int | None = None
     loss_percent: float | None = None
     tls: contract.Tls = "none"
     store_connections: int | None = None
     #: None for the built-in application; otherwise runtime, implementation and store are None.
     variant: str | None = None
-    #: None where replicas aren't spread over zones.
-    traffic_distribution: contract.TrafficDistribution | None = None
-    #: Up to how many replicas an autoscaler may add, from `replicas` on; None where there is none.
-    replicas_max: int | None = None
     #: None is HTTP/1.1, or another transport than REST.
     http: Literal[2] | None = None
 
     @property
     def service(self) -> ServiceSpec:
         own: dict[str, Any] = {name: getattr(self, name) for name in _OF_SERVICE}
-        return ServiceSpec(**own, disrupted=self.is_disrupted, beside_load=self.placement == "same-pod")
+        return ServiceSpec(**own, beside_load=self.placement == "same-pod")
 
     def adopt(self, service: ServiceSpec) -> Cell:
         """Return the cell as it is on a service."""
@@ -146,16 +126,6 @@ class Cell:
         return self.stream_items is not None
 
     @property
-    def is_disrupted(self) -> bool:
-        """Whether something happens to its replicas while it is measured."""
-        return self.disruption not in (None, "none")
-
-    @property
-    def keeps_replicas(self) -> bool:
-        """Whether its replicas are the same all the time: what they count and use is known of no others."""
-        return not self.is_disrupted and self.replicas_max is None
-
-    @property
     def factors(self) -> dict[str, str | int | float | None]:
         return dataclasses.asdict(self)
 
@@ -165,12 +135,11 @@ class Cell:
         rate = f"r{self.rate_per_s}" if self.rate_per_s else None
         load = "-".join(filter(None, (self.shape, rate, f"c{self.concurrency}")))
         connections = f"n{self.connections}" if self.connections else None
-        disruption = self.disruption if self.is_disrupted else None
         parts = (self.service, self.codec, self.connection, self.operation, load, self.driver)
         items = f"i{self.stream_items}" if self.stream_items else None
         limit = f"l{self.stream_rate_limit_per_s}" if self.stream_rate_limit_per_s else None
         http = f"http{self.http}" if self.http else None
-        others = (http, self.payload, items, limit, connections, self.placement, self.balancing, disruption, self.link)
+        others = (http, self.payload, items, limit, connections, self.placement, self.balancing, self.link)
         return "-".join(map(str, (*parts, *filter(None, others))))
 
 

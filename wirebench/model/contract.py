@@ -21,10 +21,6 @@ Store = Literal["memory", "sqlite", "postgres"]
 #: Where the load comes from, seen from a pod of the service; and how connections reach the replicas.
 Placement = Literal["same-pod", "same-node", "cross-node"]
 Balancing = Literal["service", "headless", "pod"]
-#: Which zones a Service sends a connection to: `spec.trafficDistribution`, left out or PreferClose.
-TrafficDistribution = Literal["any", "prefer-close"]
-#: What happens to the replicas in the middle of the window.
-Disruption = Literal["none", "rolling-restart", "kill-pod"]
 TargetName = Literal["local", "external", "kubernetes"]
 
 #: Codes of outcomes that failed, by HTTP status; k6's output has the same table.

@@ -139,14 +139,6 @@ FACTORS: Mapping[str, Factor] = {
     "replicas": Factor(
         levels=_allow_numbers(1, 100), default=1, cluster_default=1, is_for_clusters=True, unit="replica"
     ),
-    "replicas_max": Factor(
-        levels=_allow_none(_allow_numbers(2, 100)),
-        is_for_clusters=True,
-        label="replicas at most",
-        saying="autoscaled up to {} replicas",
-        noun="an autoscaler up to {} replicas",
-        none="no autoscaler",
-    ),
     "placement": Factor(
         levels=contract.Placement,
         cluster_default="cross-node",
@@ -167,26 +159,7 @@ FACTORS: Mapping[str, Factor] = {
             "pod": ("on one of the pods", "one pod alone"),
         },
     ),
-    "traffic_distribution": Factor(
-        # By default, replicas aren't spread over zones.
-        levels=contract.TrafficDistribution,
-        is_for_clusters=True,
-        words={
-            "any": ("to replicas in any zone", "routing to any zone"),
-            "prefer-close": ("to replicas in the load's zone", "routing to the load's zone"),
-        },
-    ),
-    "disruption": Factor(
-        levels=contract.Disruption,
-        cluster_default="none",
-        is_for_clusters=True,
-        words={
-            "none": ("left alone", "no disruption"),
-            "rolling-restart": ("during a rolling restart", "a rolling restart"),
-            "kill-pod": ("when a pod is killed", "the loss of a pod"),
-        },
-    ),
-    # Limits are always set in a cluster.
+    # A limit is always set in a cluster.
     "cpu_limit_millicores": Factor(
         levels=_allow_numbers(10, 256_000),
         cluster_default=500,
@@ -194,30 +167,22 @@ FACTORS: Mapping[str, Factor] = {
         label="CPU limit, millicores",
         saying="{}m CPU",
     ),
-    "memory_limit_mib": Factor(
-        levels=_allow_numbers(64, 1_048_576),
-        cluster_default=512,
-        is_for_clusters=True,
-        label="memory limit, MiB",
-        saying="{} MiB",
-    ),
 }
 
 #: Those that are named after a cell's transport where they aren't the default. The load is named separately.
 WITH_TRANSPORT = (
     "implementation", "runtime", "http", "codec", "threads", "workers", "store", "store_connections", "connection",
     "tls",
-    "replicas", "replicas_max", "cpu_limit_millicores", "memory_limit_mib", "placement", "balancing",
-    "traffic_distribution", "disruption", "driver",
+    "replicas", "cpu_limit_millicores", "placement", "balancing", "driver",
     "delay_ms", "loss_percent",
 )  # fmt: skip
 #: What cells are sorted by, one after the other.
 SORTED_BY = (
     "operation", "payload", "stream_rate_limit_per_s", "stream_items",
-    "rate_per_s", "concurrency", "connections", "replicas", "replicas_max", "cpu_limit_millicores",
-    "memory_limit_mib", "workers", "threads", "store", "store_connections", "connection",
+    "rate_per_s", "concurrency", "connections", "replicas", "cpu_limit_millicores",
+    "workers", "threads", "store", "store_connections", "connection",
     "loss_percent", "delay_ms",
-    "transport", "variant", "tls", "disruption", "placement", "balancing", "traffic_distribution", "implementation",
+    "transport", "variant", "tls", "placement", "balancing", "implementation",
     "runtime", "http", "codec", "driver",
 )  # fmt: skip
 

@@ -112,8 +112,6 @@ class Server(FrozenModel):
     fairness: float | None
     requests_by_replica: dict[str, int] | None = None
     replica_fairness: float | None = None
-    #: Share of them that replicas in the load's zone had; None where replicas aren't spread over zones.
-    same_zone_share: float | None = None
 
 
 class Generator(FrozenModel):
@@ -238,30 +236,6 @@ class CapacitySearch(FrozenModel):
         return self.rate_kept_per_s
 
 
-class DisruptionRecord(FrozenModel):
-    """What was done to the replicas while they were loaded, and what came of it.
-
-    It lasts until all replicas are ready again. `recovery_s` is from its start to the end of the last request that
-    failed: 0 if none failed after it.
-    """
-
-    kind: str
-    start_unix_ns: int
-    end_unix_ns: int
-    failed_requests: int
-    recovery_s: float
-
-
-class Autoscaling(FrozenModel):
-    """How many replicas were ready when the load was over, and when those became so that an autoscaler had added.
-
-    Kubernetes says it in whole seconds.
-    """
-
-    replicas: int
-    added_unix_s: tuple[float, ...]
-
-
 class Gate(FrozenModel):
     """A check that a measurement is fit to be used; a failed one withholds verdicts on `metrics`."""
 
@@ -320,9 +294,6 @@ class Record(FrozenModel):
     reference_us: float | None = None
     bytes_sent_per_request: float | None
     bytes_received_per_request: float | None
-    disruption: DisruptionRecord | None = None
-    #: Where an autoscaler may add replicas.
-    autoscaling: Autoscaling | None = None
     proxy: Proxy | None = None
     #: What the load's connections agreed on; empty in plain text, and where the driver doesn't report it.
     tls: tuple[Handshakes, ...] = ()

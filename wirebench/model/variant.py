@@ -16,7 +16,7 @@ from wirebench.model.variables import find_variables
 CONNECTIONS_MAX = 10_000
 RATE_MAX = 1_000_000
 #: The factors whose levels values of a chart may take.
-SETTABLE = ("workers", "replicas", "cpu_limit_millicores", "memory_limit_mib")
+SETTABLE = ("workers", "replicas", "cpu_limit_millicores")
 #: Where a run keeps the messages of a variant that speaks gRPC.
 CONTRACT_FILE = "contract-{}.binpb"
 PodSecurity = Literal["restricted", "baseline", "privileged"]

@@ -1,4 +1,4 @@
-"""What can be said of runs and cells beside comparisons: answers, loads, disruptions, sweeps, proxies, workers, TLS."""
+"""What can be said of runs and cells beside comparisons: answers, loads, sweeps, proxies, workers, TLS."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from wirebench.model.labels import (
     describe_settings,
     describe_situation,
     name_gate,
-    name_level,
     name_transport,
     pluralise,
 )
@@ -43,12 +42,6 @@ _BROKEN = {
 
 #: What requests waited for may then have been the load generator.
 _GENERATOR_GATES = ("generator_cpu", "throttled_generator")
-
-_FAILED_REQUESTS = (
-    "A request counts as failed if it got no answer, or another one than it should. A socket client sends once more "
-    "when it finds that the server has closed its connection, as HTTP and gRPC clients do by themselves."
-)
-_DISRUPTIONS = {"rolling-restart": "a rolling restart of {}", "kill-pod": "the loss of one of {}"}
 
 
 def describe_common_factors(cells: Sequence[CellSummary]) -> str:
@@ -81,11 +74,6 @@ def describe_looks(info: RunInfo) -> str:
         f"{ended[looks.ended]}. {method}; after {pluralise(len(made), 'look')} (blocks {', '.join(map(str, made))}), "
         f"{100 * LEVEL * len(made) / len(looks.blocks):.2g} % of {100 * LEVEL:g} % are spent."
     )
-
-
-def describe_disruptions(cells: Iterable[CellSummary]) -> tuple[str, ...]:
-    """Say of each cell whose replicas were disrupted what that cost."""
-    return tuple(sentence for cell in cells if (sentence := _describe_disruption(cell)))
 
 
 def describe_sweep(series: FactorSeries) -> str:
@@ -137,12 +125,8 @@ def _describe_capacity(cell: CellSummary, looks: int) -> str:
 
 
 def describe_recoveries(cells: Iterable[CellSummary]) -> tuple[str, ...]:
-    """Say of each cell when it kept its objective after its rate had grown, and which replicas an autoscaler added."""
-    return tuple(
-        f"{cell.full_name} {' and '.join(parts)}."
-        for cell in cells
-        if (parts := [*filter(None, (_describe_recovery(cell), _describe_autoscaling(cell)))])
-    )
+    """Say of each cell when it kept its objective after its rate had grown."""
+    return tuple(f"{cell.full_name} {recovery}." for cell in cells if (recovery := _describe_recovery(cell)))
 
 
 def _describe_recovery(cell: CellSummary) -> str:
@@ -161,21 +145,6 @@ def _describe_recovery(cell: CellSummary) -> str:
     return f"met {objective} from {_format_range(kept_s)} s after the window's start on{in_blocks}{doubt}"
 
 
-def _describe_autoscaling(cell: CellSummary) -> str:
-    seen = [(record.window_start_unix_ns / 1e9, each) for record in cell.records if (each := record.autoscaling)]
-    if not seen:
-        return ""
-    replicas = _format_range([each.replicas for _, each in seen], 0)
-    added_s = [[since_s - start_s for since_s in each.added_unix_s] for start_s, each in seen]
-    first_s = [min(later) for times_s in added_s if (later := [each for each in times_s if each >= 0])]
-    when = [f"the first added after {_format_range(first_s, 0)} s"] if first_s else []
-    if any(each < 0 for times_s in added_s for each in times_s):
-        when.append("some in the warm-up")
-    return (
-        f"had {replicas} {'replica' if replicas == '1' else 'replicas'} in the end ({', '.join(when) or 'none added'})"
-    )
-
-
 def _describe_served(cell: CellSummary) -> str:
     rate = cell.figure(cell.rate) or 0.0
     metric = METRICS["first_item" if cell.has_streams else "p99"]
@@ -187,39 +156,13 @@ def _describe_served(cell: CellSummary) -> str:
     return f"{rate:,.0f} items/s, the first after {time}" if cell.has_streams else f"{rate:,.0f}/s, {time} at the p99"
 
 
-def _describe_disruption(cell: CellSummary) -> str:
-    seen = [record.disruption for record in cell.records if record.disruption]
-    if not seen:
-        return ""
-    factors = cell.factors
-    replicas = pluralise(int(factors["replicas"] or 1), "replica")
-    what = (
-        f"{name_transport(factors)}, {_DISRUPTIONS[seen[0].kind].format(replicas)} under {describe_situation(factors)}"
-    )
-    requests = sum(record.requests_total for record in cell.records)
-    failed = sum(each.failed_requests for each in seen)
-    lost = f"none of {requests:,} requests failed"
-    if failed:
-        recovery = _format_range([each.recovery_s for each in seen])
-        lost = f"{failed:,} of {requests:,} requests failed, the last of them {recovery} s after it began"
-    slowest_ms = max(
-        (latency.max_ms for record in cell.records if (latency := record.response or record.service)), default=0
-    )
-    ready = _format_range([(each.end_unix_ns - each.start_unix_ns) / 1e9 for each in seen])
-    return (
-        f"{what}: {lost}; the slowest answer took {slowest_ms:,.0f} ms; all replicas were ready again after {ready} s."
-    )
-
-
 def _format_range(values: Sequence[float], digits: int = 1) -> str:
     return "–".join(dict.fromkeys(f"{value:.{digits}f}" for value in (min(values), max(values))))
 
 
 def list_notes(cells: Sequence[CellSummary]) -> tuple[str, ...]:
-    """Say what the proxy cost, what counts as failed where replicas were disrupted, and where workers were uneven."""
-    disrupted = any(record.disruption for cell in cells for record in cell.records)
-    notes = (describe_proxy_cost(cells), _FAILED_REQUESTS if disrupted else "", describe_uneven_workers(cells))
-    return tuple(filter(None, notes))
+    """Say what the proxy cost, and where workers were uneven."""
+    return tuple(filter(None, (describe_proxy_cost(cells), describe_uneven_workers(cells))))
 
 
 def describe_proxy_cost(cells: Iterable[CellSummary]) -> str:
@@ -234,17 +177,6 @@ def describe_proxy_cost(cells: Iterable[CellSummary]) -> str:
     cpu_us = [proxy.cpu_us_per_request for _, proxy in seen if proxy.cpu_us_per_request is not None]
     cpu = f", and {statistics.median(cpu_us):.0f} µs of CPU time on the load generator's cores" if cpu_us else ""
     return f"The proxy itself adds at the median {added} to a call{cpu}; neither is subtracted."
-
-
-def describe_zones(cells: Iterable[CellSummary]) -> str:
-    """Say which share of the requests stayed in the load's zone, by traffic distribution; nothing without zones."""
-    by_level: dict[str, list[float]] = {}
-    for cell in cells:
-        shares = (record.server.same_zone_share for record in cell.records)
-        seen = by_level.setdefault(name_level("traffic_distribution", cell.factors), [])
-        seen.extend(100 * share for share in shares if share is not None)
-    parts = [f"{_format_range(shares, 0)} % with {level}" for level, shares in by_level.items() if shares]
-    return f"Of the requests, replicas in the load's zone had {', and '.join(parts)}." if parts else ""
 
 
 def describe_uneven_workers(cells: Iterable[CellSummary]) -> str:
@@ -270,7 +202,7 @@ def describe_uneven_workers(cells: Iterable[CellSummary]) -> str:
 
 
 def write_answer(run: Run, comparisons: Sequence[Comparison]) -> tuple[str, ...]:
-    """Say what a run comes to: what was lost, which limit came first, who is faster, and how far drivers agree.
+    """Say what a run comes to: which limit came first, who is faster, and how far drivers agree.
 
     `comparisons` are those of the run; a running one has no answer yet.
     """
@@ -280,8 +212,8 @@ def write_answer(run: Run, comparisons: Sequence[Comparison]) -> tuple[str, ...]
     sweeps = map(describe_sweep, find_series(cells, "concurrency"))
     checks = (*sentences.describe_cross_checks(comparisons), *sentences.describe_agreement(comparisons))
     capacities = describe_capacities(cells, run.info.looks_planned)
-    found = (*capacities, *describe_recoveries(cells), *describe_disruptions(cells), describe_zones(cells), *sweeps)
-    return tuple(map(capitalise, (*filter(None, found), *sentences.summarise_comparisons(comparisons), *checks)))
+    found = (*capacities, *describe_recoveries(cells), *sweeps)
+    return tuple(map(capitalise, (*found, *sentences.summarise_comparisons(comparisons), *checks)))
 
 
 def describe_load(load: Load) -> str:

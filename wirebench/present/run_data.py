@@ -11,7 +11,7 @@ from wirebench.analysis.compare_cells import find_comparisons
 from wirebench.analysis.summary import CellSummary, compute_excess, summarise
 from wirebench.model.labels import name_machine
 from wirebench.model.metric import METRICS, SPREAD, name_spread
-from wirebench.model.record import Autoscaling, CapacitySearch, Gate, Recovery
+from wirebench.model.record import CapacitySearch, Gate, Recovery
 from wirebench.model.run_info import RunInfo
 from wirebench.present.caveats import list_caveats
 from wirebench.present.data import CellComparison, make_comparison_data, make_view
@@ -40,7 +40,6 @@ class RunCell(Result):
     gates: tuple[CellGate, ...]
     searches: tuple[CapacitySearch, ...]
     recoveries: tuple[Recovery, ...]
-    autoscalings: tuple[Autoscaling, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +99,6 @@ def _describe_cell(info: RunInfo, cell: CellSummary) -> RunCell:
         gates=tuple(_list_gates(cell)),
         searches=tuple(record.search for record in cell.records if record.search),
         recoveries=tuple(record.recovery for record in cell.records if record.recovery),
-        autoscalings=tuple(record.autoscaling for record in cell.records if record.autoscaling),
     )
 
 

@@ -22,9 +22,8 @@ from wirebench.measure.observe import Observation, observe
 from wirebench.measure.search import search_capacity
 from wirebench.measure.variants import Variants
 from wirebench.model.cell import Cell, ServiceSpec
-from wirebench.model.histogram_file import Window
 from wirebench.model.labels import pluralise
-from wirebench.model.record import Autoscaling, Record
+from wirebench.model.record import Record
 from wirebench.plan.plan import Plan, PlannedCell
 from wirebench.results.runs import RunWriter, load_run
 from wirebench.run.calibrator import Calibrator
@@ -181,9 +180,6 @@ class _Execution:
             cores=self.target.cores,
             host_share=self._compute_host_share(cell),
             calibration=self.calibration,
-            same_zone=frozenset(each.name for each in endpoint.replicas if each.in_load_zone)
-            if cell.traffic_distribution
-            else None,
         )
         try:
             record = self._send_load(job, conditions, endpoint)
@@ -196,7 +192,7 @@ class _Execution:
             raise
         record = place_record(record, planned, self.writer.info, output.relative_to(self.writer.folder))
         self.writer.add(record)
-        if record.server.cpu_s is None and cell.keeps_replicas:
+        if record.server.cpu_s is None:
             self.writer.note(f"server CPU and memory are missing: {endpoint.usage_problem or _USAGE_PROBLEM}")
         if any(replica.relies_on_metrics for replica in endpoint.replicas):
             self.writer.note(
@@ -209,10 +205,8 @@ class _Execution:
     def _send_load(self, job: Job, conditions: Conditions, endpoint: Endpoint) -> Record:
         if job.cell.shape == "capacity":
             ids = ID_STEP * count_steps(job.cell, self.plan.scenario)
-            return search_capacity(job, conditions, lambda window: self._observe(window, endpoint)[0], ids)
-        observed, disrupted = self._observe(job, endpoint)
-        autoscaling = self._read_autoscaling(endpoint) if job.cell.replicas_max else None
-        return make_record(job, observed, conditions, disrupted=disrupted, autoscaling=autoscaling)
+            return search_capacity(job, conditions, lambda window: self._observe(window, endpoint), ids)
+        return make_record(job, self._observe(job, endpoint), conditions)
 
     def _make_metrics_push(self, cell: Cell) -> MetricsPush | None:
         """Return where metrics of a cell's load are pushed; load pods have labels of their own.
@@ -225,26 +219,19 @@ class _Execution:
         labels = {"namespace": namespace, "pod": "load", "node": platform.node(), "transport": cell.transport}
         return MetricsPush(self.target.prometheus, labels)
 
-    def _observe(self, job: Job, endpoint: Endpoint) -> tuple[tuple[Observation, ...], Window | None]:
+    def _observe(self, job: Job, endpoint: Endpoint) -> tuple[Observation, ...]:
         # Of this window alone: those of a search share a job's.
         push = job.metrics_push and replace(job.metrics_push, problem="")
-        observed, disrupted = self._observe_window(replace(job, metrics_push=push), endpoint)
+        observed = self._observe_window(replace(job, metrics_push=push), endpoint)
         if problems := [each.metrics_push_problem for each in observed if each.metrics_push_problem]:
             self.failed_pushes += 1
             self.push_problem = problems[-1]
-        return observed, disrupted
+        return observed
 
-    def _observe_window(self, job: Job, endpoint: Endpoint) -> tuple[tuple[Observation, ...], Window | None]:
-        if not self.target.load_pods:
-            return (observe(job, endpoint.replicas, _count_usable_cores(job), pinned=self.target.cores),), None
-        disrupted = None
-
-        def disrupt() -> None:
-            nonlocal disrupted
-            if job.cell.disruption and job.cell.is_disrupted:
-                disrupted = self.target.disrupt(endpoint.service, job.cell.disruption)
-
-        return pods.observe(self.target.load_pods, job, endpoint, disrupt), disrupted
+    def _observe_window(self, job: Job, endpoint: Endpoint) -> tuple[Observation, ...]:
+        if self.target.load_pods:
+            return pods.observe(self.target.load_pods, job, endpoint)
+        return (observe(job, endpoint.replicas, _count_usable_cores(job), pinned=self.target.cores),)
 
     def note_failed_pushes(self) -> None:
         """Add a caveat, if live metrics are incomplete."""
@@ -254,13 +241,6 @@ class _Execution:
                 f"all of them: {self.push_problem}"
             )
 
-    def _read_autoscaling(self, endpoint: Endpoint) -> Autoscaling:
-        first = {replica.name for replica in endpoint.replicas}
-        ready = self.target.list_ready_replicas(endpoint.service)
-        return Autoscaling(
-            replicas=len(ready), added_unix_s=tuple(sorted(since for name, since in ready.items() if name not in first))
-        )
-
     def _compute_host_share(self, cell: Cell) -> float | None:
         """Return which share of a machine's cores its services and generators may use by their limits."""
         load_pods, shared_cores = self.target.load_pods, self.description.shared_cores
@@ -269,7 +249,7 @@ class _Execution:
         load = self.plan.scenario.load
         generators = load_pods.count_cores(load) * load.generators
         database_millicores = POSTGRES_CPU_MILLICORES if cell.store == "postgres" else 0
-        services = (cell.cpu_limit_millicores * cell.service.replicas_at_most + database_millicores) / 1000
+        services = (cell.cpu_limit_millicores * (cell.replicas or 1) + database_millicores) / 1000
         return (services + generators) / shared_cores
 
 

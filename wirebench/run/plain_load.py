@@ -142,7 +142,7 @@ def send_load(  # noqa: PLR0913, PLR0917 - where, what, and who watches
         try:
             with show(f"{cell.transport} {cell.operation} by {cell.driver}", expected_s) as show_rates:
                 load_pods.watch = ReplicaWatch(read_rates, show_rates, phases, names).poll
-                observed = pods.observe(load_pods, job, endpoint, lambda: None)
+                observed = pods.observe(load_pods, job, endpoint)
         finally:
             cluster.remove(load_pods)
         limits = (cell.cpu_limit_millicores or 0) / 1000 * (cell.replicas or 1) + load_pods.count_cores(load)

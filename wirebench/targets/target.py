@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from wirebench.errors import UsageError, WirebenchError
+from wirebench.errors import WirebenchError
 from wirebench.model.cell import Cell, ServiceSpec
-from wirebench.model.contract import Disruption
-from wirebench.model.histogram_file import Window
 from wirebench.model.scenario import Load
 from wirebench.model.variant import Limit
 from wirebench.system.tls import ClientTls
@@ -41,8 +39,6 @@ class Replica:
     root_pid: int | None = None
     containers: Containers | None = None
     metrics_url: str | None = None
-    #: Whether it is in the zone that the load comes from; None where replicas aren't spread over zones.
-    in_load_zone: bool | None = None
     #: Whether its user may replace or remove it during a load; its own counts are lost then, and the load is not.
     may_go: bool = False
 
@@ -113,13 +109,11 @@ class LoadPods(Protocol):
     def count_cores(self, load: Load) -> float:
         """Return how many cores each of a load's pods may use."""
 
-    def measure(
-        self, cell: Cell, load: Load, endpoint: Endpoint, task: Task, on_window: Callable[[], None]
-    ) -> tuple[str, ...]:
+    def measure(self, cell: Cell, load: Load, endpoint: Endpoint, task: Task) -> tuple[str, ...]:
         """Have a pod for each of the load's generators carry out the task, and return what each has printed.
 
-        They are placed as the cell says; `on_window` is called once, early in the window. Raises WirebenchError if one
-        can't be started, or fails, and LoadLostError if one has gone.
+        They are placed as the cell says. Raises WirebenchError if one can't be started, or fails, and LoadLostError if
+        one has gone.
         """
 
     def run_once(
@@ -162,14 +156,6 @@ class Target:
 
     def check(self) -> None:
         """Raise WirebenchError, with its last log lines, if a service has died."""
-
-    def disrupt(self, service: ServiceSpec, how: Disruption) -> Window:
-        """Do this to a service's replicas; return from when until all were ready again. Raises WirebenchError."""
-        raise UsageError(f"the target {self.name} can't do {how} to {service}", "add --target kubernetes")
-
-    def list_ready_replicas(self, service: ServiceSpec) -> Mapping[str, float]:
-        """Return the replicas that are ready now by name, and since when in Unix seconds. Raises WirebenchError."""
-        raise UsageError(f"the target {self.name} has no autoscaler for {service}", "add --target kubernetes")
 
     def stop(self) -> None:
         """Stop what `start` has started, in order; does nothing when nothing runs."""

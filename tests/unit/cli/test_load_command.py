@@ -257,7 +257,7 @@ def test_what_to_do_about_a_gate_is_said_in_options_that_a_load_has(tmp_path: Pa
     """No keys of scenarios, which a load has none of, and no option that isn't there."""
     judged = (window.judge(tmp_path) for _, window in FAILING)
     gates = {name: gate for each in judged for name, gate in each.items() if not gate.passed}
-    del gates["disruption"], gates["resolution"]  # which only a scenario can ask for
+    del gates["resolution"]  # which only a scenario can ask for
     del gates["error_rate"]  # which explains others
     lines = shown(tmp_path, cell("rest"), gates=tuple(gates.values()))
     warnings = [line for line in lines if line.startswith("! ")]
@@ -391,12 +391,12 @@ def test_load_runs_on_its_own_node(monkeypatch: pytest.MonkeyPatch, placement: A
     monkeypatch.setattr(Kubectl, "get", lambda _self, kind, *_, **__: objects.get(kind, []))
     monkeypatch.setattr(Helm, "uninstall", lambda *_: None)
     given: list[Any] = []
-    monkeypatch.setattr(KubernetesLoadPods, "_run", lambda _self, _service, settings, _attend: given.append(settings))
+    monkeypatch.setattr(KubernetesLoadPods, "_run", lambda _self, _service, settings, _expected_s: given.append(settings))
 
     load_pods = DeployedServices(Access(None, None), []).make_load_pods("rest")
     loaded = cell("rest", placement=placement)
     endpoint = Endpoint(loaded.service, "wirebench-rest:5000")
-    load_pods.measure(loaded, Load(model="closed", window_s=1), endpoint, {}, lambda: None)
+    load_pods.measure(loaded, Load(model="closed", window_s=1), endpoint, {})
 
     assert [role if selected else {}] == [each["nodeSelector"] for each in given]
 
@@ -404,12 +404,12 @@ def test_load_runs_on_its_own_node(monkeypatch: pytest.MonkeyPatch, placement: A
 def test_load_pods_have_memory_for_all_connections_that_may_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pod that runs out of it is killed during the load."""
     found: list[Any] = []
-    monkeypatch.setattr(KubernetesLoadPods, "_run", lambda _self, _service, settings, _attend: found.append(settings))
+    monkeypatch.setattr(KubernetesLoadPods, "_run", lambda _self, _service, settings, _expected_s: found.append(settings))
     access, loaded = Access(None, None), cell("rest", rate_per_s=100)
     load_pods = KubernetesLoadPods(Kubectl(access, ""), Helm(access, "", ()), {}, memory_mib=1)
     for most in (None, 10_000):
         load = Load(model="open", concurrency_max=most)
-        load_pods.measure(loaded, load, Endpoint(loaded.service, "rest:5000"), {}, lambda: None)
+        load_pods.measure(loaded, load, Endpoint(loaded.service, "rest:5000"), {})
     few, many = (int(each["resources"]["memory"].removesuffix("Mi")) for each in found)
     assert 40 * (10_000 - loaded.concurrency) / 1024 == pytest.approx(many - few, abs=1)
 
@@ -417,11 +417,11 @@ def test_load_pods_have_memory_for_all_connections_that_may_be_opened(monkeypatc
 def test_load_pods_have_time_for_all_parts_of_a_load(monkeypatch: pytest.MonkeyPatch) -> None:
     """An hour by ghz is 180 parts of 20 s, each with a warm-up and about 1.3 s around it."""
     found: list[Any] = []
-    monkeypatch.setattr(KubernetesLoadPods, "_run", lambda _self, _service, settings, _attend: found.append(settings))
+    monkeypatch.setattr(KubernetesLoadPods, "_run", lambda _self, _service, settings, _expected_s: found.append(settings))
     loaded = cell("grpc", driver="ghz")
     load_pods = KubernetesLoadPods(Kubectl(Access(None, None), ""), Helm(Access(None, None), "", ()), {}, memory_mib=1)
     load = Load(warmup_s=1, window_s=3600)
-    load_pods.measure(loaded, load, Endpoint(loaded.service, "grpc:50051"), {}, lambda: None)
+    load_pods.measure(loaded, load, Endpoint(loaded.service, "grpc:50051"), {})
     assert found[0]["activeDeadlineSeconds"] > 3600 + 180 * (1 + 1.3)
 
 
@@ -437,5 +437,5 @@ def test_a_load_whose_pod_has_gone_ends_within_seconds(monkeypatch: pytest.Monke
     load_pods = KubernetesLoadPods(Kubectl(access, ""), Helm(access, "", ()), {}, watch=lambda: looked.append(True))
     loaded = cell("rest")
     with pytest.raises(LoadLostError, match="its pods have gone"):
-        load_pods.measure(loaded, Load(window_s=60), Endpoint(loaded.service, "rest:5000"), {}, lambda: None)
+        load_pods.measure(loaded, Load(window_s=60), Endpoint(loaded.service, "rest:5000"), {})
     assert [True] == looked

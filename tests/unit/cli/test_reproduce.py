@@ -115,11 +115,11 @@ def test_drivers_have_no_verdict_to_hold(tmp_path: Path) -> None:
 
 def test_cells_of_another_target_are_found_by_what_both_have(tmp_path: Path) -> None:
     """Limits, which only a cluster has, keep nothing apart, unless there are several to choose from."""
-    limited = tuple(cell(name, cpu_limit_millicores=500, memory_limit_mib=512) for name in ("rest", "socket"))
+    limited = tuple(cell(name, cpu_limit_millicores=500) for name in ("rest", "socket"))
     there = built(tmp_path / "there", cells=limited, info={"target": "kubernetes"})
     here = built(tmp_path / "here")
     assert ["held"] == outcomes(check_reproduction(there, here))
-    more = (*limited, *(cell(name, cpu_limit_millicores=900, memory_limit_mib=512) for name in ("rest", "socket")))
+    more = (*limited, *(cell(name, cpu_limit_millicores=900) for name in ("rest", "socket")))
     several = built(tmp_path / "several", cells=more, info={"target": "kubernetes"})
     assert ["open", "open"] == outcomes(check_reproduction(several, here))
 

@@ -25,16 +25,6 @@ from wirebench.results.bundle.write import write_bundle
 from wirebench.results.runs import Run
 
 
-def test_the_page_is_of_the_bundles_beside_it(tmp_path: Path) -> None:
-    """Neither the page nor a picture differs from what the bundles, scenarios and services come to: `make findings`."""
-    write_page(BUNDLES, tmp_path)
-    docs = BUNDLES.parent
-    for path in sorted(path for path in tmp_path.rglob("*") if path.is_file()):
-        assert path.read_text() == (docs / path.relative_to(tmp_path)).read_text(), "run `make findings`"
-    pictures = {path.name for path in BUNDLES.glob("*.svg")}
-    assert pictures == {path.name for path in (tmp_path / BUNDLES.name).glob("*.svg")}, "run `make findings`"
-
-
 def write_quick(bundle: Path, folder: Path, grpc_speed_up: float = 1.0, cells: Sequence[Cell] = ()) -> None:
     """Bundle a run of the scenario quick, with a placeholder for a report."""
 

@@ -187,7 +187,7 @@ def test_a_good_window_passes_every_gate(tmp_path: Path) -> None:
     """No gate fails without cause."""
     gates = GOOD.judge(tmp_path)
     assert [] == [gate.name for gate in gates.values() if not gate.passed]
-    assert 17 == len(gates)
+    assert 16 == len(gates)
 
 
 @pytest.mark.parametrize(("gate", "window"), FAILING)
@@ -211,12 +211,11 @@ def test_a_closed_load_on_all_connections_passes(
 
 def test_what_was_not_seen_has_no_gate(tmp_path: Path) -> None:
     """An external server's counters can't pass or fail."""
-    unseen = replace(GOOD, requests=None, conditions=Conditions(), disrupted=None, generator={"cpu_s": None}, record={})
+    unseen = replace(GOOD, requests=None, conditions=Conditions(), generator={"cpu_s": None}, record={})
     assert {
         "counts",
         "replica_balance",
         "shared_host",
-        "disruption",
         "generator_cpu",
         "shared_cores",
         "ceiling",

@@ -47,15 +47,9 @@ def seen(cpu_s: float, requests: dict[str, dict[str, int]] | None = None, start_
     )
 
 
-def record_of(
-    folder: Path,
-    *observations: Observation,
-    job: Job = JOB,
-    conditions: Conditions = CONDITIONS,
-    disrupted: Window | None = None,
-) -> Record:
+def record_of(folder: Path, *observations: Observation, job: Job = JOB, conditions: Conditions = CONDITIONS) -> Record:
     """Return the record of observations."""
-    return make_record(replace(job, output=folder / "h.json"), observations, conditions, disrupted=disrupted)
+    return make_record(replace(job, output=folder / "h.json"), observations, conditions)
 
 
 def test_rates_of_generators_add_up(tmp_path: Path) -> None:
@@ -143,54 +137,12 @@ def test_requests_are_told_by_replica_and_by_worker(tmp_path: Path) -> None:
     assert [] == [name for name in gates if "worker" in name], "how a server shares among its workers is a finding"
 
 
-def test_the_share_of_the_load_s_zone_is_known_where_zones_matter(tmp_path: Path) -> None:
-    """Of the requests that replicas counted, those of the replicas there; elsewhere there is no such share."""
-    for same_zone, share in ((frozenset({"a"}), 4 / 7), (frozenset[str](), 0.0), (None, None)):
-        record = record_of(tmp_path, seen(1.0, REQUESTS), conditions=replace(CONDITIONS, same_zone=same_zone))
-        assert share == record.server.same_zone_share
-    uncounted = record_of(tmp_path, seen(1.0), conditions=replace(CONDITIONS, same_zone=frozenset({"a"})))
-    assert uncounted.server.same_zone_share is None
-
-
 def test_only_a_client_that_balances_promises_equal_shares(tmp_path: Path) -> None:
     """How a Service spreads connections is what is asked about, and no fault of the measurement."""
     by_service = replace(JOB, cell=replace(JOB.cell, balancing="service"))
     record = record_of(tmp_path, seen(1.0, {"a": {"0": 3}, "b": {"0": 0}}), job=by_service)
     assert 0.5 == record.server.replica_fairness
     assert "replica_balance" not in {gate.name for gate in record.gates}
-
-
-@pytest.mark.parametrize(
-    ("disrupted_s", "failures_s", "recovery_s", "passed"),
-    [
-        ((100.5, 101.5), None, 0.0, True),
-        ((100.5, 101.5), (100.6, 101.25), 0.75, True),
-        ((100.5, 102.5), (100.6, 100.75), 0.25, False),
-        ((101.0, 101.5), (100.1, 100.2), 0.0, True),
-    ],
-)
-def test_recovery_is_until_the_last_failure(
-    tmp_path: Path,
-    disrupted_s: tuple[float, float],
-    failures_s: tuple[float, float] | None,
-    recovery_s: float,
-    passed: bool,  # noqa: FBT001
-) -> None:
-    """From the beginning of the disruption: what failed before isn't its work. It has to be over within the window."""
-    start, end = (round(moment * SECOND_NS) for moment in disrupted_s)
-    failures = None
-    if failures_s:
-        first, last = (round(moment * SECOND_NS) for moment in failures_s)
-        failures = Window(start_unix_ns=first, end_unix_ns=last)
-    observation = seen(1.0)
-    file = observation.file.model_copy(update={"failures": failures, "requests_total": {"ok": 3, "unavailable": 2}})
-    job = replace(JOB, cell=replace(JOB.cell, disruption="kill-pod"))
-    observed = observation.model_copy(update={"file": file})
-    record = record_of(tmp_path, observed, job=job, disrupted=Window(start_unix_ns=start, end_unix_ns=end))
-    assert record.disruption is not None
-    assert ("kill-pod", 2) == (record.disruption.kind, record.disruption.failed_requests)
-    assert recovery_s == pytest.approx(record.disruption.recovery_s)
-    assert passed == {gate.name: gate.passed for gate in record.gates}["disruption"]
 
 
 def test_a_record_has_its_place_in_a_run(tmp_path: Path) -> None:

@@ -208,14 +208,6 @@ def plan_in_cluster(folder: Path, factors: str, load: str = "{window_s: 1}") -> 
     return make_plan(read(folder, text, IN_CLUSTER), 1, "kubernetes")
 
 
-def test_memory_alone_tells_cells_apart(tmp_path: Path) -> None:
-    """A chart may take a limit of memory, and none of CPU time."""
-    text = "question: x\napplication: shop.yaml\nfactors: {variant: chart, memory_limit_mib: [256, 512]}\n"
-    application = IN_CLUSTER.replace("{replicas}", "{memory_limit_mib}")
-    cells = make_plan(read(tmp_path, text + "load: {window_s: 1}\n", application), 1, "kubernetes").cells
-    assert 2 == len({cell.id for cell in cells})
-
-
 def test_workers_of_a_chart_are_none_of_a_command(tmp_path: Path) -> None:
     """A variant that has both takes them where its chart is installed."""
     application = IN_CLUSTER.replace("{transport: rest, kub", '{transport: rest, start: "shop {port}", kub', 1)
@@ -239,9 +231,8 @@ def test_variables_of_a_default_operation_are_needed_too(tmp_path: Path, monkeyp
 def test_what_a_scenario_does_not_name_is_what_a_service_has(tmp_path: Path) -> None:
     """In a cluster, so that a chart and a manifest can be compared; a factor that is named is a level of both."""
     made = plan_in_cluster(tmp_path, "variant: [chart, pods]")
-    assert {(None, None, None, None, "cross-node")} == {
-        (cell.replicas, cell.cpu_limit_millicores, cell.memory_limit_mib, cell.balancing, cell.placement)
-        for cell in made.cells
+    assert {(None, None, None, "cross-node")} == {
+        (cell.replicas, cell.cpu_limit_millicores, cell.balancing, cell.placement) for cell in made.cells
     }
     scaled = plan_in_cluster(tmp_path, "variant: [chart, pods], replicas: [1, 2]")
     assert {("chart", 1), ("chart", 2), ("pods", 1), ("pods", 2)} == {
@@ -253,14 +244,9 @@ def test_what_a_scenario_does_not_name_is_what_a_service_has(tmp_path: Path) -> 
     ("factors", "expected"),
     [
         ("variant: chart, cpu_limit_millicores: 100", "cpu_limit_millicores: it can't be set on chart"),
-        ("variant: pods, memory_limit_mib: 100", "memory_limit_mib: it can't be set on pods"),
         ("variant: pods, balancing: service", "pods is a Deployment without a Service"),
         ("variant: chart, placement: same-pod", "the load can't run in the pods of chart"),
-        ("variant: chart, traffic_distribution: any, replicas: 2, placement: same-node", "a run doesn't change the"),
-        ("variant: chart, replicas_max: 4", "a run sets no autoscaler for chart"),
         ("variant: theirs, replicas: 2", "replicas: it can't be set on theirs"),
-        ("variant: theirs, disruption: kill-pod", "theirs runs in the namespace lab"),
-        ("variant: pods, disruption: kill-pod", "replicas of pods get new addresses"),
         ("variant: theirs", "only an open load keeps to its limit"),
         ("variant: chart, driver: k6, tls: server", "it is for the built-in application"),
     ],

@@ -5,18 +5,17 @@ from __future__ import annotations
 import dataclasses
 import io
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.support.command_line import render_run
-from tests.support.report_run import GENERATOR_GATE, START_NS, RunBuilder, cell, passed
+from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed
 from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.cli.load import print_load
 from wirebench.cli.output import make_console
 from wirebench.model.contract import Transport
 from wirebench.model.histogram_file import Handshakes
-from wirebench.model.record import Autoscaling, Recovery
+from wirebench.model.record import Recovery
 from wirebench.model.scenario import Load, Objective
 from wirebench.present.remarks import (
     describe_capacities,
@@ -24,8 +23,6 @@ from wirebench.present.remarks import (
     describe_load,
     describe_recoveries,
     describe_uneven_workers,
-    describe_zones,
-    write_answer,
 )
 from wirebench.present.run_data import describe_cells, make_run_data
 from wirebench.report.page import render
@@ -33,7 +30,6 @@ from wirebench.results.runs import Run
 from wirebench.run.plain_load import PlainLoad
 
 OBJECTIVE = "a p99 of at most 250 ms and at most 0.1 % errors"
-START_S = START_NS / 1e9
 SHARED = [cell("rest", workers=2), cell("rest", workers=4), cell("socket")]
 FULL = Handshakes(
     version="TLS 1.3", cipher_suite="AES_128_GCM_SHA256", key_exchange="X25519", resumed=False, handshakes=1200
@@ -65,73 +61,46 @@ def test_a_load_is_described(load: Load, expected: str) -> None:
     assert expected == describe_load(load)
 
 
-def run_with(folder: Path, recovered_s: float | None, added_s: tuple[float, ...] | None = None) -> Run:
-    """Write and return a run of one cell whose blocks recovered then, with replicas that were added then."""
-    record: dict[str, Any] = {"recovery": Recovery(p99_ms=250, error_share=0.001, recovered_s=recovered_s)}
-    if added_s is not None:
-        record["autoscaling"] = Autoscaling(
-            replicas=1 + len(added_s), added_unix_s=tuple(START_S + each for each in added_s)
-        )
-    return RunBuilder(cells=(cell("grpc", replicas=1, replicas_max=4),), blocks=2, record=record).write(folder)
+def run_with(folder: Path, recovered_s: float | None) -> Run:
+    """Write and return a run of one cell whose blocks recovered then."""
+    record = {"recovery": Recovery(p99_ms=250, error_share=0.001, recovered_s=recovered_s)}
+    return RunBuilder(cells=(cell("grpc"),), blocks=2, record=record).write(folder)
 
 
 @pytest.mark.parametrize(
-    ("recovered_s", "added_s", "expected"),
+    ("recovered_s", "expected"),
     [
-        (
-            64.8,
-            (31.0, 62.0),
-            f"met {OBJECTIVE} from 64.8 s after the window's start on and had 3 replicas in the end (",
-        ),
-        (None, (31.0,), f"did not get back to {OBJECTIVE} by the end of the window and had 2 replicas in the end"),
-        (None, (), "by the end of the window and had 1 replica in the end (none added)."),
-        (64.8, (-5.0, 40.0), "3 replicas in the end (the first added after 40 s, some in the warm-up)."),
-        (0, None, f"met {OBJECTIVE} all the time."),
+        (64.8, f"met {OBJECTIVE} from 64.8 s after the window's start on."),
+        (None, f"did not get back to {OBJECTIVE} by the end of the window."),
+        (0, f"met {OBJECTIVE} all the time."),
     ],
 )
-def test_a_recovery_is_stated(
-    tmp_path: Path, recovered_s: float | None, added_s: tuple[float, ...] | None, expected: str
-) -> None:
-    """In one sentence a cell, with the replicas that an autoscaler added, wherever a run is shown."""
-    run = run_with(tmp_path, recovered_s, added_s)
+def test_a_recovery_is_stated(tmp_path: Path, recovered_s: float | None, expected: str) -> None:
+    """In one sentence a cell, wherever a run is shown."""
+    run = run_with(tmp_path, recovered_s)
     (sentence,) = describe_recoveries(summarise(run.records))
     assert expected in sentence
     assert is_shown(sentence, run)
     (of_program,) = describe_cells(run)
     assert [recovered_s] * 2 == [each.recovered_s for each in of_program.recoveries]
-    assert 2 * (added_s is not None) == len(of_program.autoscalings)
 
 
 def test_blocks_that_differ_are_stated(tmp_path: Path) -> None:
     """From the earliest to the latest, and in how many blocks at all."""
-    (of_run,) = summarise(run_with(tmp_path, 64.8, (31.0,)).records)
+    (of_run,) = summarise(run_with(tmp_path, 64.8).records)
     first, second = of_run.records
-    other = second.model_copy(
-        update={
-            "recovery": Recovery(p99_ms=250, error_share=0.001, recovered_s=None),
-            "autoscaling": Autoscaling(replicas=4, added_unix_s=(START_S + 35, START_S + 60, START_S + 60)),
-        }
-    )
+    other = second.model_copy(update={"recovery": Recovery(p99_ms=250, error_share=0.001, recovered_s=None)})
     (sentence,) = describe_recoveries(summarise([first, other]))
     assert "from 64.8 s after the window's start on in 1 of 2 blocks" in sentence
-    assert "2–4 replicas in the end (the first added after 31–35 s)" in sentence
 
 
 def test_a_recovery_under_a_full_generator_is_doubted(tmp_path: Path) -> None:
     """What users waited for may have been the generator; gates of other figures say nothing of it."""
-    (of_run,) = summarise(run_with(tmp_path, 64.8, None).records)
+    (of_run,) = summarise(run_with(tmp_path, 64.8).records)
     others = (passed("drift", passed=False), GENERATOR_GATE)
     doubted = [each.model_copy(update={"gates": others}) for each in of_run.records]
     (sentence,) = describe_recoveries(summarise(doubted))
     assert sentence.endswith("start on (unreliable, failed gates: generator CPU).")
-
-
-def test_an_autoscaler_is_compared_with_none(tmp_path: Path) -> None:
-    """Both are named in the verdict, and the cell by how far it may grow."""
-    cells = [cell("grpc", replicas=1, replicas_max=most) for most in (None, 4)]
-    text = render_run(RunBuilder(cells=cells, info={"compare": "replicas_max"}).write(tmp_path))
-    assert "an autoscaler up to 4 replicas and no autoscaler" in text.replace("against", "and")
-    assert "gRPC autoscaled up to 4 replicas" in text
 
 
 def test_uneven_workers_are_reported(tmp_path: Path) -> None:
@@ -159,29 +128,13 @@ def test_a_plain_load_says_so_in_a_line(tmp_path: Path, fairness: float, is_said
     assert is_said == ("  workers     uneven shares: Jain's index 0.61, where 1 is even\n" in text.getvalue())
 
 
-def test_the_share_of_the_load_s_zone_is_stated(tmp_path: Path) -> None:
-    """By level of the factor, in a sentence of the answer; cells and verdicts are named by it."""
-    cells = [
-        cell("rest", replicas=2, placement="same-node", balancing="service", traffic_distribution=level)
-        for level in ("any", "prefer-close")
-    ]
-    run = RunBuilder(cells, info={"compare": "traffic_distribution"}, server={"same_zone_share": 0.52}).write(tmp_path)
-    expected = (
-        "Of the requests, replicas in the load's zone had 52 % with routing to any zone, and 52 % with routing to the "
-        "load's zone."
-    )
-    assert expected == describe_zones(summarise(run.records))
-    assert expected in write_answer(run, ())
-    assert is_shown(expected, run)
-
-
 def test_nothing_is_stated_of_what_most_runs_lack(tmp_path: Path) -> None:
-    """No objective, no autoscaler, no zones, no TLS, no search for a capacity."""
+    """No objective, no TLS, no search for a capacity."""
     run = RunBuilder().write(tmp_path)
     cells = summarise(run.records)
-    assert ((), "", ()) == (describe_recoveries(cells), describe_zones(cells), describe_handshakes(cells))
+    assert ((), ()) == (describe_recoveries(cells), describe_handshakes(cells))
     assert () == describe_capacities(cells)
-    assert not any(each.recoveries or each.autoscalings for each in describe_cells(run))
+    assert not any(each.recoveries for each in describe_cells(run))
 
 
 def measured(

@@ -15,7 +15,7 @@ from tests.support.report_run import RunBuilder, cell, passed
 from tests.support.waiting import run_program
 from wirebench.model.cell import Cell
 from wirebench.model.histogram_file import ErrorText
-from wirebench.model.record import DisruptionRecord, Gate
+from wirebench.model.record import Gate
 from wirebench.present.templates import mark_up
 from wirebench.report import write_report
 from wirebench.results.runs import Run
@@ -289,31 +289,20 @@ def test_text_of_others_is_text(tmp_path: Path) -> None:
 
 
 def test_a_cluster_s_run_says_what_only_clusters_have(tmp_path: Path) -> None:
-    """Replicas' shares and limits stand in the table, disruptions in the answer, and comparisons in words."""
+    """Replicas' shares and limits stand in the table, and comparisons in words."""
     cells = tuple(
-        cell("grpc", replicas=2, rate_per_s=100, cpu_limit_millicores=250, placement="cross-node", balancing="service",
-             disruption=disruption)
-        for disruption in ("none", "kill-pod")
-    )  # fmt: skip
-    killed = DisruptionRecord(
-        kind="kill-pod", start_unix_ns=0, end_unix_ns=3_200_000_000, failed_requests=4, recovery_s=0.25
+        cell("grpc", replicas=2, cpu_limit_millicores=250, placement="cross-node", balancing=balancing)
+        for balancing in ("service", "headless")
     )
     run = RunBuilder(
         cells=cells,
         blocks=2,
-        info={"target": "kubernetes", "compare": "disruption"},
+        info={"target": "kubernetes", "compare": "balancing"},
         server={"requests_by_replica": {"a": 30, "b": 10}, "throttled_periods": 8},
-        record={"disruption": killed, "requests_total": 1000},
     ).write(tmp_path)
     text = " ".join(Document(write_report(run).read_text(encoding="utf-8")).text.split())
-    lost = text.index("gRPC, the loss of one of 2 replicas under users.get, 100 requests/s over 16 connections: ")
-    assert text.index("The answer") < lost < text.index("Each verdict")
-    assert "A request counts as failed if it got no answer, or another one than it should." in text
-    assert "requests failed, the last of them 0.2 s after it began" in text
-    assert "all replicas were ready again after 3.2 s" in text
     assert "75 / 25" in text
-    assert "the loss of a pod" in text
-    assert "no disruption" in text
+    assert "balancing by the client" in text
     assert "250m CPU" in text
 
 

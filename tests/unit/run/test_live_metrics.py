@@ -96,7 +96,7 @@ def test_load_pods_push_under_their_own_names(monkeypatch: pytest.MonkeyPatch) -
             return ()
 
     job = replace(JOB, metrics_push=MetricsPush(URL, {}))
-    pods.observe(cast("LoadPods", Pods()), job, Endpoint(CELL.service, JOB.address), lambda: None)
+    pods.observe(cast("LoadPods", Pods()), job, Endpoint(CELL.service, JOB.address))
     for name, value in {"NAMESPACE": "wirebench-1", "POD": "load-1-0", "NODE": "worker"}.items():
         monkeypatch.setenv(f"WIREBENCH_{name}", value)
     push = main._make_metrics_push(tasks[0])

@@ -10,21 +10,18 @@ from typing import Any
 
 import pytest
 
-from wirebench.errors import UsageError, WirebenchError
+from wirebench.errors import UsageError
 from wirebench.model.cell import ServiceSpec
-from wirebench.model.contract import TrafficDistribution
 from wirebench.system.processes import ProcessError
 from wirebench.system.signals import Interrupted
 from wirebench.system.tls import ClientTls
 from wirebench.targets.kubernetes import find_access, kubectl, namespace, nodes, values
-from wirebench.targets.kubernetes.builtin import BuiltinServices
 from wirebench.targets.kubernetes.endpoints import Agents, build_endpoint, build_endpoint_beside_load, wait_for_agents
-from wirebench.targets.kubernetes.helm import Helm, Values
 from wirebench.targets.kubernetes.pods import Pod
 from wirebench.targets.kubernetes.target import KubernetesTarget
 from wirebench.targets.target import Containers
 
-SERVICE = ServiceSpec("grpc", "sync", 2, None, "memory", 3, 250, 512)
+SERVICE = ServiceSpec("grpc", "sync", 2, None, "memory", 3, 250)
 
 
 def a_pod(status: dict[str, Any]) -> Pod:
@@ -55,7 +52,7 @@ def unschedulable(seconds: float, message: str = "too small") -> dict[str, Any]:
         (
             waiting("CrashLoopBackOff", ended={"reason": "OOMKilled", "exitCode": 137}),
             "starts and ends again: OOMKilled",
-            "memory_limit_mib",
+            "fewer connections or workers",
         ),
         (unschedulable(60), "no node takes it: too small", "lower replicas or limits"),
         (unschedulable(60, "1 Insufficient cpu, 1 didn't match Pod's node affinity"), "Insufficient", "lower replicas"),
@@ -122,10 +119,10 @@ def test_calls_are_repeated_while_the_api_server_is_away(monkeypatch: pytest.Mon
         kubectl.retry_while_unreachable(call)
 
 
-def a_node(name: str, boot_id: str, role: str = "", cpu: str = "2", zone: str = "") -> nodes.Node:
+def a_node(name: str, boot_id: str, role: str = "", cpu: str = "2") -> nodes.Node:
     """Return a node."""
     info = {"osImage": "Debian", "kernelVersion": "6", "containerRuntimeVersion": "containerd://2", "bootID": boot_id}
-    labels = {"wirebench.dev/role": role, "topology.kubernetes.io/zone": zone}
+    labels = {"wirebench.dev/role": role}
     status = {"nodeInfo": info, "capacity": {"cpu": cpu, "memory": "8Gi"}}
     return nodes.Node.read({"metadata": {"name": name, "labels": labels}, "spec": {}, "status": status})
 
@@ -174,121 +171,15 @@ def test_services_that_no_node_can_take_are_rejected() -> None:
     assert {} == nodes.Nodes((a_node("a", "1"),)).selector("load")
 
 
-def test_loads_come_from_the_zone_of_the_nodes_for_load() -> None:
-    """Or else from the first zone by name; nodes without a zone, and those that take no pods, don't count."""
-    server, load = a_node("a", "1", "server", zone="east"), a_node("b", "1", "load", zone="west")
-    both = nodes.Nodes((a_node("plain", "1"), server, load))
-    assert (("west", "east"), ["b"]) == (both.zones, list(both.load_zone))
-    control = dataclasses.replace(a_node("c", "1", zone="north"), takes_pods=False)
-    no_roles = nodes.Nodes((control, a_node("a", "1", zone="west"), a_node("b", "1", zone="east")))
-    assert (("east", "west"), ["b"]) == (no_roles.zones, list(no_roles.load_zone))
-    assert {} == nodes.Nodes((a_node("a", "1"),)).select_load_zone()
-    assert {"topology.kubernetes.io/zone": "west"} == both.select_load_zone()
-
-
-@pytest.mark.parametrize(
-    ("zones", "replicas", "expected", "hint"),
-    [
-        (("", ""), 2, "needs nodes in two zones or more, and these are in 0", "topology.kubernetes.io/zone"),
-        (("a", "a"), 2, "needs nodes in two zones or more, and these are in 1", "topology.kubernetes.io/zone"),
-        (("a", "b", "c"), 2, "a replica in each of 3 zones, and there are 2", "raise factors.replicas to 3"),
-    ],
-)
-def test_replicas_need_a_zone_each(zones: tuple[str, ...], replicas: int, expected: str, hint: str) -> None:
-    """Where nodes have no zones, or more than there are replicas, a run ends before it starts anything."""
-    found = nodes.Nodes(tuple(a_node(str(number), "1", zone=zone) for number, zone in enumerate(zones)))
-    with pytest.raises(UsageError, match=expected) as error:
-        found.check_zones(replicas)
-    assert hint in error.value.hint
-    nodes.Nodes((a_node("a", "1", zone="a"), a_node("b", "1", zone="b"))).check_zones(2)
-
-
-@pytest.mark.parametrize(("level", "expected"), [("any", ""), ("prefer-close", "PreferClose")])
-def test_replicas_are_spread_over_zones(level: TrafficDistribution, expected: str) -> None:
-    """On any nodes, however the Service routes; the load goes to its zone."""
-    spread = dataclasses.replace(SERVICE, traffic_distribution=level)
-    built = values.build_services_values({"grpc": spread}, "7", {"a": "b"})
-    assert {} == built["common"]["nodeSelector"]
-    assert expected == built["grpc"]["trafficDistribution"]
-    assert {"topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "DoNotSchedule"} == built["grpc"][
-        "topologySpread"
-    ]
-    near, far = build_endpoint(spread, [running("a", "c1"), running("b", "c2")], "run", Agents(), {"a"}).replicas
-    assert (True, False) == (near.in_load_zone, far.in_load_zone)
-    (elsewhere,) = build_endpoint(SERVICE, [running("a", "c1")], "run", Agents(), {"a"}).replicas
-    assert elsewhere.in_load_zone is None
-
-
 def test_only_the_services_of_a_cell_run() -> None:
     """Others are off, pods are new at every upgrade, and what a scenario leaves open is the chart's."""
     built = values.build_services_values({"grpc": SERVICE}, "7", {"a": "b"})
     assert {"enabled": False} == built["rest"] == built["socket"]
-    assert {"cpu": "250m", "memory": "512Mi"} == built["grpc"]["resources"]
+    assert {"cpu": "250m"} == built["grpc"]["resources"]
     assert (3, 2) == (built["grpc"]["replicas"], built["grpc"]["workers"])
     assert "threads" not in built["grpc"]
     assert {values.UPGRADE_LABEL: "7"} == built["common"]["podLabels"]
     assert 0 == built["common"]["preStopSleepSeconds"] == built["grpc"]["maxConnectionAgeSeconds"]
-
-
-def test_an_autoscaler_is_told_to_the_chart() -> None:
-    """From the replicas on, by CPU; gRPC's connections are opened again, so that added replicas get some."""
-    built = values.build_service_values(dataclasses.replace(SERVICE, replicas_max=5))
-    assert {"enabled": True, "minReplicas": 3, "maxReplicas": 5, "targetCpuUtilizationPercent": 60} == built[
-        "autoscaling"
-    ]
-    assert "maxConnectionAgeSeconds" not in built
-    assert "autoscaling" not in values.build_service_values(SERVICE)
-
-
-def test_an_autoscaled_service_is_removed_before_the_next_starts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The autoscaler has set its Deployment's replicas, which would stay; a fixed number needs no such step."""
-    deployed: list[set[str]] = []
-
-    def upgrade(_self: Helm, _release: str, built: Values) -> None:
-        deployed.append({name for name in ("rest", "grpc", "socket") if built[name]["enabled"]})
-
-    monkeypatch.setattr(Helm, "upgrade", upgrade)
-    monkeypatch.setattr("wirebench.targets.kubernetes.builtin.wait_ready", lambda *_: ())
-    monkeypatch.setattr("wirebench.targets.kubernetes.builtin.wait_gone", lambda *_: None)
-    access = kubectl.Access(None, None)
-    services = BuiltinServices(kubectl.Kubectl(access, "run"), Helm(access, "run", ()))
-    for service in (SERVICE, dataclasses.replace(SERVICE, replicas_max=5), SERVICE):
-        services.start([service], Agents)
-    assert [{"grpc"}, {"grpc"}, set(), {"grpc"}] == deployed
-
-
-@pytest.mark.parametrize(
-    ("answer", "expected", "hint"),
-    [
-        (ProcessError("kubectl ended", "", "NotFound"), "needs the metrics API", "make cluster-metrics"),
-        ('{"items": []}', "has none of its nodes yet", "half a minute"),
-    ],
-)
-def test_an_autoscaler_needs_metrics(
-    monkeypatch: pytest.MonkeyPatch, answer: str | ProcessError, expected: str, hint: str
-) -> None:
-    """Where the cluster has none, nothing would ever be added."""
-    monkeypatch.setattr(kubectl.Kubectl, "_call", lambda *_: raise_or_return(answer))
-    found = kubectl.Kubectl(kubectl.Access("lab", None), "run")
-    with pytest.raises(WirebenchError, match=expected) as error:
-        found.check_metrics()
-    assert hint in error.value.hint
-    monkeypatch.setattr(kubectl.Kubectl, "_call", lambda *_: '{"items": [{}]}')
-    found.check_metrics()
-
-
-def raise_or_return(answer: str | ProcessError) -> str:
-    """Do what kubectl would."""
-    if isinstance(answer, ProcessError):
-        raise answer
-    return answer
-
-
-def test_a_ready_pod_says_since_when() -> None:
-    """To the second, as Kubernetes does."""
-    ready = {"type": "Ready", "status": "True", "lastTransitionTime": "1970-01-01T00:01:30Z"}
-    assert 90 == a_pod({"phase": "Running", "conditions": [ready]}).ready_unix_s
-    assert 0 == a_pod({"phase": "Running", "conditions": [{**ready, "status": "False"}]}).ready_unix_s
 
 
 def test_a_service_in_go_has_no_choice_of_runtimes() -> None:
@@ -298,13 +189,6 @@ def test_a_service_in_go_has_no_choice_of_runtimes() -> None:
     assert ("go", 2) == (built["implementation"], built["goMaxProcs"])
     assert built.keys().isdisjoint({"runtime", "threads"})
     assert "python" == values.build_service_values(SERVICE)["implementation"]
-
-
-def test_services_that_are_disrupted_drain() -> None:
-    """A rolling restart under load is the chart's own, with its preStop sleep."""
-    built = values.build_services_values({"grpc": dataclasses.replace(SERVICE, disrupted=True)}, "7", {})
-    assert {"podLabels", "nodeSelector"} == set(built["common"])
-    assert "maxConnectionAgeSeconds" not in built["grpc"]
 
 
 def test_a_service_beside_its_load_is_told_to_the_load() -> None:
@@ -317,7 +201,7 @@ def test_a_service_beside_its_load_is_told_to_the_load() -> None:
 
 
 def test_services_that_share_postgresql_begin_on_a_fresh_one() -> None:
-    """The server is replaced with them, unless they are restarted under load: then it stays what it was."""
+    """The server is replaced with them, and stays what it was where no service needs a fresh one."""
     service = dataclasses.replace(SERVICE, store="postgres")
     built = values.build_services_values({"grpc": service}, "7", {"a": "b"}, database="7")
     assert {"secretName": "wirebench-postgres"} == built["grpc"]["storeUrl"]

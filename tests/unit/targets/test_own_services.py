@@ -42,9 +42,7 @@ from wirebench.targets.kubernetes.variants import VariantServices, fill
 from wirebench.targets.kubernetes.workloads import find_backend, is_rolled_out
 from wirebench.targets.target import Endpoint
 
-SPEC = ServiceSpec(
-    "rest", None, 2, None, None, 3, cpu_limit_millicores=250, memory_limit_mib=64, implementation=None, variant="shop"
-)
+SPEC = ServiceSpec("rest", None, 2, None, None, 3, cpu_limit_millicores=250, implementation=None, variant="shop")
 PLACE = InCluster(service="shop", port=80, namespace="lab")
 SERVICE = {
     "kind": "Service",
@@ -206,12 +204,12 @@ def test_values_take_the_levels_of_a_cell() -> None:
     """A placeholder alone stays a number, as charts' schemas want it; other braces are the chart's own."""
     values = {
         "replicaCount": "{replicas}",
-        "resources": {"limits": {"cpu": "{cpu_limit_millicores}m", "memory": "{memory_limit_mib}Mi"}},
+        "resources": {"limits": {"cpu": "{cpu_limit_millicores}m"}},
         "args": ["--workers={workers}", "{{ .Release.Name }}", True],
     }
     assert {
         "replicaCount": 3,
-        "resources": {"limits": {"cpu": "250m", "memory": "64Mi"}},
+        "resources": {"limits": {"cpu": "250m"}},
         "args": ["--workers=2", "{{ .Release.Name }}", True],
     } == fill(values, SPEC)
 
@@ -371,7 +369,7 @@ class LoadPods:
         """Return one."""
         return 1.0
 
-    def measure(self, _cell: Cell, _load: Load, endpoint: Endpoint, task: Any, _: object) -> tuple[str, ...]:  # noqa: ANN401
+    def measure(self, _cell: Cell, _load: Load, endpoint: Endpoint, task: Any) -> tuple[str, ...]:  # noqa: ANN401
         """Take a task."""
         return (self.run_once(task, endpoints=(endpoint,)),)
 
@@ -431,7 +429,7 @@ def test_pods_without_a_service_are_loaded_in_turn(
     job = dataclasses.replace(job, cell=dataclasses.replace(job.cell, balancing=balancing))
     endpoint = Endpoint(SPEC, address, addresses=("10.0.0.1:80", "10.0.0.2:80"))
     with pytest.raises(WirebenchError, match="no answer"):  # it is no observation
-        pods.observe(load_pods, job, endpoint, lambda: None)
+        pods.observe(load_pods, job, endpoint)
     (task,) = load_pods.tasks
     assert isinstance(task, MeasureTask)
     assert expected == (task.job.address, task.job.replicas)

@@ -35,10 +35,7 @@ def validate_cell(cell: Cell, scenario: Scenario) -> ValidationMessages:
         _validate_http(cell) if cell.http else (),
         _validate_users(cell, scenario.load),
         _validate_placement(cell),
-        _validate_zones(cell) if cell.traffic_distribution else (),
-        _validate_autoscaling(cell) if cell.replicas_max else (),
         _validate_driver(cell, operations) if cell.driver in TRANSPORTS[cell.transport].drivers else (),
-        _validate_disruption(cell, operations) if cell.is_disrupted else (),
         _validate_link(cell),
     )
     for field, message, hint in found:
@@ -79,13 +76,12 @@ def _validate_service(cell: Cell, operations: Sequence[Operation]) -> CellMessag
             "a worker would not know what another one stored, and its answers would be wrong"
         )
         yield "workers", message, "set factors.store to sqlite or postgres, which workers share, or workers to 1"
-    if writes and cell.service.replicas_at_most > 1 and cell.store not in ("postgres", None):
+    if writes and (cell.replicas or 1) > 1 and cell.store not in ("postgres", None):
         message = (
-            f"{cell.operation} on {cell.service.replicas_at_most} replicas, each with a store of its own: "
+            f"{cell.operation} on {cell.replicas} replicas, each with a store of its own: "
             "a replica would not know what another one stored, and its answers would be wrong"
         )
-        several, one = ("replicas_max", "remove replicas_max") if cell.replicas_max else ("replicas", "replicas to 1")
-        yield several, message, f"set factors.store to postgres, which replicas share, or {one}"
+        yield "replicas", message, "set factors.store to postgres, which replicas share, or replicas to 1"
     if cell.threads is not None and cell.runtime not in THREADED_RUNTIMES:
         hint = f"give threads by transport, to runtimes that have one: {', '.join(sorted(THREADED_RUNTIMES))}"
         yield "threads", f"the runtime {cell.runtime!r} has no thread pool", hint
@@ -171,43 +167,6 @@ def _validate_placement(cell: Cell) -> CellMessages:
         yield "connections", message, "raise factors.concurrency, or leave connections out"
 
 
-def _validate_zones(cell: Cell) -> CellMessages:
-    """Reject a choice of zones that a Service doesn't have, or that the run can't give it."""
-    name = "traffic_distribution"
-    if cell.variant:
-        message = f"a run doesn't change the Service of {cell.variant}"
-        yield name, message, "remove it, and set spec.trafficDistribution in the Service"
-    if (cell.replicas or 1) < 2:  # noqa: PLR2004
-        yield name, "one replica is in one zone, which leaves no choice", "set factors.replicas to 2 or more"
-    if cell.balancing != "service":
-        message = f"a load balanced by {cell.balancing} goes to addresses of pods, whatever their zone"
-        yield name, message, "set factors.balancing to service"
-    if cell.placement != "same-node":
-        message = f"a load from {cell.placement} has no replica that is sure to be in its zone"
-        yield name, message, "set factors.placement to same-node"
-
-
-def _validate_autoscaling(cell: Cell) -> CellMessages:
-    """Reject an autoscaler that a run can't set, or whose new replicas the load or another factor wouldn't know."""
-    name = "replicas_max"
-    if cell.variant:
-        message = f"a run sets no autoscaler for {cell.variant}"
-        yield name, message, "remove it: it is for the built-in application"
-    if (cell.replicas or 1) >= (cell.replicas_max or 0):
-        message = f"{cell.replicas_max} leave nothing to add to factors.replicas, which is {cell.replicas or 1}"
-        yield name, message, "raise it, or lower factors.replicas"
-    if cell.balancing != "service":
-        message = f"a load balanced by {cell.balancing} goes to the replicas that were there when it began"
-        yield name, message, "set factors.balancing to service"
-    if cell.placement == "same-pod":
-        yield name, "a load in the same pod has one service to go to", "choose another placement"
-    if cell.is_disrupted:
-        message = "a disruption ends when all replicas are ready, and an autoscaler changes how many there are"
-        yield name, message, "set factors.disruption to none"
-    if cell.traffic_distribution:
-        yield name, "the zones of added replicas aren't known", "remove factors.traffic_distribution"
-
-
 def _validate_driver(cell: Cell, operations: Sequence[Operation]) -> CellMessages:
     can = DRIVER_FACTS[cell.driver]
     if cell.shape == "capacity" and cell.driver != "wireload":
@@ -227,20 +186,6 @@ def _validate_driver(cell: Cell, operations: Sequence[Operation]) -> CellMessage
     if reason := explain_unsupported(cell.driver, cell.transport, operations):
         able = name_able_drivers(cell.transport, operations=operations)
         yield "driver", f"{cell.driver} can't drive {cell.operation}: {reason}", f"drive it by {able}"
-
-
-def _validate_disruption(cell: Cell, operations: Sequence[Operation]) -> CellMessages:
-    if cell.placement == "same-pod":
-        message = "a load in the same pod would be disrupted along with its service"
-        yield "disruption", message, "choose another placement"
-    if cell.balancing not in ("service", None):
-        message = f"replicas get new addresses, and a load balanced by {cell.balancing} goes to the old ones"
-        yield "disruption", message, "set factors.balancing to service"
-    if cell.driver == "ghz":
-        yield "disruption", "ghz doesn't report when requests failed", "drive it by wireload"
-    if any(each.writes for each in operations) and cell.store not in ("postgres", None):
-        message = f"{cell.operation} to a store that goes with its replica: its answers would be wrong"
-        yield "disruption", message, "set factors.store to postgres, or choose an operation that only reads"
 
 
 def _validate_link(cell: Cell) -> CellMessages:

@@ -115,9 +115,6 @@ def _validate_calls(scenario: Scenario) -> ValidationMessages:
     elif load.calls * greatest > CALLS_MAX:
         message = f"{load.calls} calls on each of {greatest} connections are over {CALLS_MAX:,}"
         yield ("load", "calls"), message, "each is kept one by one: lower it, or use a closed load"
-    if {*collect_levels(scenario.factors.disruption)} - {"none"}:
-        message = "the duration of a number of calls is unknown, and so when to disrupt it"
-        yield ("factors", "disruption"), message, "use a closed or an open load"
     if load.warmup_s:
         yield ("load", "warmup_s"), "every call counts, from the first one on", "use load.warmup_calls"
     if load.warmup_calls and collect_levels(scenario.factors.operation).intersection(scenario.application.streams):

@@ -111,13 +111,6 @@ def _validate_path(scenario: Scenario, name: str, variant: Variant, place: InClu
     if place.deployment and "service" in _list_levels(scenario, "balancing", variant):
         hint = "name its Service in the application file, or set factors.balancing to headless"
         yield ("factors", "balancing"), f"{name} is a Deployment without a Service", hint
-    disruptions = set(_list_levels(scenario, "disruption", variant)) - {"none"}
-    if place.deployment and disruptions:
-        message = f"replicas of {name} get new addresses, and without a Service a load goes to the old ones"
-        yield ("factors", "disruption"), message, "name its Service in the application file"
-    if place.namespace and disruptions:
-        message = f"{name} runs in the namespace {place.namespace}, where the run changes nothing"
-        yield ("factors", "disruption"), message, "remove it, or have the run install the service"
 
 
 def _list_levels(scenario: Scenario, factor: str, variant: Variant) -> tuple[Any, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -32,13 +32,8 @@ from wirebench.targets import Endpoint, LoadPods
 T = TypeVar("T")
 
 
-def observe(
-    load_pods: LoadPods, job: Job, endpoint: Endpoint, on_window: Callable[[], None]
-) -> tuple[Observation, ...]:
-    """Send a job's load from pods, and return what each of them observed; `on_window` is called early in the window.
-
-    Raises WirebenchError.
-    """
+def observe(load_pods: LoadPods, job: Job, endpoint: Endpoint) -> tuple[Observation, ...]:
+    """Send a job's load from pods, and return what each of them observed. Raises WirebenchError."""
     if job.cell.balancing == "pod":
         job = replace(job, address=endpoint.addresses[0])
     elif job.cell.balancing == "headless" or endpoint.address in endpoint.addresses:
@@ -48,13 +43,12 @@ def observe(
     task = MeasureTask(
         job=make_pod_job(job, endpoint),
         files=Files.of(job),
-        # Those that a disruption removes can't be asked what they did, and those that are added aren't known.
-        replicas=endpoint.replicas if job.cell.keeps_replicas else (),
+        replicas=endpoint.replicas,
         agents=dict(endpoint.agents),
         recording=job.load.recording,
         cores=load_pods.count_cores(job.load),
     )
-    printed = load_pods.measure(job.cell, job.load, endpoint, task.model_dump(mode="json"), on_window)
+    printed = load_pods.measure(job.cell, job.load, endpoint, task.model_dump(mode="json"))
     return tuple(decode_answer(each, Observation) for each in printed)
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import yaml
 
 from wirebench.errors import UsageError
 from wirebench.model.cell import ServiceSpec
-from wirebench.model.contract import Disruption, Transport
+from wirebench.model.contract import Transport
 from wirebench.model.variant import PodSecurity
 from wirebench.system.paths import IMAGES
 from wirebench.targets.kubernetes import secrets, values
@@ -33,7 +33,6 @@ class BuiltinServices:
         self._kubectl = kubectl
         self._helm = helm
         self._node_selector: Mapping[str, str] = {}
-        self._load_zone: Collection[str] = ()
         self._upgrades = itertools.count(1)
         self._services: Mapping[Transport, ServiceSpec] = {}
         #: The upgrade that brought the database that is there.
@@ -41,16 +40,12 @@ class BuiltinServices:
         self._speaks_tls = False
 
     def prepare(self, services: Sequence[ServiceSpec], nodes: Nodes) -> None:
-        """Check that nodes have room for each of the services, and the zones that it needs. Raises UsageError."""
+        """Check that nodes have room for each of the services. Raises UsageError."""
         if any(service.store == "postgres" for service in services):
             self._check_postgres_image()
         for service in services:
-            is_spread = service.traffic_distribution is not None
-            nodes.check_room(_sum_cpu_millicores(service), anywhere=is_spread)
-            if is_spread:
-                nodes.check_zones(service.replicas or 1)
+            nodes.check_room(_sum_cpu_millicores(service))
         self._node_selector = nodes.selector("server")
-        self._load_zone = nodes.load_zone
         self._speaks_tls = any(service.tls != "none" for service in services)
 
     def _check_postgres_image(self) -> None:
@@ -73,9 +68,6 @@ class BuiltinServices:
         before, self._database = self._database, None
         if any(service.store == "postgres" for service in services):
             self._database = upgrade
-        if any(service.replicas_max for service in self._services.values()):
-            # An autoscaler owns the number of replicas: the next service gets a Deployment that none has scaled.
-            self._deploy({}, upgrade)
         if own or self._services or before or self._database:
             self._deploy(own, upgrade)
         for transport in self._services.keys() - own.keys():
@@ -87,21 +79,6 @@ class BuiltinServices:
         for transport in self._services:
             check_none_died(self._kubectl, build_selector(transport))
 
-    def disrupt(self, service: ServiceSpec, how: Disruption) -> None:
-        """Restart all replicas by an upgrade, or kill one of them; return when all are ready again.
-
-        Raises WirebenchError.
-        """
-        labels = build_selector(service.transport)
-        if how == "rolling-restart":
-            upgrade = str(next(self._upgrades))
-            self._deploy(self._services, upgrade)
-        else:
-            (victim, *_) = self._kubectl.get("pods", labels)
-            upgrade = victim["metadata"]["labels"][values.UPGRADE_LABEL]
-            self._kubectl.kill_pod(victim["metadata"]["name"])
-        self._wait_ready(service, upgrade)
-
     def _deploy(self, services: Mapping[Transport, ServiceSpec], upgrade: str) -> None:
         chart_values = values.build_services_values(services, upgrade, self._node_selector, self._database)
         self._helm.upgrade(values.SERVICES, chart_values)
@@ -110,7 +87,7 @@ class BuiltinServices:
         if service.beside_load:
             return build_endpoint_beside_load(service, agents)
         pods = self._wait_ready(service, upgrade)
-        return build_endpoint(service, pods, self._kubectl.namespace, agents, self._load_zone)
+        return build_endpoint(service, pods, self._kubectl.namespace, agents)
 
     def _wait_ready(self, service: ServiceSpec, upgrade: str) -> tuple[Pod, ...]:
         """Wait until the pods of an upgrade are ready and all others have gone. Raises WirebenchError."""
@@ -127,4 +104,4 @@ class BuiltinServices:
 def _sum_cpu_millicores(service: ServiceSpec) -> int:
     """Return what a service's pods may use, with the database's where it has one."""
     database = values.POSTGRES_CPU_MILLICORES if service.store == "postgres" else 0
-    return (service.cpu_limit_millicores or 0) * service.replicas_at_most + database
+    return (service.cpu_limit_millicores or 0) * (service.replicas or 1) + database

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from wirebench.model.cell import ServiceSpec
@@ -75,13 +75,8 @@ def locate_client_tls(tls: Tls) -> ClientTls | None:
     return None if tls == "none" else ClientTls(values.CLIENT_AUTHORITY)
 
 
-def build_endpoint(
-    service: ServiceSpec, pods: Iterable[Pod], namespace: str, agents: Agents, load_zone: Collection[str] = ()
-) -> Endpoint:
-    """Return the endpoint that a service's pods are, with what agents can read of them.
-
-    `load_zone` are the nodes of the zone that loads come from, where replicas are spread over zones.
-    """
+def build_endpoint(service: ServiceSpec, pods: Iterable[Pod], namespace: str, agents: Agents) -> Endpoint:
+    """Return the endpoint that a service's pods are, with what agents can read of them."""
     port, admin_port = values.PORTS[service.transport], values.ADMIN_PORTS[service.transport]
     name = f"{values.SERVICES}-{service.transport}"
     replicas = sorted(pods, key=lambda pod: pod.name)
@@ -93,7 +88,6 @@ def build_endpoint(
                 pod.name,
                 f"http://{pod.address}:{admin_port}",
                 containers=find_containers(pod, agents, service.transport),
-                in_load_zone=pod.node in load_zone if service.traffic_distribution else None,
             )
             for pod in replicas
         ),

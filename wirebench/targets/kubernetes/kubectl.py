@@ -106,21 +106,6 @@ class Kubectl:
                 error.details,
             ) from None
 
-    def check_metrics(self) -> None:
-        """Check that the metrics API has figures of nodes: without them no autoscaler adds anything."""
-        try:
-            answer = self._call(["get", "--raw", "/apis/metrics.k8s.io/v1beta1/nodes", "--request-timeout=10s"])
-        except ProcessError as error:
-            raise WirebenchError(
-                f"factors.replicas_max needs the metrics API, which the cluster of {self.access} doesn't serve",
-                "`make cluster-metrics` installs metrics-server in the cluster of `make cluster-up`; install it in "
-                "others, or remove the factor",
-                error.details,
-            ) from None
-        if not json.loads(answer)["items"]:
-            message = f"factors.replicas_max needs metrics, and the cluster of {self.access} has none of its nodes yet"
-            raise WirebenchError(message, "try again in half a minute; see the log of metrics-server if they stay away")
-
     def get(self, kind: str, selector: str = "", *, namespaced: bool = True) -> list[dict[str, Any]]:
         """Return the objects of a kind that carry the labels, of our namespace or of all."""
         where = ["--namespace", self.namespace] if namespaced else ["--all-namespaces"]
@@ -164,13 +149,6 @@ class Kubectl:
 
     def scale(self, deployment: str, replicas: int) -> None:
         self._run("scale", f"deployment/{deployment}", f"--replicas={replicas}")
-
-    def restart(self, workload: str) -> None:
-        """Have all pods of a workload (`deployment/NAME`) replaced; doesn't wait for them."""
-        self._run("rollout", "restart", workload)
-
-    def kill_pod(self, name: str) -> None:
-        self._run("delete", "pod", name, "--grace-period=0", "--force", "--wait=false")
 
     def delete(self, kind: str, *names: str, timeout_s: float) -> None:
         flags = ("--ignore-not-found", f"--timeout={timeout_s:.0f}s")

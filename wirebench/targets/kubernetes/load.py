@@ -30,9 +30,8 @@ _POLL_S = 0.5
 _WATCH_POLL_S = 2.5
 #: What a load pod takes besides its driver.
 _HARNESS_MIB = 256
-#: From a pod that runs to the first request, about; and how far into the window something is done meanwhile.
+#: From a pod that runs to the first request, about.
 _STARTING_S = 1.5
-_EARLY = 0.2
 _SUCCEEDED = "Succeeded"
 
 
@@ -40,8 +39,7 @@ _SUCCEEDED = "Succeeded"
 class KubernetesLoadPods:
     """Starts load pods and waits for them; those that aren't to be on a server's node go by `node_selector`.
 
-    Those of a service that is spread over zones go by `zone_selector`. Their Jobs are `<name>-1`, `<name>-2` …, of the
-    release `wirebench-<name>`.
+    Their Jobs are `<name>-1`, `<name>-2` …, of the release `wirebench-<name>`.
     """
 
     kubectl: Kubectl
@@ -51,7 +49,6 @@ class KubernetesLoadPods:
     #: Whether all nodes are one machine: then all pods of a load have one core together.
     one_machine: bool = False
     memory_mib: int = 1024
-    zone_selector: Mapping[str, str] = field(default_factory=dict)
     #: Called every few seconds while a load runs, whose pods are then looked at, too. None: the API server is not asked
     #: meanwhile, which on one machine would take CPU time from what is measured.
     watch: Callable[[], None] | None = None
@@ -65,9 +62,7 @@ class KubernetesLoadPods:
         """Return how many cores each pod of a load may use: a driver needs one to be ahead of half a core of Python."""
         return 1 / load.generators if self.one_machine else 1.0
 
-    def measure(
-        self, cell: Cell, load: Load, endpoint: Endpoint, task: Task, on_window: Callable[[], None]
-    ) -> tuple[str, ...]:
+    def measure(self, cell: Cell, load: Load, endpoint: Endpoint, task: Task) -> tuple[str, ...]:
         parts = driver_support.count_parts(cell.driver, load.window_s)
         load_s = load.window_s + parts * (load.warmup_s + _PART_EXTRA_S)
         # The duration of a number of calls is unknown; the window is the longest that it may take.
@@ -80,23 +75,12 @@ class KubernetesLoadPods:
             "generators": load.generators,
             "placement": cell.placement or "any",
             "resources": _build_resources(self.count_cores(load), memory_mib),
-            "nodeSelector": dict(self._select_nodes(cell)),
+            "nodeSelector": {} if cell.placement in ("same-node", "same-pod") else dict(self.node_selector),
             "plan": task,
             "activeDeadlineSeconds": round(load_s + _EXTRA_S),
             **_describe_endpoints([endpoint]),
         }
-
-        def attend(rest: Callable[[float], None]) -> None:
-            rest(_STARTING_S + load.warmup_s + expected_s * _EARLY)
-            on_window()
-            rest(expected_s * (1 - _EARLY))
-
-        return self._run(cell.service, settings, attend)
-
-    def _select_nodes(self, cell: Cell) -> Mapping[str, str]:
-        if cell.traffic_distribution:
-            return self.zone_selector
-        return {} if cell.placement in ("same-node", "same-pod") else self.node_selector
+        return self._run(cell.service, settings, _STARTING_S + load.warmup_s + expected_s)
 
     def run_once(
         self, task: Task, cores: float = 1.0, endpoints: Sequence[Endpoint] = (), expected_s: float = 0.0
@@ -111,21 +95,16 @@ class KubernetesLoadPods:
             "activeDeadlineSeconds": round(expected_s + _EXTRA_S),
             **_describe_endpoints(endpoints),
         }
-        (printed,) = self._run(None, settings, lambda rest: rest(expected_s))
+        (printed,) = self._run(None, settings, expected_s)
         return printed
 
-    def _run(
-        self,
-        service: ServiceSpec | None,
-        settings: Mapping[str, Any],
-        attend: Callable[[Callable[[float], None]], None],
-    ) -> tuple[str, ...]:
+    def _run(self, service: ServiceSpec | None, settings: Mapping[str, Any], expected_s: float) -> tuple[str, ...]:
         # A Job can't be changed: each has a name of its own, and the upgrade removes the one before.
         name, count = f"{self.name}-{next(self._numbers)}", settings["generators"]
         self.helm.upgrade(self.release, values.build_load_values(service, {**settings, "name": name}))
         deadline = time.monotonic() + settings["activeDeadlineSeconds"] + _POLL_S
         self._wait(name, count, deadline, ("Running", _SUCCEEDED), seen=0)
-        attend(lambda seconds: self._rest(name, count, seconds))
+        self._rest(name, count, expected_s)
         pods = self._wait(name, count, deadline, (_SUCCEEDED,), seen=count)
         return tuple(self.kubectl.read_logs(pod.name, "load") for pod in pods)
 

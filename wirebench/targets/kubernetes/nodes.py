@@ -13,7 +13,6 @@ from wirebench.targets.target import Description
 
 #: `server` or `load`, on nodes that are for the one or for the other; kind-config.yaml sets it.
 _ROLE = "wirebench.dev/role"
-ZONE = "topology.kubernetes.io/zone"
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _ONE_MACHINE = "all nodes are one machine: placements show topology here, not what a network costs or more nodes can do"
 
@@ -24,8 +23,6 @@ class Node:
 
     name: str
     role: str
-    #: Empty where it has no such label.
-    zone: str
     takes_pods: bool
     millicores: int
     memory: str
@@ -39,7 +36,6 @@ class Node:
         return cls(
             name=data["metadata"]["name"],
             role=data["metadata"]["labels"].get(_ROLE, ""),
-            zone=data["metadata"]["labels"].get(ZONE, ""),
             takes_pods=not any(taint["effect"] in ("NoSchedule", "NoExecute") for taint in taints),
             millicores=parse_millicores(capacity["cpu"]),
             memory=capacity["memory"],
@@ -58,40 +54,9 @@ class Nodes:
         """Return the labels of the nodes for a role; none where no node has it, and then any node will do."""
         return {_ROLE: role} if any(node.role == role for node in self.all) else {}
 
-    @property
-    def zones(self) -> tuple[str, ...]:
-        """The zones of nodes that take pods; the first is the one that loads come from if zones matter."""
-        nodes = sorted(self.all, key=lambda node: (node.role != "load", node.zone))
-        return tuple(dict.fromkeys(node.zone for node in nodes if node.takes_pods and node.zone))
-
-    @property
-    def load_zone(self) -> frozenset[str]:
-        return frozenset(node.name for node in self.all if node.zone in self.zones[:1])
-
-    def select_load_zone(self) -> dict[str, str]:
-        """Return the label of the nodes in that zone; none where there are no zones."""
-        return {ZONE: self.zones[0]} if self.zones else {}
-
-    def check_zones(self, replicas: int) -> None:
-        """Raise UsageError if so many replicas can't be spread over zones with one in each."""
-        zones = len(self.zones)
-        if zones < 2:  # noqa: PLR2004 - one zone leaves no choice
-            raise UsageError(
-                f"factors.traffic_distribution needs nodes in two zones or more, and these are in {zones}",
-                f"label the nodes with {ZONE}, or remove the factor",
-            )
-        if replicas < zones:
-            raise UsageError(
-                f"factors.traffic_distribution needs a replica in each of {zones} zones, and there are {replicas}",
-                f"raise factors.replicas to {zones}",
-            )
-
-    def check_room(self, millicores: int, *, anywhere: bool = False) -> None:
-        """Raise UsageError if no nodes could ever take services with CPU limits of so much in all.
-
-        They go to the nodes for services, unless they go `anywhere`.
-        """
-        role = None if anywhere else self.selector("server").get(_ROLE)
+    def check_room(self, millicores: int) -> None:
+        """Raise UsageError if the nodes for services could never take CPU limits of so much in all."""
+        role = self.selector("server").get(_ROLE)
         room = sum(node.millicores for node in self.all if node.takes_pods and role in (None, node.role))
         if millicores > room:
             raise UsageError(

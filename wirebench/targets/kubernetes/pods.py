@@ -55,8 +55,6 @@ class Pod:
     containers: Mapping[str, str] = field(default_factory=dict)
     #: The ports of its containers that have names, by name.
     ports: Mapping[str, int] = field(default_factory=dict)
-    #: Since when it is ready, in whole seconds; 0 if it isn't.
-    ready_unix_s: float = 0.0
 
     @property
     def serves(self) -> bool:
@@ -66,14 +64,13 @@ class Pod:
     def read(cls, data: Mapping[str, Any]) -> Pod:
         status, spec = data["status"], data["spec"]
         conditions = {each["type"]: each for each in status.get("conditions", ())}
-        ready = conditions.get("Ready", {})
         trouble, hint = _find_problem(status, conditions)
         return cls(
             name=data["metadata"]["name"],
             index=int(data["metadata"].get("annotations", {}).get(_INDEX, 0)),
             address=status.get("podIP", ""),
             phase=status.get("phase", "Unknown"),
-            ready=ready.get("status") == "True",
+            ready=conditions.get("Ready", {}).get("status") == "True",
             ending="deletionTimestamp" in data["metadata"],
             trouble=trouble,
             hint=hint,
@@ -90,7 +87,6 @@ class Pod:
                 for port in each.get("ports", ())
                 if "name" in port
             },
-            ready_unix_s=_read_unix_s(ready["lastTransitionTime"]) if ready.get("status") == "True" else 0.0,
         )
 
 
@@ -210,7 +206,10 @@ def _describe_end(container: Mapping[str, Any]) -> tuple[str, str]:
     """Return why a container that was started again had ended, and what to do about it."""
     ended = container.get("lastState", {}).get("terminated", {})
     if ended.get("reason") == "OOMKilled":
-        return "OOMKilled: it met its memory limit", "raise factors.memory_limit_mib"
+        return (
+            "OOMKilled: it met its memory limit",
+            "use fewer connections or workers, or raise resources.memory by --values FILE",
+        )
     return f"it ended with status {ended.get('exitCode', 'unknown')}", "its last log lines are above"
 
 

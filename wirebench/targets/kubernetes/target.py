@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from wirebench.errors import WirebenchError
 from wirebench.model.cell import ServiceSpec
-from wirebench.model.contract import Disruption
-from wirebench.model.histogram_file import Window
 from wirebench.model.scenario import Scenario
 from wirebench.targets.kubernetes import namespace, nodes, values
 from wirebench.targets.kubernetes.builtin import BuiltinServices
 from wirebench.targets.kubernetes.deployed import find_observer
-from wirebench.targets.kubernetes.endpoints import Agents, build_selector, wait_for_agents
+from wirebench.targets.kubernetes.endpoints import Agents, wait_for_agents
 from wirebench.targets.kubernetes.helm import Helm
 from wirebench.targets.kubernetes.kubectl import Access, Kubectl, require_tools
 from wirebench.targets.kubernetes.load import KubernetesLoadPods
-from wirebench.targets.kubernetes.pods import read_pods
 from wirebench.targets.kubernetes.variants import VariantServices
 from wirebench.targets.target import Description, Endpoint, Target
 
@@ -69,16 +65,10 @@ class KubernetesTarget(Target):
         self._kubectl.check()
         namespace.check_no_other_run(self._kubectl)
         namespace.check_no_load(self._kubectl)
-        if any(service.replicas_max for service in services):
-            self._kubectl.check_metrics()
         self._nodes = nodes.read(self._kubectl)
         self._services.prepare(services, self._nodes)
         self.load_pods = KubernetesLoadPods(
-            self._kubectl,
-            self._helm,
-            self._nodes.selector("load"),
-            one_machine=self._nodes.are_one_machine,
-            zone_selector=self._nodes.select_load_zone(),
+            self._kubectl, self._helm, self._nodes.selector("load"), one_machine=self._nodes.are_one_machine
         )
         self.prometheus = self._find_prometheus()
 
@@ -97,15 +87,6 @@ class KubernetesTarget(Target):
 
     def check(self) -> None:
         self._services.check()
-
-    def disrupt(self, service: ServiceSpec, how: Disruption) -> Window:
-        start_ns = time.time_ns()
-        self._services.disrupt(service, how)
-        return Window(start_unix_ns=start_ns, end_unix_ns=time.time_ns())
-
-    def list_ready_replicas(self, service: ServiceSpec) -> Mapping[str, float]:
-        pods = read_pods(self._kubectl, build_selector(service.transport))
-        return {pod.name: pod.ready_unix_s for pod in pods if pod.serves}
 
     def clean_up(self) -> None:
         if self._is_there:

@@ -8,7 +8,6 @@ from typing import Any
 
 from wirebench.model.cell import ServiceSpec
 from wirebench.model.contract import TRANSPORTS, Transport
-from wirebench.targets.kubernetes.nodes import ZONE
 
 #: The release of the services, which begins the names of their objects.
 SERVICES = "wirebench"
@@ -21,8 +20,6 @@ ADMIN_PORTS = {transport: port + 1000 for transport, port in PORTS.items()}
 _STORE_SECRET = f"{SERVICES}-postgres"
 POSTGRES_CPU_MILLICORES = 500
 _POSTGRES_MEMORY = "512Mi"
-#: The mean CPU time of its replicas that an autoscaler keeps, of their limit.
-_AUTOSCALED_CPU_PERCENT = 60
 #: The label that identifies the pods of one upgrade; a change replaces the pods.
 UPGRADE_LABEL = "wirebench.dev/upgrade"
 
@@ -44,8 +41,6 @@ def build_service_values(service: ServiceSpec) -> Values:
         "store": service.store,
         "resources": {"cpu": f"{service.cpu_limit_millicores}m"},
     }
-    if service.memory_limit_mib is not None:
-        values["resources"]["memory"] = f"{service.memory_limit_mib}Mi"
     if service.implementation == "python":
         values["runtime"] = service.runtime
     if service.store == "postgres":
@@ -55,21 +50,11 @@ def build_service_values(service: ServiceSpec) -> Values:
         values["storeConnections"] = service.store_connections
     if service.threads is not None:
         values["goMaxProcs" if service.implementation == "go" else "threads"] = service.threads
-    if service.transport == "grpc" and not (service.disrupted or service.replicas_max):
-        # Elsewhere connections are opened again only where the scenario says so.
+    if service.transport == "grpc":
+        # Connections are opened again only where the scenario says so.
         values["maxConnectionAgeSeconds"] = 0
-    if service.replicas_max:
-        values["autoscaling"] = {
-            "enabled": True,
-            "minReplicas": service.replicas,
-            "maxReplicas": service.replicas_max,
-            "targetCpuUtilizationPercent": _AUTOSCALED_CPU_PERCENT,
-        }
     if service.tls != "none":
         values["tls"] = {"enabled": True, "secretName": SERVER_SECRET}
-    if service.traffic_distribution:
-        values["topologySpread"] = {"topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
-        values["trafficDistribution"] = "PreferClose" if service.traffic_distribution == "prefer-close" else ""
     return values
 
 
@@ -85,12 +70,11 @@ def build_services_values(
     """
     common: Values = {
         "podLabels": {UPGRADE_LABEL: upgrade},
-        # Of several zones, only some have nodes for services.
-        "nodeSelector": {} if any(each.traffic_distribution for each in services.values()) else dict(node_selector),
-    }
-    if not any(service.disrupted for service in services.values()):
+        "nodeSelector": dict(node_selector),
         # No requests are sent while they are replaced.
-        common |= {"preStopSleepSeconds": 0, "rollingUpdate": {"maxSurge": 0, "maxUnavailable": "100%"}}
+        "preStopSleepSeconds": 0,
+        "rollingUpdate": {"maxSurge": 0, "maxUnavailable": "100%"},
+    }
     each: Values = {
         transport: build_service_values(services[transport]) if transport in services else {"enabled": False}
         for transport in TRANSPORTS

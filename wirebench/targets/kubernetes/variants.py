@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.application import Application
 from wirebench.model.cell import ServiceSpec
-from wirebench.model.contract import Disruption
 from wirebench.model.factor import CLUSTER_DEFAULTS
 from wirebench.model.variant import SETTABLE, InCluster, PodSecurity
 from wirebench.targets.kubernetes import secrets
@@ -102,16 +101,6 @@ class VariantServices:
     def check(self) -> None:
         for backend, pods in self._running.values():
             backend.check(pods)
-
-    def disrupt(self, service: ServiceSpec, how: Disruption) -> None:
-        """Restart all pods of a service, or kill one; return when all are ready again. Raises WirebenchError."""
-        backend, pods = self._running[service]
-        if how == "rolling-restart":
-            for each in backend.read_workloads():
-                self._kubectl.restart(f"{each['kind']}/{each['metadata']['name']}")
-        else:
-            self._kubectl.kill_pod(pods[0].name)
-        self._running[service] = backend, backend.wait_ready(self._get_timeout_s(str(service.variant)), len(pods))
 
     def _remove(self) -> None:
         """Remove what was installed, with the volumes that StatefulSets leave."""
