@@ -34,7 +34,7 @@ class CellGate:
 class RunCell(Result):
     """A result with its gates, and what only some loads and services have, block by block.
 
-    That are searches for the capacity, when an objective was kept again, and the replicas that an autoscaler added.
+    That are searches for the capacity, and when an objective was kept again.
     """
 
     gates: tuple[CellGate, ...]

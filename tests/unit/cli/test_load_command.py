@@ -391,7 +391,9 @@ def test_load_runs_on_its_own_node(monkeypatch: pytest.MonkeyPatch, placement: A
     monkeypatch.setattr(Kubectl, "get", lambda _self, kind, *_, **__: objects.get(kind, []))
     monkeypatch.setattr(Helm, "uninstall", lambda *_: None)
     given: list[Any] = []
-    monkeypatch.setattr(KubernetesLoadPods, "_run", lambda _self, _service, settings, _expected_s: given.append(settings))
+    monkeypatch.setattr(
+        KubernetesLoadPods, "_run", lambda _self, _service, settings, _expected_s: given.append(settings)
+    )
 
     load_pods = DeployedServices(Access(None, None), []).make_load_pods("rest")
     loaded = cell("rest", placement=placement)
@@ -404,7 +406,7 @@ def test_load_runs_on_its_own_node(monkeypatch: pytest.MonkeyPatch, placement: A
 def test_load_pods_have_memory_for_all_connections_that_may_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pod that runs out of it is killed during the load."""
     found: list[Any] = []
-    monkeypatch.setattr(KubernetesLoadPods, "_run", lambda _self, _service, settings, _expected_s: found.append(settings))
+    monkeypatch.setattr(KubernetesLoadPods, "_run", lambda _self, _service, settings, _: found.append(settings))
     access, loaded = Access(None, None), cell("rest", rate_per_s=100)
     load_pods = KubernetesLoadPods(Kubectl(access, ""), Helm(access, "", ()), {}, memory_mib=1)
     for most in (None, 10_000):
@@ -417,7 +419,7 @@ def test_load_pods_have_memory_for_all_connections_that_may_be_opened(monkeypatc
 def test_load_pods_have_time_for_all_parts_of_a_load(monkeypatch: pytest.MonkeyPatch) -> None:
     """An hour by ghz is 180 parts of 20 s, each with a warm-up and about 1.3 s around it."""
     found: list[Any] = []
-    monkeypatch.setattr(KubernetesLoadPods, "_run", lambda _self, _service, settings, _expected_s: found.append(settings))
+    monkeypatch.setattr(KubernetesLoadPods, "_run", lambda _self, _service, settings, _: found.append(settings))
     loaded = cell("grpc", driver="ghz")
     load_pods = KubernetesLoadPods(Kubectl(Access(None, None), ""), Helm(Access(None, None), "", ()), {}, memory_mib=1)
     load = Load(warmup_s=1, window_s=3600)
