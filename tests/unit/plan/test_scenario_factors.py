@@ -282,6 +282,7 @@ def test_workers_may_write_to_a_store_that_they_share(tmp_path: Path) -> None:
 def test_replicas_may_write_to_a_store_that_they_share(tmp_path: Path) -> None:
     """The rejection is of writing to a store that goes with its replica."""
     text = GOOD.replace(OPERATION, "operation: users.create\n  store: postgres\n  replicas: 2")
+    text = text.replace("  driver: {rest: k6, grpc: [wireload, ghz]}\n", "")
     assert {2} == {cell.replicas for cell in make_plan(read(tmp_path, text), seed=1, target="kubernetes").cells}
 
 
