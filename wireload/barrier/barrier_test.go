@@ -27,21 +27,6 @@ func TestNobodyGoesOnBeforeAllHaveArrived(t *testing.T) {
 	group.Wait()
 }
 
-func TestAllSeeWhatTheLastOneHasDone(t *testing.T) {
-	var tried Barrier
-	calls := 0
-	var group sync.WaitGroup
-	for range 4 {
-		group.Go(func() {
-			tried.Wait(t.Context(), 4, func() { calls++ })
-			if calls != 1 {
-				t.Errorf("want one call before any continues, got %d", calls)
-			}
-		})
-	}
-	group.Wait()
-}
-
 func TestAnInterruptEndsTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tried Barrier

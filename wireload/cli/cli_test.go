@@ -5,12 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -78,24 +76,6 @@ func TestALoadByHandPrintsPercentilesAndWritesTheFile(t *testing.T) {
 	}
 }
 
-func TestALoadByHandSaysWhatItSends(t *testing.T) {
-	address, requests := service(t)
-	exit, out, _ := run(t, "rest", "http://"+address+"/api/users/7", "-c", "4", "-n", "10")
-	if exit != 0 || !strings.Contains(out, "4 connections, 12 requests, for 10s at most, without warm-up\n") || requests.Load() != 12 {
-		t.Errorf("exit %d, %d requests, %s", exit, requests.Load(), out)
-	}
-}
-
-func TestALoadByHandEndsWithItsTimeWhateverItsRequests(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { time.Sleep(time.Millisecond) }))
-	t.Cleanup(server.Close)
-	output := filepath.Join(t.TempDir(), "out.json")
-	exit, _, log := run(t, "rest", server.URL, "-c", "1", "-n", "1000000", "-d", "100ms", "--warmup", "1h", "--output", output)
-	if file := read(t, output); exit != 0 || file.RequestsTotal[histogram.OK] == 0 {
-		t.Errorf("exit %d, %v: %s", exit, file.RequestsTotal, log)
-	}
-}
-
 func TestALoadThatFallsShortSaysSo(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	t.Cleanup(server.Close)
@@ -107,36 +87,6 @@ func TestALoadThatFallsShortSaysSo(t *testing.T) {
 	}
 	if exit != exitFailed || !strings.Contains(log, "wireload: no request succeeded") {
 		t.Errorf("got exit %d, %s", exit, log)
-	}
-}
-
-func TestALoadByHandPausesWhereItCannotConnect(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = listener.Close()
-	output := filepath.Join(t.TempDir(), "out.json")
-	exit, _, log := run(t, "rest", "http://"+listener.Addr().String(), "-c", "1", "-d", "200ms", "--warmup", "0s", "--output", output)
-	// A busy machine makes them fewer.
-	const failedMax = int64(200*time.Millisecond/dialPause) + 1
-	if failed := read(t, output).RequestsTotal[histogram.Unavailable]; exit != exitFailed || failed < 1 || failed > failedMax {
-		t.Errorf("want from 1 to %d failures, got %d: exit %d, %s", failedMax, failed, exit, log)
-	}
-}
-
-func TestALoadByHandShowsItsProgress(t *testing.T) {
-	var requests atomic.Int64
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if requests.Add(1)%2 == 0 {
-			w.WriteHeader(http.StatusNotFound)
-		}
-	}))
-	t.Cleanup(server.Close)
-	exit, _, log := run(t, "rest", server.URL, "-c", "2", "-d", "1.9s", "--warmup", "0s")
-	want := regexp.MustCompile(`^\r  1s of 1\.9s: [1-9]\d*/s, service p50 \d+\.\d{3} ms p99 \d+\.\d{3} ms, [1-9]\d* failed *\n$`)
-	if exit != 0 || !want.MatchString(log) {
-		t.Errorf("exit %d, %q", exit, log)
 	}
 }
 
@@ -194,18 +144,6 @@ func TestAStreamThatOutlastsTheLoadIsNoFailure(t *testing.T) {
 	}
 }
 
-func TestALoadByHandSpeaksHTTP2(t *testing.T) {
-	address := serveHTTP2(t, func(_ http.ResponseWriter, r *http.Request) {
-		if r.ProtoMajor != 2 {
-			t.Errorf("got %s", r.Proto)
-		}
-	})
-	exit, out, log := run(t, "rest", "--h2c", "http://"+address, "-c", "2", "-n", "50")
-	if exit != 0 || !strings.Contains(out, "50 successful requests") {
-		t.Errorf("exit %d, %s, %s", exit, out, log)
-	}
-}
-
 func writeJob(t *testing.T, job map[string]any) string {
 	t.Helper()
 	text, err := json.Marshal(job)
@@ -238,18 +176,6 @@ func TestAJobSendsTheApplicationsRequestsAndChecksReplies(t *testing.T) {
 	}
 	if len(file.Calls) != 1 || len(file.Calls[0].LatenciesNS) != 100 {
 		t.Errorf("want the time of each call after the warm-up, got %v", file.Calls)
-	}
-}
-
-func TestAJobOfCallsHasNoWarmUpByTime(t *testing.T) {
-	address, _ := service(t)
-	output := filepath.Join(t.TempDir(), "out.json")
-	job := usersJob(address, output)
-	delete(job, "warmup_s")
-	job["warmup_calls"] = 0
-	exit, _, log := run(t, "run", writeJob(t, job))
-	if file := read(t, output); exit != 0 || len(file.Calls) != 1 || len(file.Calls[0].LatenciesNS) != 100 {
-		t.Errorf("want the time of each call, got exit %d, %v: %s", exit, file.Calls, log)
 	}
 }
 
@@ -351,27 +277,6 @@ func TestFilesThatAreMissingFailTheLoad(t *testing.T) {
 	}
 }
 
-func TestAnEmptyFileIsNoAuthority(t *testing.T) {
-	empty := filepath.Join(t.TempDir(), "empty.pem")
-	if err := os.WriteFile(empty, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	exit, _, log := run(t, "rest", "https://127.0.0.1:1", "--cacert", empty)
-	if exit != exitFailed || !strings.Contains(log, "there is no certificate in PEM form to trust") {
-		t.Errorf("got exit %d, %q", exit, log)
-	}
-}
-
-func TestFiguresAreShownIfTheirFileCannotBeWritten(t *testing.T) {
-	output := filepath.Join(t.TempDir(), "out.json")
-	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { _ = os.Mkdir(output, 0o700) }))
-	t.Cleanup(server.Close)
-	exit, out, log := run(t, "rest", server.URL, "-c", "1", "-d", "100ms", "--warmup", "0s", "--output", output)
-	if exit != exitFailed || !strings.Contains(out, "successful requests in") || !strings.Contains(log, "out.json") {
-		t.Errorf("got exit %d, %q, %q", exit, out, log)
-	}
-}
-
 func TestAnInterruptInTheWarmUpLeavesNoFigures(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { interrupt() }))
@@ -391,21 +296,6 @@ func TestHelpNamesEveryOption(t *testing.T) {
 	for _, command := range []string{"rest", "run"} {
 		if exit, again, _ := run(t, command, "--help"); exit != 0 || again != out {
 			t.Errorf("want the same from %s, got exit %d: %s", command, exit, again)
-		}
-	}
-}
-
-func TestADefaultPortIsNoPartOfTheHost(t *testing.T) {
-	for _, each := range []struct {
-		address string
-		overTLS bool
-		want    string
-	}{
-		{"shop:80", false, "shop"}, {"shop:443", true, "shop"}, {"shop:443", false, "shop:443"}, {"shop:80", true, "shop:80"},
-		{"[::1]:80", false, "[::1]"}, {"127.0.0.1:5080", false, "127.0.0.1:5080"},
-	} {
-		if got := hostOf(each.address, each.overTLS); got != each.want {
-			t.Errorf("%+v: got %s", each, got)
 		}
 	}
 }

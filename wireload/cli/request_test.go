@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,7 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/transport/transporttest"
 )
 
@@ -96,31 +94,6 @@ func TestARestServiceIsAskedWithHeadersAndATextBody(t *testing.T) {
 	expectAnswer(t, got[1], "202", `"text 6 text/plain; charset=utf-8 Bearer ${TOKEN} 6"`, "")
 }
 
-func TestACompressedReplyIsChecked(t *testing.T) {
-	address := serveHTTP2(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Accept-Encoding") != "gzip" {
-			t.Errorf("unexpected request: %v", r)
-		}
-		w.Header().Set("Content-Encoding", "gzip")
-		if r.URL.Path == "/not" {
-			_, _ = io.WriteString(w, "plain")
-			return
-		}
-		body := gzip.NewWriter(w)
-		_, _ = io.WriteString(body, `{"a": 1}`)
-		_ = body.Close()
-	})
-	for _, h2c := range []bool{false, true} {
-		for path, want := range map[string]string{"/": `{"a":1} `, "/not": `"plain" the reply is not gzip: unexpected EOF`} {
-			got := askFor(t, job(t, address, "rest", `{"op": {"rest": {"request": "GET `+path+`",
-				"headers": {"Accept-Encoding": "gzip"}, "expect": {"json": {"a": 1}}}}}`, map[string]any{"h2c": h2c}))
-			if len(got) != 1 || string(got[0].Reply)+" "+got[0].Problem != want {
-				t.Errorf("want %s, got %s, %+v", want, got[0].Reply, got)
-			}
-		}
-	}
-}
-
 func TestWhatIsWrongWithARestReplyIsAProblem(t *testing.T) {
 	t.Setenv("TOKEN", "s3cret")
 	for _, each := range []struct{ rest, status, problem string }{
@@ -138,18 +111,6 @@ func TestWhatIsWrongWithARestReplyIsAProblem(t *testing.T) {
 		if len(got) != 1 || got[0].Status != each.status || !strings.HasPrefix(got[0].Problem, each.problem) || (each.problem == "") != (got[0].Problem == "") {
 			t.Errorf("%s: got %+v", each.rest, got)
 		}
-	}
-}
-
-func TestARejectedStreamShowsItsStatusAndBody(t *testing.T) {
-	address := serveHTTP2(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusNotFound)
-		_, _ = io.WriteString(w, `{"message": "no such ledger"}`)
-	})
-	for _, h2c := range []bool{false, true} {
-		got := askFor(t, job(t, address, "rest", `{"watch": {"stream": true, "rest": {"request": "GET /",
-			"expect": {"json": {"id": {"consecutive": true}}}}}}`, map[string]any{"h2c": h2c}))
-		expectAnswer(t, got[0], "404", `{"message":"no such ledger"}`, "not_found: no such ledger in place of 200")
 	}
 }
 
@@ -275,16 +236,6 @@ func TestALoadOfAnOwnServiceWritesNoSecret(t *testing.T) {
 	}
 	if exit != 0 || !strings.Contains(log, "UNAUTHENTICATED: who is ${TOKEN} (5)") || strings.Contains(out+log+string(text), "s3cret") {
 		t.Errorf("exit %d, %s%s, %s", exit, out, log, text)
-	}
-}
-
-func TestALoadOfLines(t *testing.T) {
-	output := filepath.Join(t.TempDir(), "out.json")
-	path := job(t, lines(t, "VALUE {}\n"), "socket", `{"get": {"inputs": {"n": {"counter": 1}}, "socket": {"line": "GET {n}", "contains": "GET {n}"}}}`,
-		map[string]any{"output": output, "calls": 20, "concurrency": 3, "window_s": 60, "warmup_s": 0, "check_every": 1})
-	exit, _, log := run(t, "run", path)
-	if file := read(t, output); exit != 0 || file.RequestsTotal[histogram.OK] != 60 || file.Mismatches != 0 {
-		t.Errorf("exit %d, %v, %d wrong, %s", exit, file.RequestsTotal, file.Mismatches, log)
 	}
 }
 

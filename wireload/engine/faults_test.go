@@ -57,23 +57,6 @@ func TestFailuresAreCountedByClass(t *testing.T) {
 	}
 }
 
-// TestAReplyThatStopsHalfwayTimesOut tells a server that is stuck from one that has closed the connection.
-func TestAReplyThatStopsHalfwayTimesOut(t *testing.T) {
-	for name, p := range protocols {
-		t.Run(name, func(t *testing.T) {
-			address := transporttest.Serve(t, func(c net.Conn) {
-				r := bufio.NewReader(c)
-				_ = p.readRequest(r)
-				_, _ = c.Write(p.cutReply())
-				_, _ = io.Copy(io.Discard, r) // Until the client has had enough.
-			})
-			load := p.load(address, time.Minute)
-			load.Calls, load.Timeout = 1, 100*time.Millisecond
-			expectOnly(t, measure(t, load), transport.Timeout)
-		})
-	}
-}
-
 // expectOnly wants failures of this class, and nothing else.
 func expectOnly(t *testing.T, measured histogram.File, class transport.Class) {
 	t.Helper()
@@ -111,17 +94,6 @@ func TestAServerWithoutTLSIsAFailure(t *testing.T) {
 			if measured.ErrorClasses[string(transport.TLS)] == 0 || measured.RequestsTotal[histogram.OK] != 0 {
 				t.Errorf("want failures of TLS, got %v: %v", measured.ErrorClasses, measured.Errors)
 			}
-		})
-	}
-}
-
-func TestATLSHandshakeThatIsNeverAnsweredTimesOut(t *testing.T) {
-	for name, p := range protocols {
-		t.Run(name, func(t *testing.T) {
-			load := p.load(transporttest.Serve(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }), time.Minute)
-			load.Calls, load.Timeout = 1, 100*time.Millisecond
-			load.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
-			expectOnly(t, measure(t, load), transport.Timeout)
 		})
 	}
 }
@@ -210,21 +182,6 @@ func TestARequestThatTheServerRefusedIsSentAgainAndTimedFromItsDueMoment(t *test
 		if response.TotalCount() != requests || response.Min() < int64(takes)*999/1000 || response.Max() < int64(last)*999/1000 {
 			t.Errorf("want %d response times from %s to at least %s, got %d from %s to %s", requests, takes, last,
 				response.TotalCount(), time.Duration(response.Min()), time.Duration(response.Max()))
-		}
-	})
-}
-
-func TestTheThirdAttemptIsTheLast(t *testing.T) {
-	const requests = 2
-	forRejections(t, func(t *testing.T, p protocol, class transport.Class) {
-		var seen atomic.Int64
-		load := p.load(transporttest.Serve(t, p.rejecting(class, 0, &seen, func(int64) bool { return true })), time.Minute)
-		load.Calls = requests
-		measured := measure(t, load)
-		expectOnly(t, measured, class)
-		if seen.Load() != 3*requests || measured.Retried != 2*requests || measured.RequestsTotal[histogram.Unavailable] != requests {
-			t.Errorf("want %d failures after 3 attempts each, got %v, %d sent, %d retried",
-				requests, measured.RequestsTotal, seen.Load(), measured.Retried)
 		}
 	})
 }

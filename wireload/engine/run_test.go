@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"maps"
 	"net"
 	"sync/atomic"
@@ -101,21 +100,6 @@ func TestAnOpenLoadOpensConnectionsWhenAllAreBusy(t *testing.T) {
 	}
 }
 
-// TestAnOpenLoadUsesIdleUsersFirst has a request due at once, when its user has hardly begun to wait.
-func TestAnOpenLoadUsesIdleUsersFirst(t *testing.T) {
-	p := protocols["socket"]
-	var connections atomic.Int64
-	load := p.load(transporttest.Serve(t, func(c net.Conn) {
-		connections.Add(1)
-		p.answering(0)(c)
-	}), 600*time.Millisecond)
-	load.Due, load.UsersMax = schedule.Listed([]time.Duration{0, 250 * time.Millisecond, 500 * time.Millisecond}), 50
-	measured := measure(t, load)
-	if got := connections.Load(); got != 1 || measured.RequestsTotal[histogram.OK] != 3 {
-		t.Errorf("want 3 requests on 1 connection, got %v on %d", measured.RequestsTotal, got)
-	}
-}
-
 func TestACallLoadWarmsUpFirst(t *testing.T) {
 	for name, p := range protocols {
 		t.Run(name, func(t *testing.T) {
@@ -127,24 +111,6 @@ func TestACallLoadWarmsUpFirst(t *testing.T) {
 				t.Errorf("want 75 requests and 60 of them measured, got %v, %v", measured.RequestsTotal, measured.Calls)
 			}
 		})
-	}
-}
-
-func TestUsersTakeAddressesInTurn(t *testing.T) {
-	p := protocols["rest"]
-	var first, second atomic.Int64
-	count := func(to *atomic.Int64) func(net.Conn) {
-		return func(c net.Conn) {
-			to.Add(1)
-			p.answering(0)(c)
-		}
-	}
-	load := p.load(transporttest.Serve(t, count(&first)), time.Minute)
-	load.Addresses = append(load.Addresses, transporttest.Serve(t, count(&second)))
-	load.Users, load.Calls = 6, 5
-	measure(t, load)
-	if first.Load() != 3 || second.Load() != 3 {
-		t.Errorf("want 3 connections each, got %d and %d", first.Load(), second.Load())
 	}
 }
 
@@ -162,17 +128,6 @@ func TestReopenedConnections(t *testing.T) {
 				t.Errorf("want 10 of both, got %v on %d connections", measured.RequestsTotal, connections.Load())
 			}
 		})
-	}
-}
-
-func TestAnInterruptEndsTheLoad(t *testing.T) {
-	p := protocols["grpc"]
-	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(100*time.Millisecond, cancel)
-	began := time.Now()
-	measured, err := Run(ctx, p.load(transporttest.Serve(t, p.answering(time.Minute)), time.Minute), "test")
-	if err != nil || time.Since(began) > 20*time.Second || len(measured.RequestsTotal) != 0 {
-		t.Errorf("want what was measured, at once: %v after %s, %v", measured.RequestsTotal, time.Since(began), err)
 	}
 }
 

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"bufio"
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -69,53 +67,6 @@ func TestTLS(t *testing.T) {
 				t.Errorf("want 20 successes, got %v: %v", measured.RequestsTotal, measured.Errors)
 			}
 		})
-	}
-}
-
-// TestAnInterruptWritesNothing has servers that never answer, and look for a close_notify below TLS.
-func TestAnInterruptWritesNothing(t *testing.T) {
-	certificate, trusted := certify(t)
-	server := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}, NextProtos: []string{"h2"}}
-	for name, p := range protocols {
-		t.Run(name, func(t *testing.T) {
-			ctx, interrupt := context.WithCancel(t.Context())
-			written := make(chan int, 1)
-			load := p.load(transporttest.Serve(t, secured(server, func(c net.Conn) {
-				_ = p.readRequest(bufio.NewReader(c))
-				interrupt()
-				count, _ := c.(*tls.Conn).NetConn().Read(make([]byte, 1))
-				written <- count
-			})), time.Minute)
-			load.TLS = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: trusted}
-			if name == "grpc" {
-				load.Protocols = []string{"h2"}
-			}
-			measured, err := Run(ctx, load, "test")
-			if err != nil || len(measured.RequestsTotal) != 0 {
-				t.Errorf("want no request, got %v: %v", measured.RequestsTotal, err)
-			}
-			if <-written != 0 {
-				t.Error("the interrupt has written to the connection")
-			}
-		})
-	}
-}
-
-func TestAHandshakeThatIsCutShortIsAFailureOfTLS(t *testing.T) {
-	for name, end := range map[string]func(net.Conn){
-		"the TLS handshake failed: the server closed the connection": func(net.Conn) {},
-		"the TLS handshake failed: the server reset the connection":  func(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0) },
-	} {
-		const helloBytesMax = 16 << 10
-		load := protocols["rest"].load(transporttest.Serve(t, func(c net.Conn) {
-			_, _ = c.Read(make([]byte, helloBytesMax))
-			end(c)
-		}), time.Minute)
-		load.Calls, load.TLS = 5, &tls.Config{MinVersion: tls.VersionTLS12}
-		measured := measure(t, load)
-		if measured.ErrorClasses[string(transport.TLS)] == 0 || len(measured.ErrorClasses) != 1 || measured.Errors[0].Message != name {
-			t.Errorf("want %q, got %v: %v", name, measured.ErrorClasses, measured.Errors)
-		}
 	}
 }
 

@@ -127,27 +127,6 @@ func reply(t *testing.T, application *Application, operation string, wire [2]str
 	return encoded
 }
 
-func TestAnEmptyListOfAMessageIsAList(t *testing.T) {
-	text := `{"operations": {"users.list": {
-		"grpc": {"call": "wirebench.v1.UserService/ListUsers", "expect": {"data": {"count": 0}}},
-		"socket": {"method": "users.list", "expect": {"": {"count": 0}}}}}}`
-	for _, transport := range []string{"grpc", "socket"} {
-		source := compile(t, loadApplication(t, []byte(text)), Options{
-			Transport: transport, Codec: "protobuf", Clients: sequence("users.list"),
-		}).NewSource(0)
-		var r Request
-		source.Next(&r)
-		expectError(t, transport, source.Check(&r, nil), "")
-	}
-}
-
-func TestAStreamMayBeEmpty(t *testing.T) {
-	source := compile(t, builtin(t), Options{Transport: "grpc", Clients: sequence("ledger.stream_transactions")}).NewSource(0)
-	var r Request
-	source.Next(&r)
-	expectError(t, "no items", source.CheckStream(&r, nil, nil, 0), "")
-}
-
 func TestCheckStream(t *testing.T) {
 	item := func(id int, reference string) object {
 		return object{{"id", json.Number(fmt.Sprint(id))}, {"time", json.Number("1")}, {"reference", reference}}

@@ -40,18 +40,6 @@ func TestATextIsSentAsItIsAndAllElseAsJSON(t *testing.T) {
 	expectError(t, "mixed", err, "rest.body: must be a text in all requests, or in none")
 }
 
-func TestTheReplyToAcceptIsWhatIsExpected(t *testing.T) {
-	for expect, want := range map[string]string{`{"json": {"a": 1}}`: "application/json", `{"contains": "a"}`: "*/*", `{}`: "*/*"} {
-		if _, r := next(t, "rest", `{"rest": {"request": "GET /", "expect": `+expect+`}}`); r.Accept != want {
-			t.Errorf("%s: want %s, got %s", expect, want, r.Accept)
-		}
-	}
-	_, r := next(t, "rest", `{"stream": true, "rest": {"request": "GET /", "end": "done", "expect": {"json": {"a": 1}}}}`)
-	if r.Accept != "text/event-stream" || r.End != "done" {
-		t.Errorf("a stream: got %s until %q", r.Accept, r.End)
-	}
-}
-
 func TestContains(t *testing.T) {
 	for _, each := range []struct{ expect, reply, wrong string }{
 		{`"contains": "<{x}>"`, "a <w> b", ""},
@@ -94,14 +82,6 @@ func TestLines(t *testing.T) {
 	expectError(t, "a codec", err, "socket.line: has no codec")
 	if work := compile(t, application, Options{Transport: "socket", Clients: sequence("a")}); !work.SendsLines() {
 		t.Error("want lines")
-	}
-}
-
-func TestWhatOnlyTheHarnessReadsIsSkipped(t *testing.T) {
-	text := `{"application": "shop", "variants": {"a": {"transport": "rest", "start": "x"}},
-		"operations": {"a": {"same": [{"rest": "id", "grpc": "id"}], "variants": {"a": {"request": "GET /b"}}, "rest": {"request": "GET /"}}}}`
-	if _, err := Load([]byte(text), nil); err != nil {
-		t.Error(err)
 	}
 }
 
@@ -234,28 +214,6 @@ func TestAnOperationHasTheSameInputsOnEveryTransport(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// TestALoadHasTheSameInputsOnEveryTransport has users that mix operations.
-func TestALoadHasTheSameInputsOnEveryTransport(t *testing.T) {
-	application := loadApplication(t, readGolden(t).Application)
-	var want []string
-	for _, wire := range [][2]string{{"rest", "json"}, {"grpc", "protobuf"}, {"socket", "json"}} {
-		source := compile(t, application, Options{
-			Transport: wire[0], Codec: wire[1], Seed: 3, Users: 2, Clients: []Client{{Mix: map[string]int{"books.create": 1, "books.create_batch": 2}}},
-		}).NewSource(1).(*user)
-		var got []string
-		for range 20 {
-			var r Request
-			source.Next(&r)
-			got = append(got, fmt.Sprint(r.Operation, inputsOf(t, application, r.Operation, source)))
-			source.Settle(true)
-		}
-		if want != nil && !reflect.DeepEqual(want, got) {
-			t.Errorf("%s: want %v, got %v", wire, want, got)
-		}
-		want = got
 	}
 }
 

@@ -63,44 +63,6 @@ func TestSequenceIsAboutTheRecordThatItCreated(t *testing.T) {
 	)
 }
 
-func TestRestRequestsHaveMediaTypesAndStatus(t *testing.T) {
-	for codec, media := range map[string]string{"json": "application/json", "protobuf": "application/x-protobuf"} {
-		var r Request
-		compile(t, builtin(t), Options{Transport: "rest", Codec: codec, Clients: sequence("users.create")}).NewSource(0).Next(&r)
-		if r.Method != "POST" || r.ContentType != media || r.Accept != media || r.Status != 201 || r.Stream {
-			t.Errorf("got %+v", r)
-		}
-		compile(t, builtin(t), Options{Transport: "rest", Codec: codec, Clients: sequence("users.get")}).NewSource(0).Next(&r)
-		if r.Method != "GET" || r.ContentType != "" || r.Accept != media || r.Status != 200 || r.Body != nil {
-			t.Errorf("got %+v", r)
-		}
-	}
-}
-
-func TestSequenceStartsAgainAfterAFailure(t *testing.T) {
-	work := compile(t, builtin(t), Options{Transport: "rest", Clients: sequence("users.create", "users.get", "users.delete")})
-	expectSent(t, send(work.NewSource(0), 6, 1, 3),
-		"users.create /api/users",
-		"users.get /api/users/10000000", // fails
-		"users.create /api/users",
-		"users.get /api/users/10000001", // fails
-		"users.create /api/users",
-		"users.get /api/users/10000002",
-	)
-}
-
-func TestFailedCreatesAreNotDeleted(t *testing.T) {
-	work := compile(t, builtin(t), Options{Transport: "rest", Clients: []Client{{
-		Mix: map[string]int{"users.create": 1, "users.delete": 1000},
-	}}})
-	expectSent(t, send(work.NewSource(0), 4, 0),
-		"users.create /api/users", // in place of a delete; fails
-		"users.create /api/users",
-		"users.delete /api/users/10000001",
-		"users.create /api/users",
-	)
-}
-
 func TestMixHasItsWeights(t *testing.T) {
 	work := compile(t, builtin(t), Options{Transport: "rest", Clients: []Client{{
 		Mix: map[string]int{"users.get": 8, "echo.echo": 2},
@@ -199,42 +161,6 @@ func TestIDsAreUnique(t *testing.T) {
 	}
 }
 
-func TestEqualSeedsSendEqualRequests(t *testing.T) {
-	requests := func(seed uint64, user int) string {
-		work := compile(t, builtin(t), Options{Transport: "rest", Users: 2, Seed: seed, Clients: sequence("users.get")})
-		return strings.Join(send(work.NewSource(user), 5), "\n")
-	}
-	if requests(1, 0) != requests(1, 0) {
-		t.Error("the same seed and user differ")
-	}
-	if requests(1, 0) == requests(2, 0) || requests(1, 0) == requests(1, 1) {
-		t.Error("other seeds or users are the same")
-	}
-}
-
-func TestInputsAreInTheirRanges(t *testing.T) {
-	work := compile(t, loadApplication(t, readGolden(t).Application), Options{
-		Transport: "rest", Seeded: map[string]Seeded{"books": {First: 41, Count: 4}},
-		Clients: []Client{{Mix: map[string]int{"books.create": 1}}},
-	})
-	source := work.NewSource(0).(*user)
-	values := map[string]map[int64]bool{"known": {}, "page": {}, "rank": {}, "call": {}}
-	var r Request
-	for range 200 {
-		source.Next(&r)
-		known, page := source.values[1].number, source.values[2].number
-		values["known"][known], values["page"][page] = true, true
-		values["rank"][source.values[3].number] = true
-		values["call"][source.values[8].number] = true
-	}
-	for name, want := range map[string][2]int64{"known": {40, 43}, "page": {41, 43}, "rank": {1, 9}, "call": {100, 299}} {
-		got := values[name]
-		if int64(len(got)) != want[1]-want[0]+1 || !got[want[0]] || !got[want[1]] {
-			t.Errorf("%s has %d values, not all from %d to %d", name, len(got), want[0], want[1])
-		}
-	}
-}
-
 // TestSeededIDsOfASequenceAreWhatItCreated unless many in a row are needed.
 func TestSeededIDsOfASequenceAreWhatItCreated(t *testing.T) {
 	work := compile(t, loadApplication(t, readGolden(t).Application), Options{Transport: "rest", Users: 2, Clients: sequence("books.create")})
@@ -243,20 +169,6 @@ func TestSeededIDsOfASequenceAreWhatItCreated(t *testing.T) {
 	known, page, call := source.values[1].number, source.values[2].number, source.values[8].number
 	if known != 10_000_001-1 || page < 5 || page > 6 || call != 100+3 {
 		t.Errorf("got known %d, page %d, call %d", known, page, call)
-	}
-}
-
-func TestAMixReadsSeededRecords(t *testing.T) {
-	work := compile(t, builtin(t), Options{Transport: "rest", Clients: []Client{{
-		Mix: map[string]int{"users.create": 8, "users.get": 4, "users.delete": 1},
-	}}})
-	for _, each := range send(work.NewSource(0), 200) {
-		if id, ok := strings.CutPrefix(each, "users.get /api/users/"); ok && !strings.HasPrefix(id, "10") {
-			t.Errorf("got %s", each)
-		}
-		if strings.HasPrefix(each, "users.get /api/users/100000") && len(each) > len("users.get /api/users/1000001") {
-			t.Errorf("a get of a created record: %s", each)
-		}
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -92,49 +91,11 @@ func TestAMessageOfAnySizeIsEchoed(t *testing.T) {
 	}
 }
 
-func TestMetadataIsWhatTheServerReads(t *testing.T) {
-	client := connect(t, &http2.Server{}, func(w http.ResponseWriter, r *http.Request) {
-		answer(w, "0", "", strings.Join([]string{r.Header.Get("Authorization"), r.Header.Get("Trace-Bin"), r.Header.Get("N"), r.UserAgent()}, " "))
-	})
-	var constant []request.Header
-	for name, value := range map[string]string{"Authorization": "s3cret", "trace-bin": "AAE="} {
-		header, err := request.NewHeader("grpc", name, []byte(value))
-		if err != nil {
-			t.Fatal(err)
-		}
-		constant = append(constant, header)
-	}
-	for n := range 4 {
-		value := strconv.Itoa(n)
-		asked := request.Request{
-			Path: []byte("/a/b"), Headers: constant, Varying: []request.Header{{Name: "n", Key: "n", Value: []byte(value)}},
-		}
-		if err := client.Prepare(&asked); err != nil {
-			t.Fatal(err)
-		}
-		if reply, err := client.Call(nil); err != nil || string(reply.Body) != "s3cret AAE= "+value+" wireload" {
-			t.Errorf("got %q, %v", reply.Body, err)
-		}
-	}
-}
-
 func TestAStatusIsTheOutcome(t *testing.T) {
 	client := connect(t, &http2.Server{}, func(w http.ResponseWriter, _ *http.Request) { answer(w, "5", "no user %C3%BC") })
 	reply, err := call(t, client, "", nil)
 	if err != nil || reply.Code != histogram.NotFound || reply.Message != "no user ü" {
 		t.Errorf("got %v, %v", reply, err)
-	}
-}
-
-func TestAnAnswerThatIsNotGRPCIsAFailure(t *testing.T) {
-	client := connect(t, &http2.Server{}, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
-	if reply, err := call(t, client, "", nil); err != nil || reply.Code != histogram.Unavailable || reply.Message != "HTTP status 503" {
-		t.Errorf("got %v, %v", reply, err)
-	}
-	client = connect(t, &http2.Server{}, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") })
-	var failure *transport.Failure
-	if _, err := call(t, client, "", nil); !errors.As(err, &failure) || failure.Class != transport.Garbage {
-		t.Errorf("got %v", err)
 	}
 }
 
@@ -203,45 +164,6 @@ func block(fields ...string) []byte {
 		_ = encoder.WriteField(hpack.HeaderField{Name: fields[i], Value: fields[i+1]})
 	}
 	return out.Bytes()
-}
-
-func TestPaddingPriorityAndContinuationsAreRead(t *testing.T) {
-	headers, trailers := block(":status", "200"), block("grpc-status", "0", "filler", strings.Repeat("z", 100))
-	reply, err := callScripted(t, frames(func(f *http2.Framer) {
-		_ = f.WriteSettings(http2.Setting{ID: http2.SettingHeaderTableSize, Val: 0})
-		_ = f.WritePing(false, [8]byte{1})
-		_ = f.WriteHeaders(http2.HeadersFrameParam{
-			StreamID: 1, BlockFragment: headers, EndHeaders: true, PadLength: 9, Priority: http2.PriorityParam{Weight: 3},
-		})
-		_ = f.WriteDataPadded(1, false, []byte("\x00\x00\x00"), []byte{0, 0, 0})
-		_ = f.WriteDataPadded(1, false, []byte("\x00\x02hi"), []byte{0})
-		_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: trailers[:7], EndStream: true})
-		_ = f.WriteContinuation(1, true, trailers[7:])
-	}), nil)
-	if err != nil || reply.Code != histogram.OK || string(reply.Body) != "hi" {
-		t.Errorf("got %v, %v", reply, err)
-	}
-}
-
-func TestWhatIsNotHTTP2IsGarbage(t *testing.T) {
-	for name, reply := range map[string][]byte{
-		"a frame that is too long": []byte("HTTP/1.1 200 OK\r\n\r\n"),
-		"padding beyond the frame": append([]byte{0, 0, 2, 0, 8, 0, 0, 0, 1}, 9, 0),
-		"another stream":           frames(func(f *http2.Framer) { _ = f.WriteData(3, true, nil) }),
-		"headers that end nowhere": frames(func(f *http2.Framer) {
-			_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0x88}})
-			_ = f.WriteData(1, true, nil)
-		}),
-		"no index of the table": frames(func(f *http2.Framer) {
-			_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0xff, 0xff, 0x7f}, EndHeaders: true})
-		}),
-		"a compressed message": frames(func(f *http2.Framer) { _ = f.WriteData(1, true, []byte{1, 0, 0, 0, 0}) }),
-	} {
-		var failure *transport.Failure
-		if _, err := callScripted(t, reply, nil); !errors.As(err, &failure) || failure.Class != transport.Garbage {
-			t.Errorf("%s: got %v", name, err)
-		}
-	}
 }
 
 func FuzzReply(f *testing.F) {

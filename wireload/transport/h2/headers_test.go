@@ -71,24 +71,3 @@ func TestBlocksSayWhatTheyShould(t *testing.T) {
 		}
 	}
 }
-
-func TestATableThatIsNotLimitedCostsNothing(t *testing.T) {
-	head := Head{Fields: Fields{Method: "GET", Path: "/"}, BodyBytes: -1}
-	send := func(isNamed bool) (blocks string) {
-		sent := newHeaders("http", "service:1", nil)
-		sent.reset()
-		for n := range 3 {
-			block, err := sent.block(head)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if blocks += string(block); n == 0 && isNamed {
-				sent.limitTable(headerTableSize)
-			}
-		}
-		return blocks
-	}
-	if want, got := send(false), send(true); got != want {
-		t.Errorf("want %q, got %q", want, got)
-	}
-}

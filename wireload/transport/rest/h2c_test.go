@@ -67,19 +67,6 @@ func TestH2CRequestsAreWhatTheServerReads(t *testing.T) {
 	}
 }
 
-func TestH2CStatusesAndHeadersWithoutABody(t *testing.T) {
-	client := connectH2C(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusEarlyHints)
-		w.WriteHeader(http.StatusNotFound)
-	})
-	for _, method := range []string{"GET", "HEAD"} {
-		reply, err := callH2C(t, client, request.Request{Method: method, Path: []byte("/")}, nil)
-		if err != nil || reply.Code != histogram.NotFound || reply.Status != 404 || reply.Message != "HTTP status 404" {
-			t.Errorf("%s: got %+v, %v", method, reply, err)
-		}
-	}
-}
-
 func TestAnH2CStreamEndsWithItsEventOrItsBody(t *testing.T) {
 	said, cut := "", false
 	client := connectH2C(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -118,17 +105,6 @@ func TestAnH2CStreamEndsWithItsEventOrItsBody(t *testing.T) {
 	}
 }
 
-func TestAnH2CReplyThatIsNotReadToItsEndEndsTheConnection(t *testing.T) {
-	client := connectH2C(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusNotFound)
-		_, _ = w.Write(make([]byte, 4*errorBytesMax))
-	})
-	reply, err := callH2C(t, client, request.Request{Method: "GET", Path: []byte("/")}, func([]byte) bool { return true })
-	if err != nil || reply.Code != histogram.NotFound || !reply.Close {
-		t.Errorf("got %s, close %t, %v", reply.Code, reply.Close, err)
-	}
-}
-
 // callScriptedH2C has a server answer a first request with these bytes and hang up.
 func callScriptedH2C(t testing.TB, reply []byte, item func([]byte) bool) (transport.Reply, error) {
 	t.Helper()
@@ -162,18 +138,6 @@ func TestH2CFailures(t *testing.T) {
 		if _, err := callScriptedH2C(t, each.reply, nil); !errors.As(err, &failure) || failure.Class != each.class || failure.Unprocessed != each.again {
 			t.Errorf("%s: got %+v", name, failure)
 		}
-	}
-}
-
-func TestAnH2CServerThatLeavesIsAnsweredByAFreshConnection(t *testing.T) {
-	var said bytes.Buffer
-	server := http2.NewFramer(&said, nil)
-	last := http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0x88}, EndHeaders: true, EndStream: true}
-	if err := errors.Join(server.WriteGoAway(1, http2.ErrCodeNo, nil), server.WriteHeaders(last)); err != nil {
-		t.Fatal(err)
-	}
-	if reply, err := callScriptedH2C(t, said.Bytes(), nil); err != nil || reply.Code != histogram.OK || !reply.Close {
-		t.Errorf("want the connection to be replaced after GOAWAY, got %+v, %v", reply, err)
 	}
 }
 
@@ -215,22 +179,5 @@ func TestAnH2CBodyKeepsToTheWindows(t *testing.T) {
 	}
 	if want := []int{16384, 16384, 16384, 16383, 5, body - window - 5}; !slices.Equal(sent, want) {
 		t.Errorf("want parts of %v bytes, got %v", want, sent)
-	}
-}
-
-func TestH2CHeadersAreWhatTheServerReads(t *testing.T) {
-	client := connectH2C(t, func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.WriteString(w, r.Host+" "+strings.Join(r.Header["Accept"], ",")+" "+r.UserAgent()+" "+r.Header.Get("X-A")+" "+r.Header.Get("X-N"))
-	})
-	constant := headers(t, "Host", "shop", "Accept", "a/b", "User-Agent", "me", "X-A", "1")
-	for _, n := range []string{"1", "2", "3"} {
-		asked := request.Request{Method: "GET", Path: []byte("/"), Accept: "*/*", Headers: constant, Varying: headers(t, "X-N", n)}
-		if reply, err := callH2C(t, client, asked, nil); err != nil || string(reply.Body) != "shop a/b me 1 "+n {
-			t.Errorf("got %q, %v", reply.Body, err)
-		}
-	}
-	asked := request.Request{Method: "GET", Path: []byte("/"), Varying: headers(t, "Host", "shop")}
-	if err := client.Prepare(&asked); err == nil {
-		t.Error("want an error")
 	}
 }

@@ -1,14 +1,10 @@
 package rest
 
 import (
-	"bytes"
 	"errors"
-	"runtime"
 	"strings"
 	"testing"
 
-	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/hpack"
 	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/request"
 	"wirebench.dev/wireload/transport"
@@ -36,17 +32,6 @@ func headers(t *testing.T, pairs ...string) (made []request.Header) {
 		made = append(made, header)
 	}
 	return made
-}
-
-func TestAHeaderWithALineBreakIsNotSent(t *testing.T) {
-	for _, value := range []string{"a\r\nX-Evil: 1", "a\nb", "a\x00"} {
-		asked := request.Request{Method: "GET", Path: []byte("/"), Varying: []request.Header{{Name: "X-A", Key: "x-a", Value: []byte(value)}}}
-		for _, client := range []transport.Client{New("service:1", false), NewH2C("service:1")} {
-			if err := client.Prepare(&asked); err == nil || strings.Contains(err.Error(), "Evil") {
-				t.Errorf("%q: got %v", value, err)
-			}
-		}
-	}
 }
 
 // TestALongHeaderIsNotQuoted has a server whose header may have no end.
@@ -166,116 +151,6 @@ func TestAStreamEndsWithItsMark(t *testing.T) {
 		var failure *transport.Failure
 		if _, err := callScripted(t, text, take); !errors.As(err, &failure) || failure.Class != class {
 			t.Errorf("%q: got %v", text, err)
-		}
-	}
-}
-
-func TestAStreamWithoutAnEndEventEndsWithItsBody(t *testing.T) {
-	const head, body = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n", "data: 1\n\n"
-	for name, each := range map[string]struct {
-		reply string
-		isCut bool
-	}{
-		"chunks":     {head + "Transfer-Encoding: chunked\r\n\r\n9\r\n" + body + "\r\n0\r\n\r\n", false},
-		"cut chunks": {head + "Transfer-Encoding: chunked\r\n\r\n9\r\n" + body + "\r\n", true},
-		"length":     {head + "Content-Length: 9\r\n\r\n" + body, false},
-		"cut length": {head + "Content-Length: 18\r\n\r\n" + body, true},
-		"until end":  {head + "Connection: close\r\n\r\n" + body, false},
-		"cut event":  {head + "Connection: close\r\n\r\n" + body + "data: 2", true},
-	} {
-		client, items := New("service:1", false), ""
-		client.Open(transporttest.Connect([]byte(each.reply)))
-		if err := client.Prepare(&request.Request{Method: "GET", Path: []byte("/"), Stream: true}); err != nil {
-			t.Fatal(err)
-		}
-		reply, err := client.Call(func(item []byte) bool {
-			items += string(item)
-			return true
-		})
-		failure := transport.AsFailure(err)
-		if isCut := failure != nil && failure.Class == transport.CutShort; isCut != each.isCut || !isCut && reply.Code != histogram.OK || items != "1" {
-			t.Errorf("%s: got %q, %+v, %v", name, items, reply, err)
-		}
-	}
-}
-
-// TestStreamsShareABuffer counts the memory of streams after the first one.
-func TestStreamsShareABuffer(t *testing.T) {
-	const events, streams, bytesMax = "data: 1\n\nevent: end\ndata: {}\n\n", 100, 4 << 10
-	var frames, block bytes.Buffer
-	framer, encoder := http2.NewFramer(&frames, nil), hpack.NewEncoder(&block)
-	_ = encoder.WriteField(hpack.HeaderField{Name: ":status", Value: "200"})
-	_ = encoder.WriteField(hpack.HeaderField{Name: "content-type", Value: eventStream})
-	_ = framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block.Bytes(), EndHeaders: true})
-	_ = framer.WriteData(1, true, []byte(events))
-	for name, each := range map[string]struct {
-		client transport.Client
-		reply  string
-	}{
-		"HTTP/1.1": {New("service:1", false), eventsReply + events},
-		"HTTP/2":   {NewH2C("service:1"), frames.String()},
-	} {
-		asked, connection := request.Request{Method: "GET", Path: []byte("/"), Stream: true}, transporttest.Connect(nil)
-		read := func() {
-			connection.Said.Reset([]byte(each.reply))
-			connection.Written.Reset()
-			each.client.Close()
-			if err := each.client.Prepare(&asked); err != nil {
-				t.Fatal(err)
-			}
-			each.client.Open(connection)
-			if _, err := each.client.Call(func([]byte) bool { return true }); err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-		}
-		read()
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		for range streams {
-			read()
-		}
-		runtime.ReadMemStats(&after)
-		if took := (after.TotalAlloc - before.TotalAlloc) / streams; took > bytesMax {
-			t.Errorf("%s: %d bytes for each stream", name, took)
-		}
-	}
-}
-
-func TestAStreamLeavesItsConnectionReady(t *testing.T) {
-	events, other := "data: 1\n\nevent: end\ndata: {}\n\n", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
-	for name, each := range map[string]struct {
-		reply string
-		code  histogram.Code
-		last  bool
-	}{
-		"chunks":       {"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n1e\r\n" + events + "\r\n0\r\nX: 1\r\n\r\n", histogram.OK, false},
-		"length":       {"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 30\r\n\r\n" + events, histogram.OK, false},
-		"hints":        {"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 30\r\n\r\n" + events, histogram.OK, false},
-		"rejected":     {"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno", histogram.NotFound, false},
-		"long":         {"HTTP/1.1 404 Not Found\r\nContent-Length: 100000\r\n\r\n" + strings.Repeat("n", 100_000), histogram.NotFound, true},
-		"not modified": {"HTTP/1.1 304 Not Modified\r\n\r\n", histogram.CodeOfHTTP(304), false},
-	} {
-		client, connection := New("service:1", false), transporttest.Connect(nil)
-		client.Open(connection)
-		asked := request.Request{Method: "GET", Path: []byte("/"), Stream: true}
-		if err := client.Prepare(&asked); err != nil {
-			t.Fatal(err)
-		}
-		connection.Said.Reset([]byte(each.reply))
-		reply, err := client.Call(func([]byte) bool { return true })
-		if err != nil || reply.Code != each.code || reply.Close != each.last {
-			t.Errorf("%s: got %+v, %v", name, reply, err)
-		}
-		if each.last {
-			continue
-		}
-		asked.Stream = false
-		if err := client.Prepare(&asked); err != nil {
-			t.Fatal(err)
-		}
-		connection.Said.Reset([]byte(other))
-		if reply, err = client.Call(nil); err != nil || reply.Code != histogram.OK {
-			t.Errorf("%s: the next request got %+v, %v", name, reply, err)
 		}
 	}
 }

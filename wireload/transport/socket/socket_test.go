@@ -78,24 +78,6 @@ func TestAStatusIsTheOutcome(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotAReplyIsGarbage(t *testing.T) {
-	for name, said := range map[string][]byte{
-		"another id":   replies(frame.Reply{ID: 7}),
-		"a stream":     replies(frame.Reply{ID: 1, Flags: frame.FlagMore}),
-		"too short":    {0, 0, 0, 1, 0},
-		"line mode":    []byte("ERROR: the line is too long\n"),
-		"other flags":  {0, 0, 0, 8, 0, 0, 0, 1, 0, 0x80, 0, 0},
-		"not in UTF-8": {0, 0, 0, 9, 0, 0, 0, 1, 5, 0, 0, 1, 0xff},
-	} {
-		client := New(false)
-		client.Open(transporttest.Connect(said))
-		var failure *transport.Failure
-		if _, err := call(t, client, nil); !errors.As(err, &failure) || failure.Class != transport.Garbage {
-			t.Errorf("%s: got %v", name, err)
-		}
-	}
-}
-
 func FuzzReply(f *testing.F) {
 	f.Add(replies(frame.Reply{ID: 1, Body: []byte("x")}), false)
 	f.Add(replies(frame.Reply{ID: 1, Flags: frame.FlagMore}, frame.Reply{ID: 1, Status: 14, Message: "bye"}), true)
