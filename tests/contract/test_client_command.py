@@ -94,15 +94,6 @@ def test_calls(services: dict[str, Service], transport: str) -> None:
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
-def test_a_stream_has_the_times_of_its_records(services: dict[str, Service], transport: str) -> None:
-    """Those of the first record and of the last go to stderr, and the records to stdout."""
-    done = run(transport, "--port", services[transport].port, "transactions", "--limit", "3", "--json")
-
-    assert (0, 3) == (done.status, len([json.loads(line) for line in done.stdout.splitlines()]))
-    assert re.fullmatch(rf"records: 3; first after {MS}, last after {MS}\n", done.stderr)
-
-
-@pytest.mark.parametrize("transport", TRANSPORTS)
 def test_demo_twice(services: dict[str, Service], transport: str) -> None:
     """The demo shows every step, leaves nothing behind, and goes round taken ids."""
     service = services[transport]
@@ -154,14 +145,6 @@ def test_menu(services: dict[str, Service], transport: str) -> None:
     for message in ("User created", "User retrieved", "User updated", "Users retrieved", "User deleted"):
         assert f"{message} successfully" in done.stdout
     assert re.search(rf"User not found\. \({MS}\)", done.stdout)
-
-
-@pytest.mark.parametrize("typed", ["", "1\n", "1\n7\nAda"], ids=["at once", "in an action", "in a field"])
-def test_menu_ends_with_the_input(services: dict[str, Service], typed: str) -> None:
-    """The end of the input is no error, wherever it comes."""
-    done = run("rest", "--port", services["rest"].port, typed=typed)
-
-    assert (0, "") == (done.status, done.stderr)
 
 
 def test_menu_on_a_terminal(services: dict[str, Service]) -> None:
@@ -312,11 +295,3 @@ def test_wrong_usage(arguments: tuple[str, ...]) -> None:
     assert 2 == done.status
     assert complaint(done)
     assert "next: " in done.stderr
-
-
-def test_wrong_values_are_told_in_plain_words() -> None:
-    """Not in those of the libraries that find them."""
-    done = run("rest", "--port", "x")
-
-    assert (2, "invalid value for '--port': must be a whole number (it is 'x')") == (done.status, complaint(done))
-    assert "next: `wirebench client rest --help` shows what there is\n" in done.stderr

@@ -11,12 +11,10 @@ import pytest
 from tests.support.services import (
     ASYNCIO,
     GO_KINDS,
-    GOROUTINES,
     GRPC_AIO,
     GRPC_SYNC,
     GTHREAD,
     GUNICORN_SYNC,
-    NET_HTTP,
     THREADED,
     UVICORN,
     Kind,
@@ -28,8 +26,6 @@ from wirebench.errors import WirebenchError
 from wirebench.measure.conformance import check
 
 FIRST_ID = 200_000
-#: Each transport, and both languages.
-SHARING_KINDS = (UVICORN, GRPC_SYNC, ASYNCIO, NET_HTTP, GOROUTINES)
 
 
 def connected(stack: ExitStack, folder: Path, *kinds: Kind) -> list[Client]:
@@ -104,13 +100,6 @@ def test_a_difference_is_found(clients: list[Client]) -> None:
     assert all("No such user." in line and "User not found." in line for line in outcome.mismatches)
     assert all(len(line.splitlines()) == 1 for line in outcome.mismatches)
     assert before == users_of(clients[0])
-
-
-def test_the_same_seed_sends_the_same(clients: list[Client]) -> None:
-    """A finding can be repeated by its seed."""
-    pair = [clients[0], Lying(clients[1])]
-
-    assert check(pair, 7, requests=60, first_id=FIRST_ID) == check(pair, 7, requests=60, first_id=FIRST_ID)
 
 
 def test_left_overs_are_cleared(clients: list[Client]) -> None:

@@ -26,7 +26,6 @@ from tests.support.prometheus import RULES, Prometheus, started_prometheus
 from tests.support.report_run import cell
 from tests.support.services import ASYNCIO, GRPC_SYNC, GTHREAD, Service, started
 from tests.support.waiting import run_program, wait_until
-from tests.support.web import served
 from wirebench.drivers import K6, Driver, Ghz, Job
 from wirebench.drivers.metrics_push import MetricsPush
 from wirebench.drivers.wireload import Wireload
@@ -34,7 +33,6 @@ from wirebench.model.contract import Transport
 from wirebench.model.histogram_file import HistogramFile
 from wirebench.model.scenario import Load
 from wirebench.plan.driver_support import PART_S_MAX
-from wirebench.present.live_queries import FIGURES, LATENCIES
 from wirebench.system.paths import TOOLS
 from wirebench.system.processes import Child
 
@@ -143,23 +141,6 @@ def test_a_variable_has_choices(prometheus: Prometheus, board: Board, variable: 
     assert prometheus.choices(board, variable)
 
 
-def test_serve_shows_the_first_rows(prometheus: Prometheus, tmp_path: Path) -> None:
-    """A row for each transport with all its figures, lines in each plot, and what began in between."""
-    with served(tmp_path, prometheus=prometheus.url) as site:
-        answer = site.ask("/live", (("range", "15m"),))
-    page = answer.text
-    rows = re.findall(r'<tr><th scope="row">(\w+)</th>((?:<td>[^<]+</td>)+)</tr>', page)
-    assert ["REST", "gRPC", "socket"] == [name for name, _ in rows]
-    for _, figures in rows:
-        assert len(FIGURES) == figures.count("<td>")
-        assert "<td>–</td>" not in figures
-    assert 3 * len(LATENCIES) <= page.count('<polyline class="line"') - len(TRANSPORTS)
-    loads = set(re.findall(r"UTC (\w+) load by (\w+)</li>", page))
-    assert {"REST", "gRPC", "socket"} == {transport for transport, _ in loads}
-    if CLUSTER_URL is None:  # a cluster's loads are by others
-        assert {("REST", "k6"), ("gRPC", "wireload"), ("socket", "wireload")} <= loads
-
-
 only_here = pytest.mark.skipif(CLUSTER_URL is not None, reason="other loads may have been there before")
 
 
@@ -196,19 +177,6 @@ def test_drivers_tell_prometheus_of_every_request(prometheus: Prometheus) -> Non
     outside = counted.pop("grpc") - pushed.pop("grpc") - by_ghz["grpc"]
     assert 0 <= outside < RATE_PER_S
     assert counted == pushed
-
-
-@only_here
-def test_wireload_tells_each_second(prometheus: Prometheus) -> None:
-    """Prometheus has seen its counters grow while the load ran, and their end."""
-    iterations = 'k6_iterations_total{driver="wireload"}'
-    grown = by_transport(prometheus, f"sum by (transport) (changes({iterations}[1m]))")
-    last = by_transport(prometheus, f"sum by (transport) (last_over_time({iterations}[1m]))")
-
-    assert TRANSPORTS == grown.keys()
-    assert all(changes > LOAD_S / 2 for changes in grown.values())
-    assert dict.fromkeys(TRANSPORTS, RATE_PER_S * LOAD_S) == last
-    assert [] == prometheus.query(iterations)
 
 
 @only_here

@@ -11,10 +11,7 @@ import psycopg
 import pytest
 
 from tests.support.postgres import PostgresServer, url_file
-from wirebench.drivers.clients import connect
 from wirebench.errors import UsageError
-from wirebench.model.cell import ServiceSpec
-from wirebench.targets import LocalTarget, divide_cores, local
 from wirebench.targets.databases import Databases
 
 
@@ -75,29 +72,3 @@ def test_a_server_that_is_not_there_is_rejected(server_file: Path, tmp_path: Pat
         Databases(server_file)
     assert "run `make postgres-up`" == silent.value.hint
     assert "s3cret" not in silent.value.message
-
-
-@pytest.mark.slow
-def test_services_of_a_target_have_databases_of_their_own(
-    postgres: PostgresServer, server_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What one service has written, the other doesn't know, nor the same one when it is started again."""
-    monkeypatch.setattr(local, "POSTGRES_URL", server_file)
-    services = [
-        ServiceSpec("rest", "uvicorn", 2, None, "postgres"),
-        ServiceSpec("socket", "asyncio", 1, None, "postgres", store_connections=3),
-    ]
-    target = LocalTarget(divide_cores(), lambda name: tmp_path / f"{name}.log")
-    target.prepare(services)
-    try:
-        assert target.describe().versions["postgres"]
-        for _ in range(2):
-            for endpoint in target.start(services).values():
-                with closing(connect(endpoint.service.transport, endpoint.address)) as client:
-                    assert client.call("users.create", {"user": {"id": 1, "name": "Ada", "email": "ada@x.org"}}).ok
-            target.stop()
-        assert "WIREBENCH_STORE_CONNECTIONS=3" in (tmp_path / f"{services[1]}.log").read_text()
-    finally:
-        target.stop()
-        target.clean_up()
-    assert set() == names(postgres.url())

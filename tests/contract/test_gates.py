@@ -104,13 +104,6 @@ def test_a_fault_fails_its_gate(gate: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_paused_server_fails_gates(tmp_path: Path) -> None:
-    """Requests that are due meanwhile are not answered in the window."""
-    load = "load: {model: open, warmup_s: 0.2, window_s: 2}"
-    assert "rate_error" in measure(tmp_path, Fault("rate_per_s: 200, concurrency: 4", load, "paused"))
-
-
-@pytest.mark.slow
 def test_a_service_without_a_fault_fails_none_of_them(tmp_path: Path) -> None:
     """But for what a short window can't have, or what others do who keep its core busy."""
     failed = measure(tmp_path, Fault("rate_per_s: 20, concurrency: 4", OPEN.replace("0.5", "1"), "none"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import multiprocessing
 import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
@@ -242,18 +241,6 @@ def all_results(index: Index, limit: int) -> Iterator[Result]:
             return
 
 
-def test_rows_that_are_added_move_no_page(index: Index, tmp_path: Path) -> None:
-    """Who goes through the pages meets every row that was there, once, while newer ones come."""
-    names = write_runs(tmp_path, 4)
-    for name in names[1:]:
-        index.catch_up_run(tmp_path / name)
-    first = index.results(Filters(), limit=2)
-    index.catch_up_run(tmp_path / names[0])
-    second = index.results(Filters(), limit=2, cursor=first.next_cursor)
-    assert names[1:] == [row.run_id for row in (*first.rows, *second.rows)]
-    assert (3, 4, None) == (first.total, second.total, second.next_cursor)
-
-
 @pytest.mark.parametrize(
     "cursor", ["", "x", "é", "%%%%", "bnVsbA", "W10", "WyJydW4iLCJ4IiwieCJd", "A" * 100_000, "\x00", "WyJyZXN1bHQiXQ"]
 )
@@ -268,35 +255,6 @@ def test_a_cursor_that_is_none_is_rejected(index: Index, tmp_path: Path, cursor:
         index.runs(Filters(), cursor=index.results(Filters(), limit=1).next_cursor)
     with pytest.raises(UsageError, match="cursor"):
         index.results(Filters(), cursor=index.runs(Filters(), limit=1).next_cursor)
-
-
-@pytest.mark.parametrize("limit", [-1, 0, 1001])
-def test_a_page_has_a_size(index: Index, limit: int) -> None:
-    """Neither nothing nor everything."""
-    with pytest.raises(UsageError, match=f"limit: {limit} is not between 1 and 1000"):
-        index.results(Filters(), limit=limit)
-
-
-def follow(url: str, folder: Path, name: str) -> None:
-    """Write a run of 16 records, followed by the index, in a process of its own."""
-    with IndexFollower(url, folder, no_warning) as follower:
-        write_run(folder, name, follower=follower)
-
-
-@pytest.mark.slow
-def test_processes_that_begin_at_once_all_get_their_rows_in(url: str, tmp_path: Path) -> None:
-    """They open a database that has no tables yet, and write at the same time."""
-    names = [f"2026010{day}T120000Z-quick" for day in range(1, 5)]
-    spawn = multiprocessing.get_context("spawn")
-    processes = [spawn.Process(target=follow, args=(url, tmp_path, name)) for name in names]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join()
-    assert [0] * len(names) == [process.exitcode for process in processes]
-    with Index(url) as index:
-        assert dict.fromkeys(names, 32) == {row.run_id: row.records for row in index.runs(Filters()).rows}
-        assert 0 == index.catch_up(tmp_path).runs
 
 
 def test_readers_keep_the_old_index_until_the_new_one_is_whole(index: Index, url: str, tmp_path: Path) -> None:
@@ -320,27 +278,6 @@ def test_readers_keep_the_old_index_until_the_new_one_is_whole(index: Index, url
     index.rebuild(tmp_path, look)
     assert (3, 3, 3, 1) == seen[-1]
     assert 3 == index.contents().runs
-
-
-def test_a_run_that_meets_a_rebuild_is_put_when_it_is_over(
-    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A rebuild of the index blocks other writers: the run warns, waits no second time, and isn't lost."""
-    monkeypatch.setattr("wirebench.results.index.database._LOCK_TIMEOUT_S", 0.2)
-    writer = RunWriter(tmp_path, write_run(tmp_path / "other").info.model_copy(update={"status": "running"}))
-    records = load_run(tmp_path / "other" / writer.info.id).records
-    warnings: list[WirebenchError] = []
-    with IndexFollower(url, tmp_path, warnings.append) as follower, Index(url) as index:
-        writer._follower = follower
-        writer.update()
-        writer.add(records[0])
-        index.rebuild(tmp_path, lambda *_: writer.add(records[1]))
-        writer.add(records[2])
-        assert 1 == len(warnings)
-        assert 1 == index.contents().records
-        writer.update(status="complete")
-        assert 3 == index.contents().records
-        assert 0 == index.catch_up(tmp_path).runs
 
 
 def test_an_index_of_an_earlier_version_is_rebuilt(url: str, tmp_path: Path) -> None:

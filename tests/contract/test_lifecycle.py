@@ -7,7 +7,6 @@ import os
 import random
 import signal
 import socket
-import sqlite3
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -217,25 +216,6 @@ def test_a_store_that_can_not_be_opened(kind: Kind, tmp_path: Path) -> None:
     assert (1, 1) == (status, len(lines))
     assert f"{path}: unable to open database file" in lines[0]
     assert lines[0].endswith("; name a SQLite file, or one to create in a folder that exists")
-
-
-@pytest.mark.parametrize("kind", [GTHREAD], ids=str)
-def test_interrupted_while_starting(kind: Kind, tmp_path: Path) -> None:
-    """Ctrl-C ends a command that waits for a file, at once and without a traceback."""
-    database = tmp_path / "users.sqlite"
-    with contextlib.closing(sqlite3.connect(database)) as connection:
-        connection.execute("PRAGMA journal_mode = WAL")  # or else SQLite doesn't wait
-    with locked(database):
-        arguments = command(kind, "--port", 0, "--store", f"sqlite:{database}")
-        with subprocess.Popen(
-            arguments, cwd=ROOT, env=environment(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-        ) as process:
-            waiting = psutil.Process(process.pid)
-            wait_until(lambda: any(str(database) == file.path for file in waiting.open_files()), "it opens the file")
-            process.send_signal(signal.SIGINT)
-
-            assert b"" == process.communicate(timeout=TIMEOUT_S)[0]
-            assert -signal.SIGINT == process.returncode
 
 
 def test_a_flag_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

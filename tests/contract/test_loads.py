@@ -10,8 +10,6 @@ import pytest
 
 from tests.support.loads import Loads, shared_loads
 from tests.support.runs import needs_tools
-from tests.support.waiting import run_program
-from wirebench.drivers import DRIVERS
 from wirebench.model.record import Record
 from wirebench.targets import toxiproxy
 
@@ -131,13 +129,3 @@ blocks: 1
     assert 4 == len(records)
     for record in records:
         assert {"deadline_exceeded": record.requests} == record.errors, record.error_texts
-
-
-def test_a_job_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    """Wrong input is one line that says what to change, and exit status 2."""
-    job = tmp_path / "job.json"
-    job.write_text('{"adresses": []}')
-    done = run_program([DRIVERS["wireload"].path, "run", job])
-    assert 2 == done.returncode
-    assert 1 == done.stderr.count("\n")
-    assert 'unknown field "adresses"' in done.stderr

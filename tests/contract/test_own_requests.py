@@ -16,14 +16,13 @@ from wirebench_proto import echo_pb2, echo_pb2_grpc
 
 from tests.support import report_run
 from tests.support.http_servers import QuietHandler, serving
-from tests.support.waiting import run_program
 from wirebench.drivers import DRIVERS, Job
 from wirebench.model.application import Application
 from wirebench.model.cell import Cell
 from wirebench.model.contract import Driver, Transport
 from wirebench.model.histogram_file import HistogramFile
 from wirebench.model.scenario import Load
-from wirebench.system.paths import CONTRACT, ROOT
+from wirebench.system.paths import CONTRACT
 from wirebench.system.processes import Child
 
 pytestmark = pytest.mark.skipif(
@@ -277,80 +276,3 @@ def test_drivers_of_rest_count_what_is_no_answer(
     if driver == "wireload":
         assert (fault == "no JSON") == (file.mismatches > 0)
     assert "/items/elsewhere" not in paths
-
-
-#: What a service sends after two items, the event that the application file has as the end, and whether that is an end.
-STREAM_ENDS: dict[str, tuple[str, str | None, bool]] = {
-    "body": ("0\r\n\r\n", None, True),
-    "event": ("16\r\nevent: done\ndata: {}\n\n\r\n0\r\n\r\n", "done", True),
-    "no event": ("0\r\n\r\n", "done", False),
-    "broken": ("", None, False),
-    "broken item": ("9\r\ndata: {}\n\r\n", None, False),
-}
-
-
-@pytest.mark.parametrize("ending", STREAM_ENDS)
-def test_a_stream_is_complete_when_it_ends_as_the_application_says(
-    ending: str, drive: Callable[[Application, Cell, Seen], Driven]
-) -> None:
-    """It is asked for with its method and body; one that breaks off is an error."""
-    more, end, is_complete = STREAM_ENDS[ending]
-    rest = {"request": "POST /v1/chat", "body": {"n": "{n}"}, "expect": {"json": {"n": "{n}"}}, "end": end}
-    chat = {"stream": True, "inputs": {"n": {"range": [10, 99]}}, "rest": {key: rest[key] for key in rest if rest[key]}}
-
-    class Handler(QuietHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
-
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            found = {name: self.headers[name] for name in ("Content-Type", "Accept")}
-            seen.check(found, {"Content-Type": "application/json", "Accept": "text/event-stream"})
-            item = f"data: {body.decode()}\n\n"
-            self.send_response(200)
-            self.send_header("Content-Type", "text/event-stream")
-            self.send_header("Transfer-Encoding", "chunked")
-            self.end_headers()
-            self.wfile.write(f"{len(item):x}\r\n{item}\r\n".encode() * 2 + more.encode())
-            self.close_connection = not more.endswith("0\r\n\r\n")
-
-    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as address:
-        seen = Seen(address)
-        streams = dataclasses.replace(cell("rest", "wireload"), operation="chat", stream_items=0)
-        file, _ = drive(Application.model_validate({"operations": {"chat": chat}}), streams, seen)
-    assert {"ok" if is_complete else "unavailable"} == set(file.requests_total), file.errors
-    assert [] == seen.wrong[:3]
-    assert 0 == file.mismatches
-    assert file.streams is not None
-    assert file.streams.items_total >= 2 * sum(file.requests_total.values()) > 0
-    assert is_complete or {"cut_short"} == set(file.error_classes)
-
-
-def test_a_request_of_each_operation_is_the_same_on_both_transports(
-    rest: Seen, echo: Seen, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """`wireload request` draws the same inputs for both, so that replies can be compared."""
-    monkeypatch.setenv("OWN_TOKEN", SECRET)
-    requests = tmp_path / "application.json"
-    requests.write_text(APPLICATION.model_dump_json(exclude_unset=True, by_alias=True), encoding="utf-8")
-    answers = {}
-    for transport, seen in (("rest", rest), ("grpc", echo)):
-        job = tmp_path / f"{transport}.json"
-        described = {
-            "addresses": [seen.address],
-            "application": str(requests),
-            "descriptors": str(ROOT / "proto/contract.binpb"),
-            "requests": {"transport": transport, "seed": 7, "clients": [{"sequence": ["echo.upper"]}]},
-            "requests_each": 5,
-        }
-        job.write_text(json.dumps(described), encoding="utf-8")
-        done = run_program([DRIVERS["wireload"].path, "request", job])
-        assert (0, "") == (done.returncode, done.stderr)
-        lines = [json.loads(line) for line in done.stdout.splitlines()]
-        assert [("echo.upper", number, "") for number in range(1, 6)] == [
-            (each["operation"], each["number"], each["problem"]) for each in lines
-        ]
-        answers[transport] = [each["reply"] for each in lines]
-    assert [] == rest.wrong + echo.wrong
-    assert [text.upper() for text in answers["rest"]] == [each["data"]["text"] for each in answers["grpc"]]
-    assert len(set(answers["rest"])) > 1

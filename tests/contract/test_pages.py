@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import re
 import shutil
-import time
 from http import HTTPStatus
 from pathlib import Path
 
@@ -39,33 +37,6 @@ def test_a_report_that_is_missing_is_made_and_kept_apart(tmp_path: Path) -> None
     assert not (tmp_path / RUN / "report.html").exists()
 
 
-def test_a_report_from_before_the_run_was_resumed_is_not_shown(tmp_path: Path) -> None:
-    """It lacks what was measured since."""
-    write_run(tmp_path)
-    old = tmp_path / RUN / "report.html"
-    old.write_text("old")
-    hour_ago_s = time.time() - 3600
-    os.utime(old, (hour_ago_s, hour_ago_s))
-    with served(tmp_path) as site:
-        assert "wirebench report" in site.ask(f"/runs/{RUN}/report").text
-        os.utime(old)
-        assert "old" == site.ask(f"/runs/{RUN}/report").text
-
-
-def test_empty_fields_of_the_form_are_left_out_of_the_address(tmp_path: Path) -> None:
-    """So that an address that is shared says only what was asked for."""
-    with served(tmp_path) as site:
-        answer = site.ask("/", (("scenario", ""), ("protocol", "rest"), ("since", "")))
-        assert (HTTPStatus.SEE_OTHER, "/?protocol=rest") == (answer.status, answer.headers["location"])
-
-
-def test_two_ticked_runs_lead_to_their_comparison(tmp_path: Path) -> None:
-    """The older one is the base, in whatever order they were ticked."""
-    with served(tmp_path) as site:
-        answer = site.ask("/compare", (("run_id", "2026b"), ("run_id", "2026a")))
-        assert "/compare?base=2026a&head=2026b" == answer.headers["location"]
-
-
 def test_a_run_is_compared_with_the_one_before(tmp_path: Path) -> None:
     """Of its scenario, machine and target, unless told otherwise; what has other cells stands apart."""
     infos: dict[str, dict[str, object]] = {
@@ -84,19 +55,6 @@ def test_a_run_is_compared_with_the_one_before(tmp_path: Path) -> None:
         assert ["quick", "other"] * 2 == re.findall(r'<optgroup label="(.+)">', page)
         page = site.ask("/compare", {"base": chosen[0], "head": chosen[1]}).text
         assert '<p class="eyebrow">Comparison of two runs</p>' in page
-
-
-def test_an_interval_that_goes_on_beyond_its_plot_has_an_arrow(tmp_path: Path) -> None:
-    """There it ends, and would look whole; others have none."""
-    base, head = "20260101T000000Z-quick", "20260102T000000Z-quick"
-    noisy = RunBuilder([cell("rest")], samples=300, record=lambda record: {"rate_achieved_per_s": 10.0**record.block})
-    for seed, name in enumerate((base, head)):
-        dataclasses.replace(noisy, seed=seed, info={"id": name}).write(tmp_path)
-    with served(tmp_path, runs=2) as site:
-        page = site.ask("/compare", {"base": base, "head": head}).text
-    intervals = re.findall(r'<line class="interval" x1="(.+?)" y1=".+?" x2="(.+?)"', page)
-    first, last = re.findall(r'<path class="cut" d="M(\d+) ', page)
-    assert [(first, last)] == [(low, high) for low, high in intervals if low == first or high == last]
 
 
 @pytest.mark.parametrize(
@@ -126,18 +84,6 @@ def test_rejections_are_pages(tmp_path: Path, path: str, status: int, word: str)
         assert "text/html; charset=utf-8" == answer.headers["content-type"]
         assert word in answer.text
         assert '<a href="/">All results</a>' in answer.text
-
-
-@pytest.mark.parametrize("prefix", ["", "/api/v1"])
-def test_where_runs_are_on_the_server_is_not_told(tmp_path: Path, prefix: str) -> None:
-    """A file that can't be read is named from the results folder on."""
-    (tmp_path / RUN).mkdir()
-    (tmp_path / RUN / "run.json").write_text("{")
-    with served(tmp_path) as site:
-        answer = site.ask(f"{prefix}/runs/{RUN}")
-        assert HTTPStatus.INTERNAL_SERVER_ERROR == answer.status
-        assert f"{RUN}/run.json" in answer.text
-        assert str(tmp_path) not in answer.text
 
 
 def test_text_of_a_run_is_no_markup(tmp_path: Path) -> None:
@@ -200,16 +146,6 @@ def test_a_comparison_is_no_dead_end(tmp_path: Path) -> None:
         assert HTTPStatus.BAD_REQUEST == site.ask("/api/v1/compare", {"base": names[0], "head": names[1]}).status
 
 
-def test_sentences_on_more_than_is_shown_say_so(tmp_path: Path) -> None:
-    """Filters choose cells; what a run comes to rests on all of them. Few blocks say how little that is."""
-    write_run(tmp_path)
-    with served(tmp_path, runs=1) as site:
-        whole, part = (site.ask("/", asked).text for asked in ({}, {"protocol": "rest"}))
-    of_whole_run = "The whole run, of whose 2 cells 1 is shown, comes to this:"
-    assert (False, True) == (of_whole_run in whole, of_whole_run in part)
-    assert "Fewer than 3 blocks have no interval, so that nothing is concluded" in whole
-
-
 def test_how_far_load_tools_agree_is_an_answer(tmp_path: Path) -> None:
     """On the pages and in the API: neither says that there is nothing to compare."""
     cells = [cell("rest"), cell("rest", driver="oha")]
@@ -250,17 +186,6 @@ def test_a_run_that_is_not_whole_says_so(tmp_path: Path) -> None:
         assert "2 of 24 windows measured: it was interrupted (SIGINT)" in chapter
 
 
-def test_older_runs_are_found_however_long_names_are(tmp_path: Path) -> None:
-    """The address of the next page has the name of a run in it."""
-    for number in range(26):
-        write_run(tmp_path, f"20260101T0000{number:02}Z-{'a' * 170}")
-    with served(tmp_path, runs=26) as site:
-        (older,) = re.findall(r'<a href="([^"]*)#runs" rel="next">Older', site.ask("/").text)
-        answer = site.ask(older.replace("&amp;", "&"))
-        assert HTTPStatus.OK == answer.status
-        assert "20260101T000000Z" in answer.text
-
-
 def test_the_page_of_a_run_shows_its_charts(tmp_path: Path) -> None:
     """With the way to its figures; and its machine is described in words."""
     write_run(tmp_path, machine={"cpu": "Some CPU", "cores": "2", "core_separation": "none"})
@@ -270,18 +195,6 @@ def test_the_page_of_a_run_shows_its_charts(tmp_path: Path) -> None:
         assert f'href="/?run_id={RUN}">Figures' in page
         assert "<dt>CPU</dt>" in page
         assert "<dt>core separation</dt>" in page
-
-
-def test_a_page_stays_one_that_can_be_read(tmp_path: Path) -> None:
-    """However many cells a run has: the latencies of the first are drawn, and the report has the others."""
-    cells = [cell("rest", concurrency=level) for level in range(1, 13)]
-    run = RunBuilder(cells=cells, blocks=1, samples=20).write(tmp_path).info.id
-    with served(tmp_path, runs=1) as site:
-        page = site.ask("/").text
-        assert 6 == page.count("<small>service time, ms</small>")
-        assert f'<a href="/runs/{run}/report">The report</a> has 6 more: users.get, 7 connections; ' in page
-        assert "<small>over connections</small>" in page
-        assert 12 == site.ask(f"/runs/{run}").text.count("<small>service time, ms</small>")
 
 
 def test_variants_are_shown_by_name_wherever_results_are(tmp_path: Path) -> None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import psutil
 import psycopg
@@ -156,19 +154,6 @@ def test_workers_share_connections_and_users(postgres: PostgresServer, kind: Kin
             assert service.samples("wirebench_store_wait_seconds_sum")[0][1] > 0
 
 
-def test_a_port_that_another_program_has_taken(postgres: PostgresServer) -> None:
-    """Kept data have a port of their own: another one takes new data."""
-    port = urlsplit(postgres.url()).port
-    postgres.stop()
-    try:
-        with socket.create_server(("127.0.0.1", port or 0)), pytest.raises(AssertionError) as refused:
-            postgres.up()
-    finally:
-        postgres.up()
-    assert f"listens on port {port}" in str(refused.value)
-    assert "make postgres-down postgres-up STORE_PORT=" in str(refused.value)
-
-
 def test_replicas_that_migrate_at_once_do_it_once(postgres: PostgresServer) -> None:
     """One makes and fills the tables; the others wait, and find nothing to do."""
     url = postgres.empty()
@@ -184,19 +169,6 @@ def test_replicas_that_migrate_at_once_do_it_once(postgres: PostgresServer) -> N
             for table in ("users", "balances", "transactions")
         ]
     assert [(10_000,), (seed.ACCOUNTS,), (seed.TRANSACTIONS,)] == counts
-
-
-def test_missing_tables_are_created_and_filled(postgres: PostgresServer) -> None:
-    """The others stay as they are, and tables of other programs don't matter."""
-    url = postgres.fresh()
-    with psycopg.connect(url) as connection:
-        connection.execute("DELETE FROM users")
-        connection.execute("DROP TABLE balances")
-        connection.execute("CREATE TABLE orders (id integer)")
-    assert "wirebench-store: created balances\n" == migrate(url).stdout
-    with psycopg.connect(url) as connection:
-        assert (0,) == connection.execute("SELECT count(*) FROM users").fetchone()
-        assert (seed.ACCOUNTS,) == connection.execute("SELECT count(*) FROM balances").fetchone()
 
 
 @pytest.mark.parametrize("kind", [GTHREAD, NET_HTTP], ids=str)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import signal
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support.runs import LONG, ONE_CELL, RUN_TIMEOUT_S, needs_tools, only_run, second_lane, watched
-from tests.support.waiting import TIMEOUT_S, run_program
+from tests.support.runs import ONE_CELL, RUN_TIMEOUT_S, needs_tools, only_run, second_lane
+from tests.support.waiting import run_program
 from wirebench.errors import UsageError
 from wirebench.model.run_info import RunInfo
 from wirebench.plan import make_plan, read_scenario
@@ -46,24 +45,3 @@ def test_a_run_from_python_is_whole(tmp_path: Path) -> None:
     assert run == only_run(tmp_path / "results")
     assert "noted" in run.info.notes
     assert run.info == RunInfo.model_validate_json((run.folder / "run.json").read_text())
-
-
-@pytest.mark.slow
-def test_an_interrupt_of_a_program_ends_the_run(tmp_path: Path) -> None:
-    """As Ctrl-C does, where nothing handles the signal: services are stopped, and the run says why it ended."""
-    (tmp_path / "long.yaml").write_text(LONG)
-    program = f"""
-from pathlib import Path
-from wirebench.plan import make_plan, read_scenario
-from wirebench.run import execute
-
-folder = Path({str(tmp_path)!r})
-execute(make_plan(read_scenario(folder / "long.yaml"), seed=1), out=folder / "results", calibrate=False)
-"""
-    with watched([sys.executable, "-c", program], tmp_path / "results", records=1) as (process, _):
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=TIMEOUT_S)
-    assert "KeyboardInterrupt" in errors
-    run = only_run(tmp_path / "results")
-    assert ("incomplete", "it was interrupted (SIGINT)") == (run.info.status, run.info.reason)
-    assert run.records

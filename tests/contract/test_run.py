@@ -88,16 +88,6 @@ def test_figures_are_plausible(tiny: tuple[Run, dict[str, Any]]) -> None:
             assert 30 < record.bytes_received_per_request < 1000
 
 
-def test_results_and_report_can_be_had_again(tiny: tuple[Run, dict[str, Any]], tmp_path: Path) -> None:
-    """The commands find the run and say the same as when it ended."""
-    run, printed = tiny
-    shown = wirebench("results", run.folder, "--json")
-    assert printed["comparisons"] == json.loads(shown.stdout)["comparisons"]
-    written = wirebench("report", run.folder, "--output", tmp_path / "again.html")
-    assert (0, f"{tmp_path / 'again.html'}\n") == (written.returncode, written.stdout)
-    assert run.info.id in wirebench("list", "--out", run.folder.parent).stdout
-
-
 @pytest.mark.slow
 def test_a_run_repeats_blocks_until_its_verdicts_are_settled(scenario: Callable[[str], Path], tmp_path: Path) -> None:
     """It ends at a look, with the blocks that it has then, and is complete; until it ended, it could be resumed."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +24,7 @@ from tests.support.runs import (
     wirebench,
 )
 from tests.support.services import ASYNCIO, started
-from tests.support.waiting import TIMEOUT_S, wait_until
+from tests.support.waiting import TIMEOUT_S
 from wirebench.model.cell import ServiceSpec
 from wirebench.targets import LocalTarget, divide_cores
 
@@ -79,24 +78,6 @@ def test_a_service_that_dies_is_named_with_its_last_words(scenario: Callable[[st
     assert "incomplete" == only_run(out).info.status
 
 
-def test_a_driver_that_fails_is_named(scenario: Callable[[str], Path], tmp_path: Path) -> None:
-    """A driver that is ended from outside is one clear line and status 1."""
-    out = tmp_path / "results"
-    with running(scenario(LONG), out, records=1) as (process, _):
-
-        def has_ended() -> bool:
-            for each in psutil.Process(process.pid).children():
-                if each.name() in {"wireload", "ghz"}:
-                    each.kill()
-            return process.poll() is not None
-
-        wait_until(has_ended, "the run ends")
-        _, errors = process.communicate(timeout=TIMEOUT_S)
-        assert 1 == process.returncode
-    assert "was ended by SIGKILL" in errors
-    assert "Traceback" not in errors
-
-
 def test_what_a_killed_service_leaves_is_ended(tmp_path: Path) -> None:
     """Workers that don't even notice that their supervisor was killed are gone when the target has stopped."""
     target = LocalTarget(divide_cores(), lambda name: tmp_path / f"{name}.log")
@@ -109,17 +90,6 @@ def test_what_a_killed_service_leaves_is_ended(tmp_path: Path) -> None:
     target.stop()
     assert len(family) > 2
     assert [] == [each for each in family if each.is_running() and each.status() != psutil.STATUS_ZOMBIE]
-
-
-@pytest.mark.slow
-def test_figures_that_cannot_be_printed_cost_no_report(scenario: Callable[[str], Path], tmp_path: Path) -> None:
-    """There is no reader, or the disk is full: the report is written all the same, and one line says what was lost."""
-    with Path("/dev/full").open("w") as full:
-        done = wirebench("run", scenario(ONE_CELL), "--out", tmp_path / "results", stdout=full)
-    assert 1 == done.returncode
-    assert "can't print the figures: No space left on device" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert (only_run(tmp_path / "results").folder / "report.html").is_file()
 
 
 @pytest.mark.slow
@@ -139,22 +109,6 @@ def test_a_report_that_cannot_be_written_costs_no_figure(scenario: Callable[[str
     assert [] == list(run.folder.glob("*.tmp"))
 
 
-@pytest.mark.slow
-def test_an_interrupted_report_can_be_had_later(scenario: Callable[[str], Path], tmp_path: Path) -> None:
-    """Ctrl-C after the last cell ends with status 130, and the next step is said: nothing has to be measured again."""
-    out = tmp_path / "results"
-    with interruptible([WIREBENCH, "run", scenario(ONE_CELL), "--out", out]) as process:
-        assert process.stdout is not None
-        while "How fast is one?" not in process.stdout.readline():
-            assert process.poll() is None
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=TIMEOUT_S)
-    assert 130 == process.returncode
-    assert f"wirebench report {only_run(out).folder}" in errors
-    assert "Traceback" not in errors
-    assert 0 == wirebench("report", "--out", out).returncode
-
-
 def test_a_run_that_is_interrupted_before_its_first_cell_leaves_no_folder(
     scenario: Callable[[str], Path], tmp_path: Path
 ) -> None:
@@ -169,13 +123,6 @@ def test_a_run_that_is_interrupted_before_its_first_cell_leaves_no_folder(
     assert 130 == process.returncode
     assert "nothing had been measured" in errors
     assert [] == [path for path in out.iterdir() if path.is_dir()]
-
-
-def test_ctrl_c_is_understood_while_modules_are_loaded(tmp_path: Path) -> None:
-    """Even a command that has hardly begun ends with status 130 and one word."""
-    (tmp_path / "typer.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
-    done = wirebench("list", env={**os.environ, "PYTHONPATH": str(tmp_path)})
-    assert (130, "interrupted\n") == (done.returncode, done.stderr)
 
 
 def test_a_results_folder_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Callable
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.faulty_service import write_application
-from tests.support.runs import ONE_CELL, needs_tools, only_run, second_lane, wirebench
+from tests.support.runs import needs_tools, only_run, second_lane, wirebench
 from wirebench.drivers import DRIVERS
 
 pytestmark = [second_lane, needs_tools]
@@ -69,31 +68,6 @@ blocks: 1
     assert record.response.p50_ms < 2 * record.service.p50_ms
     assert 2 * 20 < record.rate_achieved_per_s
     assert 0 == record.dropped_iterations
-
-
-def test_a_replay_sends_every_recorded_request(scenario: Callable[[str], Path], tmp_path: Path) -> None:
-    """All are due in the window and counted there, to the one; the recording travels with the run.
-
-    The timing file of --timing replaces the scenario's.
-    """
-    timing = tmp_path / "timing.json"
-    timing.write_text(json.dumps([0, *[0.5] * 60, *(0.8 + each / 100 for each in range(40))]), encoding="utf-8")
-    text = ONE_CELL.replace("socket", "socket, concurrency: 100").replace("load: {", "load: {model: replay, timing: ")
-    text = text.replace("timing: warmup_s: 0.1, window_s: 0.5", "timing: timing.json, speedup: 2, warmup_s: 0.3")
-    (tmp_path / "other.json").write_text("[0, 1]", encoding="utf-8")
-    text = text.replace("timing.json", "other.json")
-    done = wirebench("run", scenario(text), "--timing", timing, "--out", tmp_path / "results")
-    assert 0 == done.returncode, done.stderr
-    run = only_run(tmp_path / "results")
-    (record,) = run.records
-    assert 101 == record.requests + record.dropped_iterations
-    assert record.response is not None
-    assert 101 == sum(each.requests_ok for each in record.over_time) + record.dropped_iterations
-    # The burst is due at a quarter of a second, all of it in one slice.
-    assert 60 == round(max(each.rate_asked_per_s * (each.end_s - each.start_s) for each in record.over_time))
-    assert "drift" not in {gate.name for gate in record.gates}
-    assert timing.read_text() == (run.folder / "timing.json").read_text()
-    assert [] == list(run.folder.glob("histograms/*arrivals*"))
 
 
 @pytest.mark.slow

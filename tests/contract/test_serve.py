@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import psycopg
 import pytest
@@ -29,7 +29,7 @@ from schemathesis.specs.openapi.checks import (
 
 from tests.support.postgres import PostgresServer
 from tests.support.report_run import RunBuilder, cell
-from tests.support.waiting import TIMEOUT_S, run_program, wait_until
+from tests.support.waiting import TIMEOUT_S, run_program
 from tests.support.web import Site, description, served, serving
 from wirebench.results.index import URL_VARIABLE
 from wirebench.web import server
@@ -55,23 +55,6 @@ def test_it_ends_when_asked(tmp_path: Path, number: signal.Signals) -> None:
             half.sendall(b"GET /api/v1/runs HTTP/1.1\r\nHo")
             process.send_signal(number)
             assert ("", "") == process.communicate(timeout=TIMEOUT_S)
-        assert 0 == process.returncode
-
-
-def test_an_answer_that_never_comes_does_not_keep_the_server(tmp_path: Path) -> None:
-    """As from a folder on a disk that hangs: answers have a second, and then the server is gone."""
-    write_run(tmp_path)
-    with serving(tmp_path) as (process, site):
-        site.until("/runs", 1)
-        hanging = next((tmp_path / RUN / "histograms").iterdir())
-        hanging.unlink()
-        os.mkfifo(hanging)
-        host, port = site.url.removeprefix("http://").rstrip("/").split(":")
-        with socket.create_connection((host, int(port))) as client:
-            client.sendall(f"GET /api/v1/runs/{RUN}/histograms HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
-            with wait_until(lambda: _open_writer(hanging), "the server reads the histogram"):
-                process.send_signal(signal.SIGTERM)
-                assert ("", "") == process.communicate(timeout=TIMEOUT_S)
         assert 0 == process.returncode
 
 
@@ -163,43 +146,6 @@ def test_a_lost_database_is_said_until_it_is_back(tmp_path: Path, postgres: Post
             connection.execute("CREATE SCHEMA public")
         assert HTTPStatus.SERVICE_UNAVAILABLE == site.ask("/api/v1/runs").status
         site.until("/runs", 2)  # created again, and filled from the folder
-
-
-def _open_writer(pipe: Path) -> BinaryIO | None:
-    """Open a pipe to write to, if it has a reader."""
-    try:
-        return os.fdopen(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK), "wb")
-    except OSError:
-        return None
-
-
-def test_a_lost_index_is_never_answered_with_nothing(tmp_path: Path) -> None:
-    """A file that is removed is rebuilt, and meanwhile there is no answer; requests wait a little."""
-    for number in range(1, 6):
-        write_run(tmp_path, f"2026010{number}T000000Z-quick")
-    with served(tmp_path) as site:
-        assert 5 == site.get("/runs")["total"]  # the first answer of all
-        for path in tmp_path.glob("index.db*"):
-            path.unlink()
-        assert 5 == site.get("/runs")["total"]
-
-
-def test_a_lost_folder_is_said_until_it_is_back(tmp_path: Path) -> None:
-    """And isn't created again: it may have been mounted there. So is another file system's in its place."""
-    results, elsewhere = tmp_path / "results", tmp_path / "elsewhere"
-    write_run(results)
-    with served(results) as site:
-        assert 1 == site.get("/runs")["total"]
-        results.rename(elsewhere)
-        for path in ("/api/v1/runs", "/api/v1/results", f"/api/v1/runs/{RUN}"):
-            answer = site.ask(path)
-            assert HTTPStatus.SERVICE_UNAVAILABLE == answer.status
-            assert "the folder of the runs is gone" == answer.json["error"]["message"]
-        results.symlink_to("/proc/self")
-        assert HTTPStatus.SERVICE_UNAVAILABLE == site.ask("/api/v1/runs").status
-        results.unlink()
-        elsewhere.rename(results)
-        assert 1 == site.get("/runs")["total"]
 
 
 schema = schemathesis.openapi.from_dict(description())

@@ -46,18 +46,6 @@ def test_a_port_that_is_taken_is_rejected_before_anything_starts(tmp_path: Path)
     assert [] == list(tmp_path.iterdir())
 
 
-def test_a_port_without_a_page_is_rejected(tmp_path: Path) -> None:
-    """Who names one expects a page."""
-    said = "error: --serve-port: nothing is served\nnext: add --serve\n"
-    assert said == reject("run", "quick", "--serve-port", 9999, "--out", tmp_path)
-
-
-def test_a_folder_that_cannot_be_made_is_rejected(tmp_path: Path) -> None:
-    """Its path is a file's."""
-    (tmp_path / "file").touch()
-    assert "--out" in reject("run", "quick", "--serve", "--serve-port", 0, "--out", tmp_path / "file")
-
-
 @pytest.mark.parametrize(("screen", "opened"), [({}, False), ({"DISPLAY": ":0"}, True), ({"DISPLAY": ""}, False)])
 def test_a_browser_opens_only_on_a_screen(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], screen: dict[str, str], *, opened: bool
@@ -73,18 +61,6 @@ def test_a_browser_opens_only_on_a_screen(
     ServedPages("http://127.0.0.1:1/runs/x", None).open()  # type: ignore[arg-type]
     assert "page: http://127.0.0.1:1/runs/x\n" == capsys.readouterr().err
     assert ([[sys.executable, "-m", "webbrowser", "http://127.0.0.1:1/runs/x"]] if opened else []) == launched
-
-
-def test_without_a_terminal_the_page_ends_with_the_run(tmp_path: Path) -> None:
-    """There is no terminal to press Ctrl-C in."""
-    child = processes.start("sleep", ["sleep", "60"], tmp_path / "log")
-    try:
-        with patch.object(sys, "stdin") as stdin:
-            stdin.isatty.return_value = False
-            ServedPages("http://x/", child).stay()
-        assert child.process.poll() is None
-    finally:
-        child.stop()
 
 
 def test_at_a_terminal_it_stays_until_the_server_ends(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

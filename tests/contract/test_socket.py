@@ -114,14 +114,6 @@ def test_deeply_nested_bodies(service: Service, depth: int) -> None:
     assert [(1, INVALID_ARGUMENT)] == [(number, status) for number, status, _, _ in replies_of(received)]
 
 
-def test_frames_at_the_limit(service: Service) -> None:
-    """A payload of exactly the limit is read."""
-    fixed = len(frame(1, b"echo.upper", b'{"text": ""}')) - 4
-    received = exchange(service.address, b"WB1J", upper(1, "a" * (PAYLOAD_BYTES_MAX - fixed)))
-
-    assert [(1, 0)] == [(number, status) for number, status, _, _ in replies_of(received)]
-
-
 @pytest.mark.parametrize("sent_bytes", [0, 100, PAYLOAD_BYTES_MAX], ids=["header only", "a little", "all of it"])
 def test_frames_over_the_limit(service: Service, client: Client, sent_bytes: int) -> None:
     """A longer payload is rejected by its id, whatever of it arrives, and the connection is closed."""

@@ -96,20 +96,6 @@ def test_a_large_batch_names_the_first_taken_ids(store: StoreClient) -> None:
         store.get_user(10_001)
 
 
-def test_batches_with_common_ids_wait_for_each_other(store: StoreClient) -> None:
-    """Of batches in opposite orders at the same time, one is added as a whole, and the others fail."""
-    batch = [user(id=each) for each in range(1, 101)]
-
-    def add(turn: int) -> bool:
-        try:
-            return bool(store.add_users(batch[:: 1 if turn % 2 else -1]))
-        except AlreadyExists:
-            return False
-
-    with ThreadPoolExecutor(8) as pool:
-        assert 1 == sum(pool.map(add, range(8)))
-
-
 def test_the_ledger_is_that_of_the_vectors(store: StoreClient) -> None:
     """Every store has the same accounts and transactions as every other implementation."""
     accounts = [each["account_id"] for each in VECTORS["balances"]]

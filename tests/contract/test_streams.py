@@ -28,7 +28,6 @@ from tests.support.services import (
     REST_KINDS,
     RUNTIME_KINDS,
     SOCKET_KINDS,
-    THREADED,
     Kind,
     Service,
     started,
@@ -154,20 +153,6 @@ def test_streams_and_requests_share_a_connection(service: Service) -> None:
     assert {1: 5, 2: 5, 3: 1, 4: 1} == Counter(request_id for request_id, *_ in frames)
     assert (3, 0, 0, "User retrieved successfully") == next(each for each in frames if each[0] == 3)
     assert frames.index((3, 0, 0, "User retrieved successfully")) < frames.index((1, 0, 0, ""))
-
-
-@pytest.mark.parametrize("service", [THREADED], ids=str, indirect=True)
-def test_streams_are_answered_one_after_another(service: Service) -> None:
-    """Requests behind a stream wait for its end, whatever their ids, and a `cancel` behind them comes too late."""
-    with contextlib.closing(socket.create_connection(service.address, TIMEOUT_S)) as connection:
-        connection.sendall(
-            b"WB1J" + frame(1, STREAM, b'{"rate_limit":10,"limit":4}') + frame(2, STREAM, b'{"limit":3}')
-        )
-        connection.sendall(frame(1, "cancel") + frame(1, "users.get", b'{"id":1000001}'))
-        frames = list(frames_of(until(connection, lambda data: ends_of(data) == 3)))
-
-    expected = [*[(1, 0, 1, "")] * 4, (1, 0, 0, ""), *[(2, 0, 1, "")] * 3, (2, 0, 0, "")]
-    assert [*expected, (1, 0, 0, "User retrieved successfully")] == frames
 
 
 def ends_of(data: bytes) -> int:

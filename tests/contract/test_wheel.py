@@ -11,14 +11,10 @@ import sys
 import sysconfig
 import tomllib
 import venv
-import zipfile
-from email.message import Message
-from email.parser import BytesParser
 from pathlib import Path
 
 import pytest
 
-from tests.support.packages import normalize_name
 from tests.support.runs import RUN_TIMEOUT_S, only_run, second_lane
 from tests.support.waiting import TIMEOUT_S, run_program
 from wirebench.drivers import DRIVERS
@@ -127,28 +123,6 @@ def measure(programs: Path, folder: Path, *arguments: str) -> Run:
     return run
 
 
-def read_metadata(wheel: Path, name: str) -> Message:
-    """Return a file of the wheel's own description."""
-    with zipfile.ZipFile(wheel) as archive:
-        (path,) = (each for each in archive.namelist() if each.endswith(f".dist-info/{name}"))
-        return BytesParser().parsebytes(archive.read(path))
-
-
-def test_the_tag_is_that_of_the_programs(wheel: Path) -> None:
-    """Any Python 3, and this platform, for which they were built."""
-    tag = f"py3-none-{re.sub(r'[-.]', '_', sysconfig.get_platform())}"
-    if sys.platform == "linux":
-        assert f"wirebench-{PROJECTS[0]['version']}-{tag}.whl" == wheel.name
-        assert [tag] == read_metadata(wheel, "WHEEL").get_all("Tag")
-
-
-def test_it_asks_for_what_the_three_distributions_ask_for(wheel: Path) -> None:
-    """Except for each other, whose packages it has."""
-    asked = {normalize_name(each) for project in PROJECTS for each in project["dependencies"]}
-    found = {normalize_name(each) for each in read_metadata(wheel, "METADATA").get_all("Requires-Dist") or []}
-    assert asked - {project["name"] for project in PROJECTS} == found
-
-
 def test_all_packages_are_those_of_the_wheel(programs: Path, tmp_path: Path) -> None:
     """And the version is the project's."""
     code = "import wirebench, wirebench_proto, wirebench_services as s; print(*wirebench.__path__, *s.__path__)"
@@ -222,12 +196,3 @@ def test_what_the_wheel_lacks_is_named(
     assert first.startswith(f"error: {error}")
     assert last.startswith(f"next: {step}")
     assert not list(tmp_path.glob("results/*"))
-
-
-def test_pages_that_messages_name_are_in_the_wheel(programs: Path, tmp_path: Path) -> None:
-    """By the path that they have there."""
-    (tmp_path / "wrong.yaml").write_text("question: x\nfactor: {}\n")
-    step = wirebench(programs, tmp_path, "run", "wrong.yaml").stderr.splitlines()[-1]
-    named = re.fullmatch(r"next: (\S+/docs/scenarios.md) describes every key; nothing was started", step)
-    assert named
-    assert (ROOT / "docs/scenarios.md").read_text() == Path(named[1]).read_text()
