@@ -9,7 +9,7 @@ from wirebench.cli.output import print_error
 from wirebench.errors import WirebenchError
 
 BENCHMARKS = (
-    "services", "settings", "streams", "connections", "network", "wireload", "resources", "k6", "push", "progress",
+    "services", "settings", "streams", "connections", "network", "wireload", "resources", "push", "progress",
     "verdicts", "report", "index", "api", "overhead",
 )  # fmt: skip
 

@@ -1,104 +1,57 @@
-// Load on the REST service: one HTTP request an iteration. By hand:
+// Load on a REST service by stock k6: one request an iteration, chosen at random from a file. By hand:
 //
-//   .tools/bin/k6 run --out wirebench=path=rest.json,warmup=500ms,window=1500ms \
-//     -e ADDRESS=127.0.0.1:5000 -e OPERATION=users.get -e CONCURRENCY=8 k6/rest.js
-//
-// All variables are in lib/settings.js.
+//   echo '[["GET", "/api/users/1000001", null]]' >requests.json
+//   .tools/bin/k6 run -e URL=http://127.0.0.1:5000 -e REQUESTS=$PWD/requests.json -e CONCURRENCY=8 -e DURATION=5s k6/rest.js
 
+import exec from 'k6/execution';
 import http from 'k6/http';
-import codec from 'k6/x/wirebench/codec';
-import load from 'k6/x/wirebench/load';
-import { PROTOSET, ownAddress, readSettings } from './lib/settings.js';
-import { buildOptions } from './lib/options.js';
-import { byName } from './lib/params.js';
-import { secured } from './lib/tls.js';
-import { makeWork } from './lib/work.js';
-import { checkReply, compileContains, compileExpectation, everyNth } from './lib/check.js';
-import { compileHeaders, override } from './lib/headers.js';
-import { encodeBody, mediaTypes } from './lib/rest.js';
-import { compile, compileTarget, fixed, map, resolve } from './lib/template.js';
+import { randomSeed } from 'k6';
+import { SharedArray } from 'k6/data';
 
-const settings = readSettings({ transport: 'rest', address: '127.0.0.1:5000', codecs: ['json', 'protobuf'] });
-export const options = { ...buildOptions(settings), throw: true };
+// URL may be several, with commas between: users take them in turn. REQUESTS is a list of [method, path, body].
+// Without RATE (requests a second), each user sends when it has its reply.
+const { URL = 'http://127.0.0.1:5000', REQUESTS, CONCURRENCY = '1', DURATION = '5s', RATE } = __ENV;
+const { TIMEOUT = '10s', REOPEN = 'no', SEED = '1', NAME = 'request' } = __ENV;
 
-// Whether a status is a success is decided by our output.
-http.setResponseCallback(null);
+const requests = new SharedArray('requests', () => JSON.parse(open(REQUESTS)));
+const urls = URL.split(',');
+const users = Number(CONCURRENCY);
+const rate = Number(RATE);
+const closed = { executor: 'constant-vus', vus: users };
+const open_ = { executor: 'constant-arrival-rate', rate, preAllocatedVUs: users };
 
-const MEDIA_TYPES = { json: 'application/json', protobuf: 'application/x-protobuf' };
-const messages = settings.codec === 'protobuf' ? codec.load(PROTOSET) : undefined;
+export const options = {
+  scenarios: { load: { ...(rate ? open_ : closed), duration: DURATION, gracefulStop: '60s' } },
+  // The rest is for the processor's sake: the generator is often the first to run out of it.
+  systemTags: ['name', 'status', 'error', 'error_code'],
+  discardResponseBodies: true,
+  noCookiesReset: true,
+  noConnectionReuse: REOPEN === 'yes',
+  maxRedirects: 0, // A redirect is the reply.
+  throw: true, // k6 would log a line for each request that gets no reply.
+};
 
-let root;
-
-// makeRequest returns how an operation's inputs become a request, and what its reply should be.
-function makeRequest({ rest, grpc }, known) {
-  const [method, target] = rest.request.split(' ');
-  const url = fixed(map(compileTarget(target, known), (path) => root + path));
-  const body = compileBody(rest.body, grpc, known);
-  const send = fixed(messages ? body : map(body, encodeBody));
-  const { constant, vary } = compileHeaders(rest.headers, known);
-  const isRight = compileCheck(rest.expect || {}, grpc, known);
-  const accept = messages || (rest.expect || {}).json ? MEDIA_TYPES[settings.codec] : '*/*';
-  return {
-    vary,
-    // Of all requests of the operation, whose bodies are texts, or none is.
-    headers: (inputs) => ({ ...override(mediaTypes(accept, resolve(body, inputs), MEDIA_TYPES[settings.codec]), rest.headers), ...constant }),
-    send: (inputs, params) => http.request(method, url(inputs), send(inputs), params),
-    isRight,
-  };
-}
-
-// In JSON the path says what the body then doesn't; a protobuf body is the request message as it is.
-function compileBody(body, grpc, known) {
-  if (body === undefined || body === null) {
-    return { value: null };
-  }
-  return messages ? map(compile(grpc.message, known), (filled) => messages.encode(grpc.call, filled)) : compile(body, known);
-}
-
-function compileCheck({ status = 200, json, contains }, grpc, known) {
-  const isExpected = compileExpectation(json, known);
-  const hasText = compileContains(contains, known);
-  const decode = messages ? (reply) => messages.decode(grpc.call, reply.body) : (reply) => reply.json();
-  return (reply, inputs) =>
-    reply.status === status &&
-    (json === undefined || isExpected(decode(reply), inputs)) &&
-    (contains === undefined || hasText(reply.body, inputs));
-}
-
-// What goes with the requests that are counted under a name, and with those of them that are checked.
-const paramsOf = byName((name, { headers }, inputs) => {
-  const params = { tags: { name }, timeout: settings.timeoutS * 1000, headers: headers(inputs) };
-  return { params, paramsToCheck: { ...params, responseType: messages ? 'binary' : 'text' } };
-});
-
-const shouldCheck = everyNth(settings.checkEvery);
-let work;
+const params = {
+  tags: { name: NAME },
+  timeout: TIMEOUT,
+  headers: { Accept: 'application/json', 'Content-Type': 'application/json' },
+};
+// By it the output's column `expected_response` and http_req_failed tell success.
+http.setResponseCallback(http.expectedStatuses({ min: 200, max: 299 }));
+randomSeed(Number(SEED) * 10007 + __VU);
 
 export default function () {
-  load.due();
-  root = root || `${settings.tls ? 'https' : 'http'}://${ownAddress(settings)}`;
-  work = work || makeWork(secured(settings), makeRequest);
-  const step = work.next();
-  const { params, paramsToCheck } = paramsOf(step.name, step.request, step.inputs);
-  const toCheck = shouldCheck();
-  const reply = attempt(step, toCheck ? paramsToCheck : params);
-  const ok = reply !== undefined && reply.status >= 200 && reply.status < 300;
-  work.settle(step, ok);
-  if (toCheck && ok) {
-    checkReply(() => step.request.isRight(reply, step.inputs));
+  if (rate) {
+    // For when it was due: the start in milliseconds of Unix time, and how many began before it. The output has it in the
+    // column `metadata`.
+    exec.vu.metrics.metadata.order = `${exec.scenario.startTime}+${exec.scenario.iterationInTest}`;
   }
-}
-
-// k6 has counted a request that got no reply. It is told to throw then because it would write a line
-// for each otherwise, and a service that is down makes many thousands a second.
-function attempt({ request, inputs }, params) {
+  const [method, path, body] = requests[Math.floor(Math.random() * requests.length)];
   try {
-    const { vary } = request;
-    return request.send(inputs, vary ? { ...params, headers: { ...params.headers, ...vary(inputs) } } : params);
+    http.request(method, urls[(exec.vu.idInTest - 1) % urls.length] + path, body, params);
   } catch (error) {
     if (error.name !== 'GoError') {
       throw error;
     }
-    return undefined;
   }
 }

@@ -1,7 +1,7 @@
 # Lint, format, generate and lock.
 
 SHELL_CODE = $(shell grep --recursive --files-with-matches '^\#!.*sh$$' scripts images .ci)
-GO_MODULES := wireload k6/extension services/go benchmarks/bare-go tests/accuracy/truth
+GO_MODULES := wireload services/go benchmarks/bare-go tests/accuracy/truth
 GO_CODE := $(GO_MODULES) $(wildcard images/offline/*/*.go)
 PYTHON_CODE := $(wildcard wirebench services/python/wirebench_services tests benchmarks grafana proto/*.py docs/*.py)
 

@@ -28,7 +28,7 @@ clean: ## remove all that was installed, built or cached here, and no results
 	find . -name '*.egg-info' -prune -exec rm -rf {} +
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-.tools/.prerequisites: scripts/check-prerequisites k6/extension/go.mod
+.tools/.prerequisites: scripts/check-prerequisites k6/go.mod
 	@scripts/check-prerequisites $(PYTHON)
 	@mkdir -p .tools/bin
 	@touch $@
@@ -73,8 +73,8 @@ endef
 	  $(call install-packages,$(BIN)/python,--no-deps --no-build-isolation --editable proto --editable services/python --editable .)
 	@touch $@
 
-.tools/bin/k6: $(call sources-of,k6/extension wireload) | .tools/.prerequisites
-	$(call build-go,k6/extension,$(SLOW))
+.tools/bin/k6: k6/go.mod k6/go.sum | .tools/.prerequisites
+	$(call build-go,k6,$(SLOW),,go.k6.io/k6/v2)
 
 # Before the others: two builds at once would compile the packages that they share twice.
 .tools/bin/k6 .tools/bin/ghz .tools/bin/truth: | .tools/bin/wireload

@@ -179,6 +179,6 @@ def test_doctor_says_what_is_there() -> None:
     done = wirebench("doctor")
     assert 0 == done.returncode, done.stdout
     assert "wireload 0." in done.stdout
-    assert "k6 1." in done.stdout
+    assert "k6 2." in done.stdout
     assert "ghz 0." in done.stdout
     assert "toxiproxy 2." in done.stdout

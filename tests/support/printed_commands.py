@@ -64,7 +64,7 @@ RULES = (
     Rule(r"helm .*", Place.ELSEWHERE, "tests/cluster/test_deployed.py tests/cluster/test_results.py"),
     Rule(r".*test_dashboards_live.py", Place.CI),
     Rule(r"make dashboards", Place.ELSEWHERE, "tests/unit/charts/test_dashboards.py"),
-    Rule(r"go -C k6/extension test .*|make fuzz.*|make test-contract .*", Place.PARSED, "parts of make test"),
+    Rule(r"make fuzz.*|make test-contract .*", Place.PARSED, "parts of make test"),
     Rule(r"make test-all", Place.PARSED, "takes long"),
     Rule(r"make format", Place.PARSED, "rewrites the code"),
     Rule(r"make (docker-up|deploy)", Place.PARSED, "scripts/test-with-engine calls the scripts of their recipes"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -127,8 +127,6 @@ class Driver(ABC):
     writes_snapshots = False
     #: What it logs when Prometheus rejects its metrics; the load continues. Empty if it doesn't push by itself.
     push_failure = ""
-    #: The exit statuses of a load that was measured.
-    good_statuses: Collection[int] = (0,)
 
     def read_version(self) -> str | None:
         return processes.read_version(self.path, self.version_flag)
@@ -159,7 +157,7 @@ class Driver(ABC):
             status = child.wait(timeout_s)
         finally:
             child.stop()
-        if status not in self.good_statuses:
+        if status:
             raise child.make_error(processes.describe_status(status))
         if job.metrics_push and self.push_failure:
             with job.log.open("rb") as log:

@@ -1,51 +1,52 @@
-"""k6, built with our socket client and our histogram output: drives all three transports."""
+"""k6: drives REST, to cross-check wireload, by the script k6/rest.js.
+
+Read from its source (v2.2.0), and found by running it: `http_req_duration` leaves out connecting; requests that get no
+reply have a duration too, and the status 0; under `constant-arrival-rate`, what is due while all users wait is dropped,
+and a script learns the start of its scenario in whole milliseconds. k6 is AGPL-3.0: it is run as a program.
+"""
 
 from __future__ import annotations
 
+import csv
+import dataclasses
 import json
-from collections.abc import Callable
-from fractions import Fraction
 from pathlib import Path
-from urllib.parse import quote
 
-from wirebench.drivers.driver import SLICES, Driver, Job
-from wirebench.drivers.metrics_push import REMOTE_WRITE, MetricsPush
-from wirebench.model.histogram_file import HistogramFile
-from wirebench.system.paths import K6_SCRIPTS, TOOLS
-from wirebench.system.processes import Child
-from wirebench.system.tls import ClientTls
+import numpy as np
 
-_GRACE_S = 60.0
-#: What it may take to make a user before the load: ten thousand have taken half a minute on a busy machine.
-_USER_S = 0.01
+from wirebench.drivers import per_request
+from wirebench.drivers.driver import Job
+from wirebench.drivers.metrics_push import REMOTE_WRITE
+from wirebench.drivers.per_request import CallArrays, Outcome, Part, PerRequestDriver
+from wirebench.errors import WirebenchError
+from wirebench.system.files import write_atomic
+from wirebench.system.paths import K6_SCRIPT, TOOLS
+
+_TIMEOUT_S = 10.0
+#: k6 takes no shorter duration.
+_DURATION_S_MIN = 1.0
+#: k6's codes of errors: https://grafana.com/docs/k6/latest/javascript-api/error-codes/
+_TIMEOUTS = frozenset({"1050", "1211"})
+_CONNECTING = frozenset({"http_req_connecting", "http_req_tls_handshaking"})
 
 
-class K6(Driver):
-    """Runs `k6/<transport>.js` with our output."""
+class K6(PerRequestDriver):
+    """Runs k6 for a time and reads its CSV."""
 
     name = "k6"
     path = TOOLS / "k6"
     version_flag = "version"
-    writes_snapshots = True
     push_failure = "Failed to send the time series data"
-    good_statuses = (0, 99)  # a failed threshold is a result: our scripts have none, a user's own may
-
-    def run(self, job: Job, watch: Callable[[Child], None]) -> tuple[HistogramFile, ...]:
-        job.write_arrivals()
-        last_reply_s = job.load.timeout_s or 0.0
-        load_s = _USER_S * job.cell.concurrency + job.load.warmup_s + job.load.window_s
-        try:
-            self.carry_out(job, self.build_arguments(job), watch, load_s + last_reply_s + _GRACE_S)
-        finally:
-            job.arrivals.unlink(missing_ok=True)
-        return (HistogramFile.read(job.output),)
 
     def build_environment(self, job: Job) -> dict[str, str]:
         environment = {
             "K6_AUTO_EXTENSION_RESOLUTION": "false",
-            # REST is HTTP/1.1, over TLS too: k6 would take HTTP/2 from a service that has it.
-            "GODEBUG": "http2client=0",
+            "K6_CSV_TIME_FORMAT": "unix_nano",
+            # REST is HTTP/1.1, over TLS too, with the same key exchange as other drivers'.
+            "GODEBUG": "http2client=0,tlsmlkem=0",
         }
+        if job.tls and job.tls.authority:  # k6 has no option for it
+            environment |= {"SSL_CERT_FILE": str(job.tls.authority.absolute()), "SSL_CERT_DIR": "/nonexistent"}
         if job.metrics_push:  # the output has no flags
             environment |= {
                 "K6_PROMETHEUS_RW_SERVER_URL": job.metrics_push.url + REMOTE_WRITE,
@@ -56,94 +57,87 @@ class K6(Driver):
             }
         return environment
 
-    def build_arguments(self, job: Job) -> list[str | Path]:
-        load, cell = job.load, job.cell
-        output = f"wirebench=path={quote(str(job.output))},warmup={load.warmup_s}s,window={load.window_s}s"
-        if load.calls:
-            output += f",calls={load.calls * cell.concurrency}"
-        if load.warmup_calls:
-            output += f",warmup_calls={load.warmup_calls * cell.concurrency}"
-        if cell.shape:
-            # By when they end, those that a burst makes wait would be counted after it, or not at all.
-            output += f",by=due,slices={SLICES}"
-        if job.snapshot:
-            output += f",snapshot={quote(str(job.snapshot))}"
-        environment = {
-            "ADDRESS": ",".join(job.replicas) or job.address,
-            # k6 would look for them beside its scripts.
-            "APPLICATION": job.requests.absolute(),
-            "DESCRIPTORS": job.descriptors.absolute(),
-            **_describe_work(job),
+    def build_arguments(self, job: Job, part: Part) -> list[str | Path]:
+        cell = job.cell
+        requests = (part.folder / "requests.json").absolute()
+        write_atomic(requests, json.dumps([job.operation.request_rest(inputs) for inputs in job.draw_inputs()]))
+        scheme = "https" if job.tls else "http"
+        settings = {
+            "URL": ",".join(f"{scheme}://{address}" for address in job.replicas or (job.address,)),
+            "REQUESTS": requests,
             "CONCURRENCY": cell.concurrency,
-            "RATE": None if cell.shape else cell.rate_per_s,
-            "ARRIVALS": job.arrivals if cell.shape else None,
-            "CALLS": load.calls,
-            "WARMUP_CALLS": load.warmup_calls,
-            "SPAWN_RATE": load.spawn_rate_per_s,
-            "WARMUP_S": load.warmup_s,
-            "DURATION_S": load.window_s,
-            "TIMEOUT_S": load.timeout_s,
-            "CONNECTION": cell.connection,
-            "CODEC": cell.codec,
-            **_describe_tls(job.tls),
+            "DURATION": f"{round(1000 * max(part.duration_s, _DURATION_S_MIN))}ms",
+            "RATE": cell.rate_per_s,
+            "TIMEOUT": f"{round(1000 * (job.load.timeout_s or _TIMEOUT_S))}ms",
+            "REOPEN": "yes" if cell.connection == "reopen" else None,
             "SEED": job.seed,
-            "ID_BASE": job.id_base,
+            "NAME": cell.operation,
         }
-        settings = [
-            part for name, value in environment.items() if value is not None for part in ("-e", f"{name}={value}")
-        ]
-        quiet = ["--quiet", "--summary-mode=disabled", "--no-usage-report", "--no-thresholds", "--address="]
-        # The caller's environment is not ours: a variable called USERS must not change the load. Our module reads the
-        # variables that headers name.
-        quiet.append("--include-system-env-vars=false")
-        return [
-            self.path,
-            "run",
-            *quiet,
-            *_build_segment_flags(*job.generator),
-            "--out",
-            output,
-            *_build_push_flags(job.metrics_push),
-            *settings,
-            K6_SCRIPTS / f"{'stream' if cell.is_stream else cell.transport}.js",
-        ]
+        arguments: list[str | Path] = [self.path, "run", "--quiet", "--summary-mode=disabled", "--no-usage-report"]
+        # The caller's environment is not ours: a variable called URL must not change the load.
+        arguments += ["--include-system-env-vars=false", "--out", f"csv={part.output}"]
+        if job.metrics_push:
+            arguments += ["--out", "experimental-prometheus-rw"]
+            for name, value in job.metrics_push.labels.items():
+                arguments += ["--tag", f"{name}={value}"]
+        for name, setting in settings.items():
+            arguments += [] if setting is None else ["-e", f"{name}={setting}"]
+        return [*arguments, K6_SCRIPT]
+
+    def read(self, job: Job, part: Part) -> CallArrays:
+        try:
+            return read_calls(part.output, job.cell.rate_per_s)
+        except (OSError, ValueError, LookupError) as error:
+            raise WirebenchError(f"can't read k6's requests: {part.output}: {error}", "see its log") from error
 
 
-def _describe_work(job: Job) -> dict[str, str | int | None]:
-    operation = job.cell.operation
-    if job.cell.is_stream:
-        return {
-            "OPERATION": operation,
-            "TRANSPORT": job.cell.transport,
-            "STREAM_ITEMS": job.cell.stream_items,
-            "STREAM_RATE_LIMIT": job.cell.stream_rate_limit_per_s,
-        }
-    workload = job.load.find_workload(operation)
-    if workload.operations == (operation,):
-        return {"OPERATION": operation, "PAYLOAD": job.cell.payload}
-    return {"CLIENTS": json.dumps(workload.describe_kinds()), "PAYLOAD": job.cell.payload}
+def read_calls(path: Path, rate_per_s: int | None) -> CallArrays:
+    """Read the requests of a CSV output.
+
+    A request's samples stand together, `http_req_duration` before its `http_req_connecting`. Raises OSError, ValueError
+    or LookupError.
+    """
+    ends, latencies_ms, orders, outcomes, dropped = (
+        list[int](),
+        list[float](),
+        list[str](),
+        list[Outcome](),
+        list[int](),
+    )
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = csv.reader(file)
+        place = {name: number for number, name in enumerate(next(rows, ()))}
+        status, code, error, metadata = (place[name] for name in ("status", "error_code", "error", "metadata"))
+        for row in rows:
+            name = row[0]
+            if name == "http_req_duration":
+                ends.append(int(row[1]))
+                latencies_ms.append(float(row[2]))
+                outcomes.append(classify_reply(row[status], row[code], row[error]))
+                orders.append(row[metadata])
+            elif name in _CONNECTING:
+                latencies_ms[-1] += float(row[2])
+            elif name == "dropped_iterations":
+                dropped.append(int(row[1]))
+    calls = CallArrays.of(
+        ends_unix_ns=np.array(ends, dtype=np.int64),
+        latencies_ns=np.round(np.array(latencies_ms, dtype=float) * 1e6).astype(np.int64),
+        outcomes=outcomes,
+    )
+    if rate_per_s is None or not ends:
+        return calls
+    # Each moment that something is due, k6 sends a request or drops one: the number of both before it is a request's own.
+    starts_ms, numbers = zip(*(each.removeprefix("order=").split("+") for each in orders), strict=True)
+    sent_ns = calls.ends_unix_ns - calls.latencies_ns
+    places = np.array(numbers, dtype=np.int64) + np.searchsorted(np.array(dropped, dtype=np.int64), sent_ns)
+    waits_ns = sent_ns - int(starts_ms[0]) * 1_000_000 - np.round(places * 1e9 / rate_per_s).astype(np.int64)
+    # The start is in whole milliseconds, up to one too early: who waited least was sent at once.
+    responses_ns = calls.latencies_ns + waits_ns - waits_ns.min()
+    return dataclasses.replace(calls, responses_ns=responses_ns, dropped=len(dropped))
 
 
-def _build_segment_flags(index: int, count: int) -> list[str]:
-    """Return the flags that make k6 take its share of a load: users, iterations and rate are those of the whole."""
-    if count == 1:
-        return []
-    ends = [Fraction(each, count) for each in range(count + 1)]
-    return [
-        f"--execution-segment={ends[index]}:{ends[index + 1]}",
-        f"--execution-segment-sequence={','.join(map(str, ends))}",
-    ]
-
-
-def _describe_tls(tls: ClientTls | None) -> dict[str, Path | str | None]:
-    if tls is None:
-        return {}
-    return {"TLS": "yes", "TLS_CA": tls.authority}
-
-
-def _build_push_flags(metrics_push: MetricsPush | None) -> list[str]:
-    """Return the flags that make k6 write its metrics to Prometheus as it goes, with these labels."""
-    if metrics_push is None:
-        return []
-    tags = (part for name, value in metrics_push.labels.items() for part in ("--tag", f"{name}={value}"))
-    return ["--out", "experimental-prometheus-rw", *tags]
+def classify_reply(status: str, error_code: str, error: str) -> Outcome:
+    """Return the outcome of a request; one that got no reply has the status 0."""
+    if status != "0":
+        return per_request.classify_http(int(status))
+    return per_request.DEADLINE_EXCEEDED if error_code in _TIMEOUTS else per_request.UNAVAILABLE, error

@@ -107,7 +107,7 @@ class PerRequestDriver(Driver):
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
             files.append(fold(calls, job.cell.operation, part.warmup_s, part.window_s, driver))
-            if job.metrics_push:
+            if job.metrics_push and not self.push_failure:
                 window = files[-1].require_window()
                 timed = (calls.ends_unix_ns, calls.latencies_ns, calls.codes)
                 job.metrics_push.push(TimedRequests(self.name, job.cell.operation, window, *timed))

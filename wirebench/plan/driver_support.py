@@ -126,7 +126,7 @@ DRIVER_FACTS: dict[Driver, DriverFacts] = {
 
 def count_parts(driver: Driver, window_s: float) -> int:
     """Return in how many parts a driver sends a window, each with a warm-up: most keep every request until they end."""
-    return 1 if driver in ("wireload", "k6") else math.ceil(window_s / PART_S_MAX)
+    return 1 if driver == "wireload" else math.ceil(window_s / PART_S_MAX)
 
 
 def estimate_memory_mib(driver: Driver, transport: Transport, users: int) -> int:

@@ -1,18 +1,95 @@
-"""The command line of k6."""
+"""What k6 is told, and what is made of its CSV."""
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from pathlib import Path
+
+import pytest
 
 from tests.support.report_run import cell
 from wirebench.drivers import K6, Job
+from wirebench.drivers.k6 import read_calls
+from wirebench.drivers.per_request import Part
+from wirebench.errors import WirebenchError
 from wirebench.model.scenario import Load
+from wirebench.system.tls import ClientTls
+
+JOB = Job(cell("rest", driver="k6"), Load(), "127.0.0.1:9", 1, 1, Path("o.json"), Path("o.log"), None)
+HEADER = "metric_name,timestamp,metric_value,error,error_code,name,status,extra_tags,metadata"
 
 
-def test_a_comma_in_a_path_divides_nothing(tmp_path: Path) -> None:
-    """It stands between the settings of the output."""
-    of = cell("rest", driver="k6")
-    job = Job(of, Load(), "127.0.0.1:9", 1, 1, tmp_path / "a,b%" / "o.json", tmp_path / "o.log", None)
-    arguments = list(map(str, K6().build_arguments(job)))
-    (output,) = (part for part in arguments if part.startswith("wirebench="))
-    assert f"path={tmp_path}/a%2Cb%25/o.json" in output.removeprefix("wirebench=").split(",")
+@pytest.fixture
+def part(tmp_path: Path) -> Part:
+    """Return the only part of a job."""
+    return Part(0, 0.1, 0.2, tmp_path)
+
+
+def write_csv(part: Part, *rows: str) -> Path:
+    """Write what k6 writes."""
+    part.output.write_text("\n".join((HEADER, *rows)), encoding="utf-8")
+    return part.output
+
+
+def test_k6_is_told_the_load(part: Part) -> None:
+    """A duration is a second at least; users take the addresses of replicas in turn, over TLS if the service has it."""
+    job = dataclasses.replace(JOB, replicas=("a:1", "b:2"), tls=ClientTls(Path("/ca.pem")))
+    arguments = list(map(str, K6().build_arguments(job, part)))
+    assert {"URL=https://a:1,https://b:2", "CONCURRENCY=16", "DURATION=1000ms", "NAME=users.get"} <= {*arguments}
+    assert not any(each.startswith(("RATE=", "REOPEN=")) for each in arguments)
+    assert "/ca.pem" == K6().build_environment(job)["SSL_CERT_FILE"]
+    method, path, body = json.loads((part.folder / "requests.json").read_text())[0]
+    assert ("GET", None) == (method, body)
+    assert path.startswith("/api/users/10")
+
+
+def test_a_request_holds_its_connecting(part: Part) -> None:
+    """k6's duration leaves it out; a request without a reply has the words of its error."""
+    calls = read_calls(
+        write_csv(
+            part,
+            "http_reqs,1000000009000000,1,,,users.get,200,,",
+            "http_req_duration,1000000009000000,5.5,,,users.get,200,,",
+            "http_req_blocked,1000000009000000,9,,,users.get,200,,",
+            "http_req_connecting,1000000009000000,1,,,users.get,200,,",
+            "http_req_tls_handshaking,1000000009000000,0.5,,,users.get,200,,",
+            "http_req_duration,1000000010000000,1,,1404,users.get,404,,",
+            "http_req_duration,1000000011000000,2,request timeout,1050,users.get,0,,",
+            "http_req_duration,1000000012000000,0,dial: connection refused,1212,users.get,0,,",
+        ),
+        None,
+    )
+    assert [7_000_000, 1_000_000, 2_000_000, 0] == calls.latencies_ns.tolist()
+    assert [1_000_000_009_000_000] == calls.ends_unix_ns.tolist()[:1]
+    expected = [
+        ("ok", ""),
+        ("not_found", "HTTP 404"),
+        ("deadline_exceeded", "request timeout"),
+        ("unavailable", "dial: connection refused"),
+    ]
+    assert expected == [calls.outcomes[place] for place in calls.outcome]
+    assert calls.responses_ns is None
+
+
+def test_a_rate_is_measured_from_when_requests_were_due(part: Part) -> None:
+    """k6 tells the start in whole milliseconds: who waited least was sent at once. What it drops leaves its place."""
+    calls = read_calls(
+        write_csv(
+            part,
+            "http_req_duration,1002700000,2,,,users.get,200,,order=1000+0",
+            "dropped_iterations,1010800000,1,,,,,,",
+            "http_req_duration,1024200000,3,,,users.get,200,,order=1000+1",
+        ),
+        100,
+    )
+    assert calls.responses_ns is not None
+    assert ([2_000_000, 3_500_000], 1) == (calls.responses_ns.tolist(), calls.dropped)
+
+
+@pytest.mark.parametrize("text", ["", "x,y\n", f"{HEADER}\nhttp_req_duration,x,1,,,,200,,\n"])
+def test_a_result_that_is_none_is_an_error(part: Part, text: str) -> None:
+    """One line says what could not be read."""
+    part.output.write_text(text, encoding="utf-8")
+    with pytest.raises(WirebenchError, match="can't read k6's requests"):
+        K6().read(JOB, part)

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.histogram_files import make_file
 from tests.support.http_servers import QuietHandler, serving
 from tests.support.jobs import CELL, JOB
 from tests.support.waiting import TIMEOUT_S
@@ -168,20 +167,26 @@ def test_what_is_no_url_of_a_prometheus_is_rejected(text: str) -> None:
     assert "u:p" not in error.value.message
 
 
-def test_k6_is_told_where_to_write_and_under_which_labels() -> None:
+def test_k6_is_told_where_to_write_and_under_which_labels(tmp_path: Path) -> None:
     """Without live metrics there is one output, and no label."""
-    k6_job = replace(JOB, cell=replace(CELL, driver="k6"))
-    command = list(map(str, K6().build_arguments(replace(k6_job, metrics_push=MetricsPush("http://p:9090", LABELS)))))
+    k6_job, part = replace(JOB, cell=replace(CELL, driver="k6")), Part(0, 1.0, 1.0, tmp_path)
+    live = MetricsPush("http://p:9090", LABELS)
+    command = list(map(str, K6().build_arguments(replace(k6_job, metrics_push=live), part)))
     assert "experimental-prometheus-rw" in command
     assert [f"{name}={value}" for name, value in LABELS.items()] == [
         command[place + 1] for place, part in enumerate(command) if part == "--tag"
     ]
-    plain = list(map(str, K6().build_arguments(k6_job)))
+    plain = list(map(str, K6().build_arguments(k6_job, part)))
     assert (1, 0) == (plain.count("--out"), plain.count("--tag"))
 
 
 FAKE_K6 = """#!/bin/sh
-env | grep ^K6_PROMETHEUS_ | sort
+env | grep -i '^K6_PROMETHEUS_\\|^no_proxy=' | sort
+for output; do case $output in csv=*) break; esac; done
+echo 'metric_name,timestamp,metric_value,error,error_code,status,extra_tags,metadata
+http_req_duration,1000000000000000000,1,,,200,,' >"${output#csv=}"
+"""
+FAILURES = """\
 echo 'level=error msg="Failed to send the time series data to the endpoint" error="first"'
 echo 'level=error msg="Failed to send the time series data to the endpoint" error="last"'
 echo 'level=warning msg="something else"'
@@ -191,40 +196,29 @@ echo 'level=warning msg="something else"'
 def test_k6_writes_native_histograms_and_says_what_it_could_not_write(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The output is set up by the environment; its last error is what is said of it."""
+    """The output is set up by the environment, which names no proxy; its last error is what is said of it."""
     program = tmp_path / "k6"
-    program.write_text(FAKE_K6)
+    program.write_text(FAKE_K6 + FAILURES)
     program.chmod(0o755)
     monkeypatch.setattr(K6, "path", program)
-    output, log, live = tmp_path / "out.json", tmp_path / "k6.log", MetricsPush("http://p:9090", LABELS)
-    make_file().write(output)
-    K6().run(replace(JOB, output=output, log=log, metrics_push=live), lambda _: None)
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    log, live = tmp_path / "k6.log", MetricsPush("http://p:9090", LABELS)
+    job = replace(JOB, cell=replace(CELL, driver="k6", transport="rest"), output=tmp_path / "out.json", log=log)
+    K6().run(replace(job, metrics_push=live), lambda _: None)
     assert [
         "K6_PROMETHEUS_RW_PUSH_INTERVAL=1s",
         "K6_PROMETHEUS_RW_SERVER_URL=http://p:9090/api/v1/write",
         "K6_PROMETHEUS_RW_STALE_MARKERS=true",
         "K6_PROMETHEUS_RW_TREND_AS_NATIVE_HISTOGRAM=true",
-    ] == log.read_text().splitlines()[:4]
+    ] == [line for line in log.read_text().splitlines() if line.startswith("K6_")]
+    assert {"NO_PROXY=*", "no_proxy=*"} <= {*log.read_text().splitlines()}
     assert "last" == live.problem
-    program.write_text("#!/bin/sh\n")
-    K6().run(replace(JOB, output=output, log=log, metrics_push=live), lambda _: None)
+    program.write_text(FAKE_K6)
+    K6().run(replace(job, metrics_push=live), lambda _: None)
     assert "last" == live.problem, "what was missed stays missed, whatever later windows push"
     another = MetricsPush("http://p:9090", LABELS)
-    K6().run(replace(JOB, output=output, log=log, metrics_push=another), lambda _: None)
+    K6().run(replace(job, metrics_push=another), lambda _: None)
     assert not another.problem, "of a log that is written on, what was there before says nothing of this load"
-
-
-def test_load_goes_past_the_proxies_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some tools would take them, and others not."""
-    program = tmp_path / "k6"
-    program.write_text("#!/bin/sh\nenv | grep -i ^no_proxy= | sort\n")
-    program.chmod(0o755)
-    monkeypatch.setattr(K6, "path", program)
-    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
-    output, log = tmp_path / "out.json", tmp_path / "k6.log"
-    make_file().write(output)
-    K6().run(replace(JOB, output=output, log=log), lambda _: None)
-    assert {"NO_PROXY=*", "no_proxy=*"} == set(log.read_text().splitlines())
 
 
 def test_ghz_keeps_a_rate(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import errno
 import json
 import os
@@ -13,10 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.jobs import CELL, JOB
 from tests.support.report_run import RunBuilder, cell
 from tests.support.waiting import TIMEOUT_S, wait_until
-from wirebench.drivers import K6
 from wirebench.model.record import Record
 from wirebench.plan.load import read_scenario
 from wirebench.plan.plan import Plan, PlannedCell, make_plan
@@ -286,13 +283,3 @@ def test_a_killed_run_leaves_a_file_that_is_silent(tmp_path: Path, plan: Plan, r
     assert left == read
     assert 90 == left.silent_s(left.updated_at + timedelta(seconds=90))
     assert 0 == left.silent_s(left.updated_at - timedelta(seconds=90))
-
-
-def test_k6_is_told_where_to_tell(tmp_path: Path) -> None:
-    """Only where a file was named."""
-    job = dataclasses.replace(JOB, cell=dataclasses.replace(CELL, driver="k6"))
-    outputs = [
-        next(str(part) for part in K6().build_arguments(each) if str(part).startswith("wirebench=path="))
-        for each in (job, dataclasses.replace(job, snapshot=tmp_path / "snapshot.json"))
-    ]
-    assert f"{outputs[0]},snapshot={tmp_path / 'snapshot.json'}" == outputs[1]
