@@ -126,7 +126,7 @@ def read_calls(path: Path, rate_per_s: int | None) -> CallArrays:
     )
     if rate_per_s is None or not ends:
         return calls
-    # Each moment that something is due, k6 sends a request or drops one: the number of both before it is a request's own.
+    # Whenever something is due, k6 sends a request or drops one. How many of both came before a request is its place.
     starts_ms, numbers = zip(*(each.removeprefix("order=").split("+") for each in orders), strict=True)
     sent_ns = calls.ends_unix_ns - calls.latencies_ns
     places = np.array(numbers, dtype=np.int64) + np.searchsorted(np.array(dropped, dtype=np.int64), sent_ns)

@@ -119,7 +119,7 @@ def test_what_fails_is_named_and_the_rest_measured(
     assert "| wireload | grpc | service | 500 | " in text
     assert "| ghz |" not in text
     printed = capsys.readouterr()
-    assert f"{len(TRANSPORTS['grpc'].drivers)} cases × 3 repetitions, about 2 min 15 s\n" in printed.err
+    assert f"{len(TRANSPORTS['grpc'].drivers)} cases × 3 repetitions, about 45 s\n" in printed.err
     assert "constant closed-8:  wireload  grpc  service  500  " in printed.out
 
     page.unlink()
