@@ -48,7 +48,7 @@ LOAD = $(BIN)/wirebench load $(@:load-%=%) $(foreach name,CONCURRENCY DURATION R
 load-rest: setup ## load the deployed REST service, live in Prometheus
 	@$(LOAD)
 
-load-grpc: setup ## load the gRPC service, by ghz (ARGS='--driver k6': by k6)
+load-grpc: setup ## load the gRPC service, by ghz
 	@$(LOAD)
 
 load-socket: setup ## load the socket service
