@@ -181,6 +181,7 @@ def test_k6_is_told_where_to_write_and_under_which_labels(tmp_path: Path) -> Non
 
 
 FAKE_K6 = """#!/bin/sh
+[ "$1" = version ] && exit
 env | grep -i '^K6_PROMETHEUS_\\|^no_proxy=' | sort
 for output; do case $output in csv=*) break; esac; done
 echo 'metric_name,timestamp,metric_value,error,error_code,status,extra_tags,metadata
