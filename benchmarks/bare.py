@@ -37,7 +37,7 @@ def flask() -> Any:  # noqa: ANN401 - a WSGI application
 
 
 def starlette() -> Any:  # noqa: ANN401 - an ASGI application
-    """Return the bare Starlette application: uvicorn and granian call this."""
+    """Return the bare Starlette application: uvicorn calls this."""
     from starlette.applications import Starlette  # noqa: PLC0415
     from starlette.requests import Request  # noqa: PLC0415
     from starlette.responses import Response  # noqa: PLC0415
@@ -56,14 +56,11 @@ def make_command(runtime: str, port: int) -> list[str]:
     binaries = Path(sys.executable).parent
     address = f"{HOST}:{port}"
     match runtime:
-        case "gunicorn-gthread" | "gunicorn-sync":
-            worker_class = runtime.removeprefix("gunicorn-")
-            flags = ["--bind", address, "--worker-class", worker_class, "--threads", "8", "--keep-alive", "75"]
-            if worker_class == "sync":
-                flags = flags[:4]
+        case "gunicorn-gthread":
+            flags = ["--bind", address, "--worker-class", "gthread", "--threads", "8", "--keep-alive", "75"]
             return [str(binaries / "gunicorn"), *flags, "benchmarks.bare:flask()"]
-        case "uvicorn" | "granian":
-            own = ["--http", "httptools", "--no-access-log"] if runtime == "uvicorn" else ["--interface", "asgi"]
+        case "uvicorn":
+            own = ["--http", "httptools", "--no-access-log"]
             flags = ["--factory", "--host", HOST, "--port", str(port), "--loop", "uvloop", "--log-level", "warning"]
             return [str(binaries / runtime), *flags, *own, "benchmarks.bare:starlette"]
         case "net-http" | "grpc-go" | "goroutines":

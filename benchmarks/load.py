@@ -11,7 +11,6 @@ from tests.support.report_run import cell
 from wirebench.drivers import Job
 from wirebench.measure.observe import Observation, observe
 from wirebench.model.cell import ServiceSpec
-from wirebench.model.contract import CLOSING_RUNTIMES
 from wirebench.model.scenario import Load
 from wirebench.targets import Cores, Endpoint, LocalTarget
 
@@ -54,7 +53,7 @@ def send_load(  # noqa: PLR0913 - what a load is
         operation=operation,
         stream_items=stream_items,
         concurrency=concurrency,
-        connection="reopen" if spec.runtime in CLOSING_RUNTIMES else "keep",
+        connection="keep",
     )
     job = Job(of, load, endpoint.address, 1, 1, folder / "histograms.json", folder / "wireload.log", cores)
     return observe(job, endpoint.replicas, len(cores))

@@ -38,9 +38,7 @@ class Variant(NamedTuple):
 
 VARIANTS = (
     Variant("rest", "python", "gunicorn-gthread", 1.25),
-    Variant("rest", "python", "gunicorn-sync", 1.25),
     Variant("rest", "python", "uvicorn", 1.6),
-    Variant("rest", "python", "granian", 1.6),
     Variant("rest", "go", "net-http", 1.5),
     Variant("grpc", "python", "sync", 1.25),
     Variant("grpc", "python", "aio", 1.25),

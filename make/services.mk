@@ -2,7 +2,7 @@
 
 ##@ Services
 PORT ?= ## dev: port of run-*, if not 5000, 50051 or 9000
-RUNTIME ?= ## dev: what run-* runs on: gunicorn-gthread, uvicorn, granian, aio, threaded; in Go net-http, grpc-go, goroutines
+RUNTIME ?= ## dev: what run-* runs on: gunicorn-gthread, uvicorn, aio, threaded; in Go net-http, grpc-go, goroutines
 STORE ?= ## dev: where run-* keeps users: memory, postgres
 
 GO_RUNTIME = $(filter net-http grpc-go goroutines,$(RUNTIME))

@@ -84,7 +84,7 @@ def test_all_runtimes_answer_alike(logs: Path, clients: list[Client]) -> None:
     """The other runtimes agree with the first ones."""
     with ExitStack() as stack:
         others = connected(
-            stack, logs, GTHREAD, GUNICORN_SYNC, GRPC_AIO, THREADED, ASYNCIO._replace(codec="protobuf"), *GO_KINDS
+            stack, logs, GTHREAD, UVICORN, GRPC_AIO, THREADED, ASYNCIO._replace(codec="protobuf"), *GO_KINDS
         )
 
         assert () == check([*clients, *others], seed=1, requests=100, first_id=FIRST_ID).mismatches

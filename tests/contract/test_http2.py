@@ -19,7 +19,7 @@ TEXT = """\
 question: What does HTTP/2 bring?
 factors:
   transport: rest
-  runtime: granian
+  implementation: go
   http: [1, 2]
   codec: protobuf
   operation: [users.get, users.create]

@@ -23,7 +23,6 @@ from tests.support.services import (
     ASYNCIO,
     GOROUTINES,
     GTHREAD,
-    GUNICORN_SYNC,
     NET_HTTP,
     REST_KINDS,
     RUNTIME_KINDS,
@@ -254,11 +253,6 @@ class Reader:
         self._closing.close()
 
 
-def serve_alone(kind: Kind) -> bool:
-    """Return whether a runtime serves one client at a time, so that others wait for a stream's end."""
-    return kind == GUNICORN_SYNC
-
-
 @every_runtime
 @pytest.mark.parametrize("rate_limit", [1, None], ids=["slow", "unread"])
 def test_clients_that_leave(service: Service, rate_limit: int | None) -> None:
@@ -295,7 +289,7 @@ def memory_of(service: Service) -> float:
 def test_readers_that_stop_reading(service: Service, client: Client) -> None:
     """Their streams wait where they are: memory stays as it is, though each has 20 MB to come; others are served."""
     read(client, limit=10_000)  # what streams make grow has grown
-    count = 1 if serve_alone(service.kind) else 4
+    count = 4
     service.settle()
     before_bytes = memory_of(service)
     with contextlib.ExitStack() as stack:
@@ -305,8 +299,7 @@ def test_readers_that_stop_reading(service: Service, client: Client) -> None:
         for _ in range(8):
             time.sleep(0.1)
             grown.append(memory_of(service) - before_bytes)
-            if not serve_alone(service.kind):
-                assert client.call("users.get", {"id": 1_000_001}).ok
+            assert client.call("users.get", {"id": 1_000_001}).ok
         assert statistics.median(grown) < count * 10e6, grown  # half of what is to come; garbage is in it
 
 

@@ -95,7 +95,7 @@ def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for installed in Path(sysconfig.get_path("purelib")).iterdir():
         if "wirebench" not in installed.name:
             (site / installed.name).symlink_to(installed)
-    for name in ("gunicorn", "uvicorn", "granian"):  # pip writes those of dependencies, too
+    for name in ("gunicorn", "uvicorn"):  # pip writes those of dependencies, too
         program = folder / "bin" / name
         text = Path(sys.executable).with_name(name).read_text()
         program.write_text(re.sub(r"\A#!.*", f"#!{python}", text))

@@ -65,9 +65,7 @@ class Kind(NamedTuple):
         return "-".join((self.runtime, self.store, *(["protobuf"] if self.codec == "protobuf" else [])))
 
 
-GTHREAD, GUNICORN_SYNC, UVICORN, GRANIAN = (
-    Kind("rest", name) for name in ("gunicorn-gthread", "gunicorn-sync", "uvicorn", "granian")
-)
+GTHREAD, UVICORN = (Kind("rest", name) for name in ("gunicorn-gthread", "uvicorn"))
 GRPC_SYNC, GRPC_AIO = (Kind("grpc", name) for name in ("sync", "aio"))
 ASYNCIO, THREADED = (Kind("socket", name) for name in ("asyncio", "threaded"))
 NET_HTTP, GRPC_GO, GOROUTINES = (
@@ -78,7 +76,7 @@ NET_HTTP, GRPC_GO, GOROUTINES = (
 #: Each transport's default, in both languages.
 DEFAULT_KINDS = (GTHREAD, GRPC_SYNC, ASYNCIO)
 GO_KINDS = (NET_HTTP, GRPC_GO, GOROUTINES)
-REST_KINDS = (GTHREAD, GUNICORN_SYNC, UVICORN, GRANIAN, NET_HTTP)
+REST_KINDS = (GTHREAD, UVICORN, NET_HTTP)
 GRPC_KINDS = (GRPC_SYNC, GRPC_AIO, GRPC_GO)
 SOCKET_KINDS = (ASYNCIO, THREADED, GOROUTINES)
 #: The whole contract is checked on these; on the others only by slow tests, beside one test of each: test_runtimes.py.

@@ -21,7 +21,6 @@ _PACKAGES = (
     "gunicorn",
     "starlette",
     "uvicorn",
-    "granian",
     "httptools",
     "uvloop",
     "grpcio",

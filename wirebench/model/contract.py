@@ -51,7 +51,7 @@ class TransportFacts:
 
 TRANSPORTS: dict[Transport, TransportFacts] = {
     "rest": TransportFacts(
-        {"python": ("gunicorn-gthread", "gunicorn-sync", "uvicorn", "granian"), "go": ("net-http",)},
+        {"python": ("gunicorn-gthread", "uvicorn"), "go": ("net-http",)},
         ("wireload", "k6", "oha", "locust"),
         ("json", "protobuf"),
     ),
@@ -69,8 +69,5 @@ TRANSPORTS: dict[Transport, TransportFacts] = {
 #: Runtimes whose threads are a factor: those of a pool, or in Go those that run at once (GOMAXPROCS).
 THREADED_RUNTIMES = frozenset({"gunicorn-gthread", "sync", "net-http", "grpc-go", "goroutines"})
 
-#: Runtimes that close the connection after each reply, whatever the client asks for.
-CLOSING_RUNTIMES = frozenset({"gunicorn-sync"})
-
 #: Runtimes of REST that speak HTTP/2 without TLS (h2c) beside HTTP/1.1.
-H2C_RUNTIMES = frozenset({"granian"})
+H2C_RUNTIMES = frozenset({"net-http"})

@@ -22,7 +22,7 @@ from wirebench.drivers.metrics_push import MetricsPush
 from wirebench.errors import WirebenchError
 from wirebench.measure.cell import Conditions, make_record
 from wirebench.model.cell import Cell
-from wirebench.model.contract import CLOSING_RUNTIMES, Transport
+from wirebench.model.contract import Transport
 from wirebench.model.labels import pluralise
 from wirebench.model.record import Record
 from wirebench.model.scenario import Load
@@ -179,11 +179,8 @@ def _describe_scale(replicas: int | None, workers: int | None) -> str:
 
 def _make_job(endpoint: Endpoint, cell: Cell, load: Load, prometheus: str | None) -> Job:
     """Return the job that a pod does on a service as it is."""
-    own = cell.adopt(endpoint.service)
-    if own.runtime in CLOSING_RUNTIMES:
-        own = replace(own, connection="reopen")
     return Job(
-        cell=own,
+        cell=cell.adopt(endpoint.service),
         load=load,
         address=endpoint.address,
         seed=random.SystemRandom().randrange(_SEED_MAX),

@@ -23,8 +23,6 @@ _POLL_S = 0.05
 #: What a server may take to end after its own drain timeout.
 _STOP_GRACE_S = 5.0
 _PR_SET_PDEATHSIG = 1
-#: The most that granian takes.
-_GRANIAN_READ_TIMEOUT_MS_MAX = 60_000
 
 
 def run(transport: str, arguments: list[str]) -> int:
@@ -84,50 +82,26 @@ def make_server_command(settings: Settings) -> list[str]:
     binaries = Path(sys.executable).parent
     if not isinstance(settings, RestSettings):
         return [sys.executable, "-m", f"wirebench_services.{settings.transport}.{settings.runtime}_server"]
-    if settings.runtime.startswith("gunicorn"):
+    if settings.runtime == "gunicorn-gthread":
         configuration = Path(__file__).parent / "rest" / "gunicorn.conf.py"
         application = "wirebench_services.rest.flask_app:create_app()"
         return [str(binaries / "gunicorn"), "--config", str(configuration), application]
     flags: dict[str, object] = {
-        "factory": None,
+        "factory": None,  # None is a flag without a value
         "host": settings.host,
         "port": settings.port,
         "workers": settings.workers,
         "loop": "uvloop",
-        "log-level": "warning",
-    }
-    flags |= (make_granian_flags if settings.runtime == "granian" else make_uvicorn_flags)(settings)
-    written = (f"--{name}" if value is None else f"--{name}={value}" for name, value in flags.items())
-    return [str(binaries / settings.runtime), "wirebench_services.rest.starlette_app:create_app", *written]
-
-
-def make_uvicorn_flags(settings: RestSettings) -> dict[str, object]:
-    """Return the flags that only uvicorn has; None is a flag without a value."""
-    flags: dict[str, object] = {
-        "no-access-log": None,
         "http": "httptools",
+        "log-level": "warning",
+        "no-access-log": None,
         "timeout-keep-alive": max(1, round(settings.idle_timeout_s)),
         "timeout-graceful-shutdown": round(settings.drain_timeout_s),
     }
     if settings.tls_cert:
         flags |= {"ssl-certfile": settings.tls_cert, "ssl-keyfile": settings.tls_key}
-    return flags
-
-
-def make_granian_flags(settings: RestSettings) -> dict[str, object]:
-    """Return the flags that only granian has; None is a flag without a value."""
-    flags: dict[str, object] = {
-        "interface": "asgi",
-        "respawn-failed-workers": None,
-        "workers-kill-timeout": max(1, round(settings.drain_timeout_s)),
-        # The wait for the next request of a connection is one for headers, too.
-        "http1-header-read-timeout": min(round(1000 * settings.idle_timeout_s), _GRANIAN_READ_TIMEOUT_MS_MAX),
-    }
-    if settings.tls_cert:
-        # Over TLS all REST variants speak HTTP/1.1: by default, clients could choose HTTP/2.
-        flags |= {"http": "1", "ssl-certificate": settings.tls_cert, "ssl-keyfile": settings.tls_key}
-        flags |= {"ssl-protocol-min": "tls1.2"}
-    return flags
+    written = (f"--{name}" if value is None else f"--{name}={value}" for name, value in flags.items())
+    return [str(binaries / "uvicorn"), "wirebench_services.rest.starlette_app:create_app", *written]
 
 
 def serve(settings: Settings, folder: Path) -> int:

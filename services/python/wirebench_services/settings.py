@@ -94,8 +94,8 @@ class RestSettings(Settings):
     transport = "rest"
 
     port: Port = 5000
-    runtime: Literal["gunicorn-gthread", "gunicorn-sync", "uvicorn", "granian"] = "gunicorn-gthread"
-    """the server: gunicorn with threads, gunicorn without, uvicorn, or granian, which speaks HTTP/2 without TLS, too"""
+    runtime: Literal["gunicorn-gthread", "uvicorn"] = "gunicorn-gthread"
+    """the server: gunicorn with threads, or uvicorn"""
     threads: Threads = 8
     idle_timeout_s: Timeout = 75.0
     """how long a connection may stay open without a request"""

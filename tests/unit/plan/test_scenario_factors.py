@@ -31,12 +31,6 @@ OPERATION = "operation: users.get"
         ),
         (OPERATION, "workers: 2\n  operation: users.create", "4: factors.workers: users.create on 2"),
         (OPERATION, "connection: reopen", "4: factors.connection: ghz keeps its connections"),
-        (OPERATION, "runtime: {rest: gunicorn-sync}", "4: factors.runtime.rest: gunicorn-sync closes"),
-        (
-            OPERATION,
-            "runtime: {rest: [uvicorn,\n    gunicorn-sync]}\n  connection: {rest: keep}",
-            "5: factors.runtime.rest: gunicorn-sync closes the connection",
-        ),
         ("[1, 16]", "[1, 1]", "5: factors.concurrency: a level appears twice in the list"),
         ("[rest, grpc, socket]", "[rest, socket]", "6: factors.driver.grpc: grpc is not in factors.transport"),
         ("[rest, grpc, socket]", "[rest, rest]", "3: factors.transport: a level appears twice in the list"),
@@ -52,11 +46,10 @@ OPERATION = "operation: users.get"
         ("closed", "open", "7: load.model: an open load needs a rate"),
         (OPERATION, "rate_per_s: 5", "4: factors.rate_per_s: a closed load has no rate"),
         (OPERATION, "http: {rest: [1, 2]}", "4: factors.http.rest: the runtime 'gunicorn-gthread' speaks HTTP/1.1"),
-        (OPERATION, "runtime: {rest: granian}\n  http: {rest: 2}", "7: factors.driver.rest: k6 doesn't send HTTP/2"),
-        (OPERATION, "runtime: {rest: granian}\n  http: 2", "7: factors.driver.rest: k6 doesn't send HTTP/2"),
+        (OPERATION, "implementation: go\n  http: {rest: 2}", "7: factors.driver.rest: k6 doesn't send HTTP/2"),
         (
             OPERATION,
-            "runtime: {rest: granian}\n  http: {rest: 2}\n  tls: server",
+            "implementation: go\n  http: {rest: 2}\n  tls: server",
             "5: factors.http.rest: HTTP/2 is measured without TLS",
         ),
     ],
@@ -223,7 +216,7 @@ HTTP = """\
 question: x
 factors:
   transport: [rest, grpc]
-  runtime: {rest: granian}
+  implementation: go
   http: {rest: [1, 2]}
   codec: {rest: [json, protobuf]}
 """
@@ -235,7 +228,7 @@ def test_versions_of_http_are_compared_on_one_service(tmp_path: Path) -> None:
     assert [("rest", None), ("rest", None), ("rest", 2), ("rest", 2), ("grpc", None)] == [
         (cell.transport, cell.http) for cell in plan.cells
     ]
-    assert ["rest-granian-w1-memory", "grpc-sync-w1-memory"] == [str(service) for service in plan.services]
+    assert ["rest-net-http-w1-memory", "grpc-grpc-go-w1-memory"] == [str(service) for service in plan.services]
     assert len({cell.id for cell in plan.cells}) == 5
     compared = make_plan(read(tmp_path, f"{HTTP}compare: http\n"), seed=1)
     assert plan.cells == compared.cells
@@ -262,12 +255,6 @@ def test_pools_of_a_store_are_compared(tmp_path: Path, store: str) -> None:
     names = {str(service) for service in plan.services}
     assert {f"rest-gunicorn-gthread-w1-{store}-p{size}" for size in (1, 4)} < names
     assert len(plan.services) == len(names) == 6
-
-
-def test_a_runtime_that_closes_connections_may_reopen_them(tmp_path: Path) -> None:
-    """The rejection is of a connection that is said to be kept and isn't."""
-    text = "question: x\nfactors: {transport: rest, runtime: gunicorn-sync, connection: reopen}\n"
-    assert "reopen" == make_plan(read(tmp_path, text), seed=1).cells[0].connection
 
 
 def test_workers_may_write_to_a_store_that_they_share(tmp_path: Path) -> None:

@@ -49,8 +49,8 @@ def test_transports_on_other_runtimes_are_told_apart(tmp_path: Path) -> None:
         ),
         (
             "http",
-            [cell("rest", runtime="granian", http=level) for level in (None, 2)],
-            "REST users.get, 16 connections, on granian",
+            [cell("rest", runtime="uvicorn", http=level) for level in (None, 2)],
+            "REST users.get, 16 connections, on uvicorn",
             ("HTTP/1.1", "HTTP/2"),
         ),
         (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from wirebench_services import store_command
-from wirebench_services.service_command import make_uvicorn_flags
+from wirebench_services.service_command import make_server_command
 from wirebench_services.settings import RestSettings, SocketSettings, read_settings
 
 
@@ -37,4 +37,4 @@ def test_the_socket_has_no_pool_of_threads(capsys: pytest.CaptureFixture[str]) -
 
 def test_a_short_idle_timeout_keeps_connections() -> None:
     """With 0, uvicorn closes each connection after its reply; it counts whole seconds."""
-    assert 1 == make_uvicorn_flags(RestSettings(idle_timeout_s=0.1))["timeout-keep-alive"]
+    assert "--timeout-keep-alive=1" in make_server_command(RestSettings(runtime="uvicorn", idle_timeout_s=0.1))

@@ -9,7 +9,7 @@ from typing import Literal
 
 from wirebench.model.application import Operation
 from wirebench.model.cell import Cell
-from wirebench.model.contract import CLOSING_RUNTIMES, H2C_RUNTIMES, THREADED_RUNTIMES, TRANSPORTS
+from wirebench.model.contract import H2C_RUNTIMES, THREADED_RUNTIMES, TRANSPORTS
 from wirebench.model.scenario import Load, Scenario
 from wirebench.model.source import FieldPath
 from wirebench.plan.driver_support import DRIVER_FACTS, explain_unsupported, name_able_drivers
@@ -88,9 +88,6 @@ def _validate_service(cell: Cell, operations: Sequence[Operation]) -> CellMessag
     if cell.store_connections is not None and cell.store == "memory":
         hint = "set factors.store to postgres or sqlite, or remove store_connections"
         yield "store_connections", "the store 'memory' has no connections", hint
-    if cell.runtime in CLOSING_RUNTIMES and cell.connection == "keep":
-        message = f"{cell.runtime} closes the connection after each reply, so that none is kept"
-        yield "runtime", message, "set factors.connection to reopen, for all that is compared with it"
 
 
 def _validate_http(cell: Cell) -> CellMessages:

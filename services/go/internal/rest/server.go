@@ -48,7 +48,9 @@ func New(config *settings.Settings, app *application.Application, requests *metr
 		TLSConfig:   config.TLS,
 		Protocols:   &http.Protocols{},
 	}}
-	s.http.Protocols.SetHTTP1(true) // as all REST services here, also with TLS
+	// With TLS, HTTP/1.1 alone, as all REST services here; without, HTTP/2 with prior knowledge as well.
+	s.http.Protocols.SetHTTP1(true)
+	s.http.Protocols.SetUnencryptedHTTP2(true)
 	mux.HandleFunc("GET /api/users", s.reply("users.list", http.StatusOK, "limit", "after_id"))
 	mux.HandleFunc("POST /api/users", s.reply("users.create", http.StatusCreated))
 	mux.HandleFunc("POST /api/users/batch", s.reply("users.create_batch", http.StatusCreated))

@@ -9,8 +9,8 @@ _settings: RestSettings = read_settings(RestSettings)
 # What the user chose.
 bind = format_address(_settings.host, _settings.port)
 workers = _settings.workers
-worker_class = _settings.runtime.removeprefix("gunicorn-")
-threads = _settings.threads if worker_class == "gthread" else 1
+worker_class = "gthread"
+threads = _settings.threads
 certfile = _settings.tls_cert and str(_settings.tls_cert)
 keyfile = _settings.tls_key and str(_settings.tls_key)
 

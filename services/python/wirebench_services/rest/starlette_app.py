@@ -1,4 +1,4 @@
-"""The REST service on Starlette: uvicorn or granian with --factory wirebench_services.rest.starlette_app:create_app."""
+"""The REST service on Starlette: uvicorn --factory wirebench_services.rest.starlette_app:create_app."""
 
 from __future__ import annotations
 
