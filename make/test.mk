@@ -5,13 +5,12 @@
 test: setup-dev ## lint, and all tests that need neither a Docker engine nor many minutes
 	@$(MAKE) --no-print-directory --keep-going lint test-go test-charts test-browser test-bench test-unit test-contract test-timing
 
-# The race detector needs a C compiler. SQLite's code is left out: it takes most of the time, and isn't ours.
+# The race detector needs a C compiler.
 test-all: test driver-locust ## dev: all of them: half an hour, or an hour and a half with a Docker engine
 	@$(BIN)/python -m pytest tests/contract $(AT_ONCE) -m "slow and not timing"
 	@$(BIN)/python -m pytest tests/contract tests/accuracy -m "slow and timing"
 	@if command -v gcc >/dev/null; then for module in wireload services/go; do \
-	  CGO_ENABLED=1 $(STEP) "go test -race $$module" go -C $$module test -mod=readonly -race \
-	    -gcflags='modernc.org/...=-race=false' ./... || exit; \
+	  CGO_ENABLED=1 $(STEP) "go test -race $$module" go -C $$module test -mod=readonly -race ./... || exit; \
 	done; fi
 	@scripts/test-with-engine
 

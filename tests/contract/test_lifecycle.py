@@ -15,6 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.support.postgres import PostgresServer, locked, url_file
 from tests.support.services import (
     CONTRACT_KINDS,
     GO_KINDS,
@@ -27,7 +28,6 @@ from tests.support.services import (
     Service,
     command,
     environment,
-    locked,
     run_to_the_end,
     started,
 )
@@ -52,16 +52,17 @@ def have_ended(processes: list[psutil.Process]) -> bool:
 
 
 @every_runtime
-def test_requests_in_flight_are_finished(kind: Kind, tmp_path: Path) -> None:
+def test_requests_in_flight_are_finished(kind: Kind, postgres: PostgresServer, tmp_path: Path) -> None:
     """A request that has begun at SIGTERM still gets its reply; then the service ends with status 0."""
-    database = tmp_path / "users.sqlite"
+    url = postgres.fresh()
+    flags = ("--store-url-file", url_file(tmp_path, url), "--store-timeout-s", 30)
     with (
-        started(kind._replace(store=f"sqlite:{database}"), tmp_path, "--store-timeout-s", 30) as service,
+        started(kind._replace(store="postgres"), tmp_path, *flags) as service,
         service.connect() as client,
         ThreadPoolExecutor(1) as pool,
     ):
         assert client.call("users.list", {"limit": 1}).ok
-        with locked(database):
+        with locked(url):
             reply = pool.submit(client.call, "users.create", {"user": ADA})
             time.sleep(2)  # nothing shows that the request has arrived
             service.process.terminate()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,6 +13,7 @@ from wirebench_services.application import seed
 from wirebench_services.application.errors import AlreadyExists, NotFound
 from wirebench_services.application.users import User
 
+from tests.support.postgres import PostgresServer, url_file
 from tests.support.services import GTHREAD, NET_HTTP, Kind, started
 from tests.support.stores import StoreClient, make_settings, opened
 from wirebench.system.paths import ROOT
@@ -33,23 +33,11 @@ FULL: dict[str, Any] = {
 every_transport = pytest.mark.parametrize("kind", [GTHREAD, NET_HTTP], ids=str)
 
 
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with a SQLite file, filled once, because the ledger's tables take most of a second."""
-    folder = tmp_path_factory.mktemp("prepared")
-    with opened(make_settings("sqlite", folder)):
-        return folder
-
-
-@pytest.fixture(params=["memory", "memory, awaited", "sqlite", "sqlite, awaited", "postgres", "postgres, awaited"])
+@pytest.fixture(params=["memory", "memory, awaited", "postgres", "postgres, awaited"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StoreClient]:
     """Return each store, with the data that all start with."""
     kind, _, awaited = request.param.partition(", ")
-    url = ""
-    if kind == "sqlite":
-        shutil.copytree(request.getfixturevalue("prepared"), tmp_path, dirs_exist_ok=True)
-    elif kind == "postgres":
-        url = request.getfixturevalue("postgres").fresh()
+    url = request.getfixturevalue("postgres").fresh() if kind == "postgres" else ""
     with opened(make_settings(kind, tmp_path, url), asynchronous=bool(awaited)) as client:
         yield client
 
@@ -109,50 +97,16 @@ def test_the_ledger_is_that_of_the_vectors(store: StoreClient) -> None:
         store.get_balance(10_001)
 
 
-@every_transport
-def test_workers_share_sqlite(kind: Kind, tmp_path: Path) -> None:
-    """What one worker has written, all workers read; writers of all workers wait for each other and lose nothing."""
-    with started(kind._replace(store="sqlite"), tmp_path, *kind.doubled) as service:
-
-        def create(first_id: int) -> list[str]:
-            with service.connect() as client:
-                users = [{"id": user_id, **ADA} for user_id in range(first_id, first_id + 10)]
-                return [client.call("users.create", {"user": user}).code for user in users]
-
-        with ThreadPoolExecutor(8) as pool:
-            codes = list(pool.map(create, range(1, 81, 10)))
-
-        assert [["ok"] * 10] * 8 == codes
-        for _ in range(8):  # each connection may be another worker's
-            with service.connect() as client:
-                users = client.call("users.list", {"limit": 100}).data
-                assert isinstance(users, list)
-                assert list(range(1, 81)) == [user["id"] for user in users if user["id"] <= 1_000_000]
-
-
-@every_transport
-def test_a_sqlite_file_outlives_the_service(kind: Kind, tmp_path: Path) -> None:
-    """A file that is given by its path is found again, with what was changed in it, and not seeded twice."""
-    store = f"sqlite:{tmp_path / 'users.sqlite'}"
-    with started(kind._replace(store=store), tmp_path) as service, service.connect() as client:
-        client.call("users.create", {"user": {"id": 1, **ADA}})
-        client.call("users.delete", {"id": 1_000_001})
-
-    with started(kind._replace(store=store), tmp_path) as service, service.connect() as client:
-        assert {"id": 1, **ADA} == client.call("users.get", {"id": 1}).data
-        assert "not_found" == client.call("users.get", {"id": 1_000_001}).code
-
-
 @pytest.mark.parametrize(("first", "second"), [(GTHREAD, NET_HTTP), (NET_HTTP, GTHREAD)], ids=str)
-def test_both_languages_read_a_sqlite_file(first: Kind, second: Kind, tmp_path: Path) -> None:
-    """Tables that one language creates, the other one uses: every column is read and changed."""
-    store = f"sqlite:{tmp_path / 'users.sqlite'}"
+def test_both_languages_share_a_database(first: Kind, second: Kind, postgres: PostgresServer, tmp_path: Path) -> None:
+    """What one language writes, the other one reads and changes: every column."""
+    flags = ("--store-url-file", url_file(tmp_path, postgres.fresh()))
     full = {**FULL, "tags": ["a", "b"], "avatar": b"\x00\xff"}
     empty = {"id": 2, **ADA, "bio": "", "avatar": b""}
-    with started(first._replace(store=store), tmp_path) as service, service.connect() as client:
+    with started(first._replace(store="postgres"), tmp_path, *flags) as service, service.connect() as client:
         assert client.call("users.create_batch", {"users": [full, empty]}).ok
 
-    with started(second._replace(store=store), tmp_path) as service, service.connect() as client:
+    with started(second._replace(store="postgres"), tmp_path, *flags) as service, service.connect() as client:
         assert [full, empty] == client.call("users.list", {"limit": 2}).data
         changes = {"id": 1, "tags": ["c"], "avatar": b""}
         assert {**full, **changes} == client.call("users.update", changes).data

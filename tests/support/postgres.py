@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
@@ -108,3 +110,12 @@ def url_file(folder: Path, url: str) -> Path:
     path.touch(mode=0o600)
     path.write_text(url)
     return path
+
+
+@contextlib.contextmanager
+def locked(url: str) -> Iterator[None]:
+    """Keep all that writes users waiting."""
+    with psycopg.connect(url) as connection:
+        connection.execute("LOCK TABLE users IN EXCLUSIVE MODE")
+        yield
+        connection.rollback()

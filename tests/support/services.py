@@ -9,7 +9,6 @@ import os
 import re
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
 import time
@@ -240,15 +239,6 @@ def run_to_the_end(folder: Path, kind: Kind, *flags: object) -> tuple[int, list[
     """Run a service that can't start, and return its exit status and the lines that it printed."""
     done = run_program(command(kind, *flags), cwd=ROOT, env=environment(folder))
     return done.returncode, (done.stdout + done.stderr).splitlines()
-
-
-@contextlib.contextmanager
-def locked(database: Path) -> Iterator[None]:
-    """Keep writers of a SQLite file waiting."""
-    with contextlib.closing(sqlite3.connect(database, isolation_level=None)) as connection:
-        connection.execute("BEGIN IMMEDIATE")
-        yield
-        connection.execute("ROLLBACK")
 
 
 def exchange(address: Address, *parts: bytes, half_close: bool = True) -> bytes:

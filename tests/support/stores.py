@@ -29,8 +29,8 @@ class StoreClient:
 
 
 def make_settings(store: str, folder: Path, url: str = "") -> Settings:
-    """Return the settings of a service with this store: memory, sqlite or postgres."""
-    arguments = ["--store", f"sqlite:{folder / 'users.sqlite'}" if store == "sqlite" else store]
+    """Return the settings of a service with this store: memory or postgres."""
+    arguments = ["--store", store]
     if store == "postgres":
         file = folder / "url"
         file.write_text(url)

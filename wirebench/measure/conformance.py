@@ -90,7 +90,7 @@ def check_services(services: Sequence[Endpoint], seed: int) -> Conformance:
     """Compare services at their addresses, each in all its codecs. Raises ClientError."""
     # What one process or one replica keeps for itself, the next one doesn't know: such services are only read.
     writes = all(
-        each.store == "postgres" or (each.replicas == 1 and (each.workers == 1 or each.store == "sqlite"))
+        each.store == "postgres" or (each.replicas == 1 and each.workers == 1)
         for each in (endpoint.service for endpoint in services)
     )
     with contextlib.ExitStack() as opened:

@@ -17,7 +17,7 @@ LoadModel = Literal["closed", "sweep", "calls", "open", "ramp", "replay", "capac
 Shape = Literal["ramp", "replay", "capacity"]
 #: `server`: clients check the service's certificate.
 Tls = Literal["none", "server"]
-Store = Literal["memory", "sqlite", "postgres"]
+Store = Literal["memory", "postgres"]
 #: Where the load comes from, seen from a pod of the service; and how connections reach the replicas.
 Placement = Literal["same-pod", "same-node", "cross-node"]
 Balancing = Literal["service", "headless", "pod"]

@@ -118,7 +118,7 @@ def is_default(name: str, factors: Factors) -> bool:
 
 
 def describe_level(name: str, factors: Factors) -> str:
-    """Describe a cell's level of a factor, to follow its transport: `with sqlite`, `2 workers`."""
+    """Describe a cell's level of a factor, to follow its transport: `with postgres`, `2 workers`."""
     factor, level = FACTORS[name], factors[name]
     if factor.unit:
         return pluralise(int(level), factor.unit) if level else f"default {factor.unit}s"

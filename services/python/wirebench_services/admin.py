@@ -52,7 +52,7 @@ class ServiceCollector(Collector):
             "transport": settings.transport,
             "runtime": settings.runtime,
             "implementation": "python",
-            "store": settings.store.partition(":")[0],
+            "store": settings.store,
             "version": _read_version(),
         }
 

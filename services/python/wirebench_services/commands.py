@@ -7,7 +7,7 @@ import sys
 
 def main(transport: str) -> None:
     # Until there is a server to stop, Ctrl-C ends the command at once and without a traceback: also during the imports
-    # below, and while SQLite waits for a lock.
+    # below.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     from wirebench_services.service_command import run  # noqa: PLC0415
 

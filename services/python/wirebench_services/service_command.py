@@ -32,8 +32,6 @@ def run(transport: str, arguments: list[str]) -> int:
         tls.make_context(settings)
         if settings.store == "postgres":
             check_postgres(settings)
-        elif settings.store.startswith("sqlite:"):
-            create_sqlite_tables(settings)
     except (SettingsError, NotReadyError, OSError) as error:
         print(f"wirebench-{transport}: error: {error}", file=sys.stderr)
         return 2 if isinstance(error, SettingsError) else 1
@@ -44,21 +42,6 @@ def run(transport: str, arguments: list[str]) -> int:
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     with tempfile.TemporaryDirectory(prefix=f"wirebench-{transport}-", ignore_cleanup_errors=True) as folder:
         return serve(settings, Path(folder))
-
-
-def create_sqlite_tables(settings: Settings) -> None:
-    """Create them before the server starts, each of whose workers would fail by itself. Raises NotReadyError."""
-    from sqlalchemy import URL  # noqa: PLC0415 - a process loads only what it runs
-    from sqlalchemy.exc import DBAPIError  # noqa: PLC0415
-
-    from wirebench_services.application.stores.tables import create_tables  # noqa: PLC0415
-
-    path = settings.store.removeprefix("sqlite:")
-    try:
-        create_tables(URL.create("sqlite", database=path), settings.seed_users)
-    except DBAPIError as error:
-        advice = "name a SQLite file, or one to create in a folder that exists"
-        raise NotReadyError(f"--store: can't use {path}: {error.orig}; {advice}") from None
 
 
 def choose_ports(settings: Settings) -> Settings:
@@ -113,8 +96,6 @@ def serve(settings: Settings, folder: Path) -> int:
     metrics_folder = folder / "metrics"
     metrics_folder.mkdir()
     environment = settings.to_environment() | {"PROMETHEUS_MULTIPROC_DIR": str(metrics_folder)}
-    if settings.store == "sqlite":
-        environment["WIREBENCH_STORE"] = f"sqlite:{folder / 'users.sqlite'}"
     command = make_server_command(settings)
     log("server:", *(f"{name}={shlex.quote(value)}" for name, value in environment.items()), shlex.join(command))
     # In a process group of its own, the server gets no Ctrl-C, and its workers can be found when it has died.

@@ -41,14 +41,14 @@ class Settings(BaseSettings):
     runtime: str
     workers: int = Field(default=1, ge=1, le=64)
     """server processes"""
-    store: str = Field(default="memory", pattern=r"^(memory|sqlite|sqlite:.+|postgres)$")
-    """memory, sqlite (a temporary file), sqlite:PATH or postgres"""
+    store: Literal["memory", "postgres"] = "memory"
+    """where users and the ledger are kept; each worker has its own memory"""
     store_url_file: Path | None = None
     """file with the URL of postgres; without it, the environment variable WIREBENCH_STORE_URL has the URL"""
     store_connections: int = Field(default=10, ge=1, le=1000)
-    """connections that each worker may have to sqlite or postgres"""
+    """connections that each worker may have to postgres"""
     store_timeout_s: Timeout = 5.0
-    """how long a request may wait for a connection to sqlite or postgres, and a statement may take"""
+    """how long a request may wait for a connection to postgres, and a statement may take"""
     seed_users: int = Field(default=10_000, ge=0, le=1_000_000)
     """users that a new store starts with; 0 is an empty store"""
     tls_cert: Path | None = None

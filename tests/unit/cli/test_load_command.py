@@ -271,7 +271,7 @@ def test_what_to_do_about_a_gate_is_said_in_options_that_a_load_has(tmp_path: Pa
 
 def a_deployment(**status: int) -> dict[str, Any]:
     """Return a Deployment of our chart with two replicas, as the API server tells it."""
-    settings = {"RUNTIME": "sync", "WORKERS": "4", "THREADS": "10", "STORE": "sqlite", "STORE_CONNECTIONS": "7"}
+    settings = {"RUNTIME": "sync", "WORKERS": "4", "THREADS": "10", "STORE": "postgres", "STORE_CONNECTIONS": "7"}
     container = {
         "name": "grpc",
         "command": ["wirebench-grpc"],
@@ -287,7 +287,7 @@ def a_deployment(**status: int) -> dict[str, Any]:
 
 def test_a_service_is_loaded_as_it_is() -> None:
     """Runtime, workers, store, its pool and the limit are those that the chart has found the container."""
-    expected = ServiceSpec("grpc", "sync", 4, 10, "sqlite", 2, 250, store_connections=7)
+    expected = ServiceSpec("grpc", "sync", 4, 10, "postgres", 2, 250, store_connections=7)
     assert expected == read_service("grpc", a_deployment())
 
 

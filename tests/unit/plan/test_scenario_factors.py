@@ -26,7 +26,7 @@ OPERATION = "operation: users.get"
         (OPERATION, "store_connections: [1, 4]", "4: factors.store_connections: the store 'memory' has no connections"),
         (
             OPERATION,
-            "store: {grpc: sqlite, socket: postgres}\n  store_connections: {grpc: 2, rest: 4}",
+            "store: {grpc: postgres, socket: postgres}\n  store_connections: {grpc: 2, rest: 4}",
             "5: factors.store_connections.rest: the store 'memory' has no connections",
         ),
         (OPERATION, "workers: 2\n  operation: users.create", "4: factors.workers: users.create on 2"),
@@ -246,24 +246,20 @@ def test_only_rest_has_a_choice_of_http_versions(tmp_path: Path) -> None:
     assert "give it to REST alone: http: {rest: 2}" == hint
 
 
-@pytest.mark.parametrize("store", ["sqlite", "postgres"])
-def test_pools_of_a_store_are_compared(tmp_path: Path, store: str) -> None:
+def test_pools_of_a_store_are_compared(tmp_path: Path) -> None:
     """Each size is a service of its own, with a name of its own."""
-    text = GOOD.replace(OPERATION, f"store: {store}\n  store_connections: [1, 4]")
+    text = GOOD.replace(OPERATION, "store: postgres\n  store_connections: [1, 4]")
     plan = make_plan(read(tmp_path, text + "compare: store_connections\n"), seed=1)
     assert {1, 4} == {cell.store_connections for cell in plan.cells}
     names = {str(service) for service in plan.services}
-    assert {f"rest-gunicorn-gthread-w1-{store}-p{size}" for size in (1, 4)} < names
+    assert {f"rest-gunicorn-gthread-w1-postgres-p{size}" for size in (1, 4)} < names
     assert len(plan.services) == len(names) == 6
 
 
 def test_workers_may_write_to_a_store_that_they_share(tmp_path: Path) -> None:
     """The rejection is of writing to each worker's own memory, not of writing with several workers."""
-    for store in ("sqlite", "postgres"):
-        text = GOOD.replace(OPERATION, f"operation: users.create\n  workers: 2\n  store: {store}").replace(
-            "rest: k6, ", ""
-        )
-        assert {2} == {cell.workers for cell in make_plan(read(tmp_path, text), seed=1).cells}
+    text = GOOD.replace(OPERATION, "operation: users.create\n  workers: 2\n  store: postgres").replace("rest: k6, ", "")
+    assert {2} == {cell.workers for cell in make_plan(read(tmp_path, text), seed=1).cells}
 
 
 def test_replicas_may_write_to_a_store_that_they_share(tmp_path: Path) -> None:

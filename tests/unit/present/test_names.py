@@ -37,8 +37,8 @@ def test_a_name_says_what_is_not_the_default() -> None:
     """A cell at its transport's defaults has the transport's name, and names tell cells of one load apart."""
     assert "gRPC" == names.name_cell(cell("grpc").factors)
     assert "gRPC by ghz" == names.name_cell(cell("grpc", driver="ghz").factors)
-    changed = cell("rest", runtime="uvicorn", workers=4, store="sqlite", connection="reopen")
-    assert "REST on uvicorn, 4 workers, with sqlite, connections reopened" == names.name_cell(changed.factors)
+    changed = cell("rest", runtime="uvicorn", workers=4, store="postgres", connection="reopen")
+    assert "REST on uvicorn, 4 workers, with postgres, connections reopened" == names.name_cell(changed.factors)
     http_2 = cell("rest", runtime="uvicorn", codec="protobuf", http=2)
     assert "REST on uvicorn, over HTTP/2, with protobuf" == names.name_cell(http_2.factors)
     pool = cell("rest", store="postgres", store_connections=4)
@@ -49,7 +49,7 @@ def test_a_name_says_what_is_not_the_default() -> None:
 
 def test_names_in_a_run_say_what_differs_there(tmp_path: Path) -> None:
     """What all cells share is said once; verdicts, which are read alone, say it all the same."""
-    alike: dict[str, Any] = {"workers": 2, "store": "sqlite", "payload": "profile"}
+    alike: dict[str, Any] = {"workers": 2, "store": "postgres", "payload": "profile"}
     cells = [cell("rest", concurrency=count, **alike) for count in (1, 16)]
     run = RunBuilder(cells=[*cells, cell("grpc", codec="protobuf", **alike)], blocks=2).write(tmp_path)
     summaries = summarise(run.records)
@@ -57,9 +57,9 @@ def test_names_in_a_run_say_what_differs_there(tmp_path: Path) -> None:
         each.full_name for each in summaries
     ]
     assert ["REST", "REST", "gRPC"] == [each.name for each in summaries]
-    assert "users.get (profile), 2 workers, with sqlite" == remarks.describe_common_factors(summaries)
+    assert "users.get (profile), 2 workers, with postgres" == remarks.describe_common_factors(summaries)
     (only,) = find_comparisons(run)
-    assert "users.get (profile), 16 connections, 2 workers, with sqlite" == sentences.describe_situation(only)
+    assert "users.get (profile), 16 connections, 2 workers, with postgres" == sentences.describe_situation(only)
 
 
 def test_a_situation_names_what_varies_at_its_default_too(tmp_path: Path) -> None:

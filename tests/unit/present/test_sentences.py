@@ -37,8 +37,8 @@ def test_transports_on_other_runtimes_are_told_apart(tmp_path: Path) -> None:
     [
         (
             "workers",
-            [cell("rest", workers=count, store="sqlite") for count in (1, 4)],
-            "REST users.get, 16 connections, with sqlite",
+            [cell("rest", workers=count, store="postgres") for count in (1, 4)],
+            "REST users.get, 16 connections, with postgres",
             ("4 workers", "1 worker"),
         ),
         (
@@ -82,7 +82,7 @@ def test_what_withholds_a_verdict_is_said_once_and_what_else_failed_beside_its_f
 
 def test_a_summary_has_at_most_three_sentences(tmp_path: Path) -> None:
     """More pairs are counted, not listed."""
-    cells = [cell("rest", workers=workers, store="sqlite") for workers in (1, 2, 3, 4)]
+    cells = [cell("rest", workers=workers, store="postgres") for workers in (1, 2, 3, 4)]
     run = RunBuilder(cells=cells, info={"compare": "workers"}).write(tmp_path)
     said = sentences.summarise_comparisons(find_comparisons(run))
     assert 3 == len(said)

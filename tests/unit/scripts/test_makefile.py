@@ -60,8 +60,8 @@ def test_no_rule_is_of_a_variable_that_nothing_sets() -> None:
     [
         (["run-rest"], "exec .venv/bin/wirebench-rest"),
         (
-            ["run-grpc", "PORT=5005", "RUNTIME=aio", "WORKERS=2", "STORE=sqlite", "ARGS=--threads 4"],
-            "exec .venv/bin/wirebench-grpc --port '5005' --runtime 'aio' --workers '2' --store 'sqlite' --threads 4",
+            ["run-grpc", "PORT=5005", "RUNTIME=aio", "WORKERS=2", "STORE=postgres", "ARGS=--threads 4"],
+            "exec .venv/bin/wirebench-grpc --port '5005' --runtime 'aio' --workers '2' --store 'postgres' --threads 4",
         ),
         (["run-socket", "RUNTIME=goroutines"], "exec .tools/bin/wirebench-go socket --runtime 'goroutines'"),
         (

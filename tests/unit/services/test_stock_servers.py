@@ -12,7 +12,7 @@ import pytest
 from wirebench.system.paths import ROOT
 
 FRAMEWORKS = frozenset({
-    "aiosqlite", "flask", "google", "grpc", "grpc_health", "grpc_reflection", "gunicorn",
+    "flask", "google", "grpc", "grpc_health", "grpc_reflection", "gunicorn",
     "prometheus_client", "psycopg", "sqlalchemy", "starlette", "uvicorn", "uvloop", "werkzeug",
 })  # fmt: skip
 #: Modules that their documentation doesn't name as something to import.

@@ -86,7 +86,7 @@ def _validate_service(cell: Cell, operations: Sequence[Operation]) -> CellMessag
         hint = f"give threads by transport, to runtimes that have one: {', '.join(sorted(THREADED_RUNTIMES))}"
         yield "threads", f"the runtime {cell.runtime!r} has no thread pool", hint
     if cell.store_connections is not None and cell.store == "memory":
-        hint = "set factors.store to postgres or sqlite, or remove store_connections"
+        hint = "set factors.store to postgres, or remove store_connections"
         yield "store_connections", "the store 'memory' has no connections", hint
 
 

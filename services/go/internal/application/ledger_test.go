@@ -14,9 +14,8 @@ import (
 )
 
 // The ledger is that of proto/vectors/ledger.json.
-func TestLedgerVectors(t *testing.T) { forEachStore(t, 0, testLedgerVectors) }
-
-func testLedgerVectors(t *testing.T, store Store) {
+func TestLedgerVectors(t *testing.T) {
+	store := NewMemory(0)
 	var vectors struct {
 		Transactions []*pb.Transaction
 		Balances     []*pb.Balance

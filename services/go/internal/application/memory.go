@@ -42,14 +42,10 @@ type Store interface {
 }
 
 func OpenStore(ctx context.Context, config *settings.Settings) (Store, error) {
-	switch config.Store {
-	case "memory":
-		return NewMemory(config.SeedUsers), nil
-	case "postgres":
+	if config.Store == "postgres" {
 		return openPostgres(ctx, config)
-	default:
-		return openSQLite(ctx, config)
 	}
+	return NewMemory(config.SeedUsers), nil
 }
 
 // Memory is a store that ends with the process. A user is never changed, only replaced: readers keep what they got.

@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/url"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,7 +30,7 @@ type Settings struct {
 	Host                                                 string
 	Port, AdminPort                                      int
 	Threads                                              int
-	Store, StoreURL, StorePath                           string
+	Store, StoreURL                                      string
 	StoreConnections, SeedUsers                          int
 	TLS                                                  *tls.Config // nil for plain text
 	Security                                             string      // for the log
@@ -55,9 +54,9 @@ func Parse(defaults Settings, arguments []string, help io.Writer) (*Settings, er
 	runtime := flags.String("runtime", s.Runtime, "`name` of the runtime; there is one")
 	workers := flags.Int("workers", 1, "processes: always 1; --threads sets its cores")
 	flags.IntVar(&s.Threads, "threads", 0, "cores to use at once (GOMAXPROCS); 0: all available")
-	flags.StringVar(&s.Store, "store", "memory", "memory, sqlite (a temporary file), sqlite:`PATH` or postgres")
+	flags.StringVar(&s.Store, "store", "memory", "memory or postgres")
 	storeURLFile := flags.String("store-url-file", "", "`file` that holds the URL of postgres; else "+storeURLVariable)
-	flags.IntVar(&s.StoreConnections, "store-connections", 10, "connections to postgres or sqlite")
+	flags.IntVar(&s.StoreConnections, "store-connections", 10, "connections to postgres")
 	flags.Func("store-timeout-s", "how long a statement may take (default 5)", seconds(&s.StoreTimeout, 5, timeoutMin))
 	flags.IntVar(&s.SeedUsers, "seed-users", 10_000, "users that a new store starts with; with postgres, wirebench-store says")
 	cert := flags.String("tls-cert", "", "PEM `file` of a certificate and its chain: serve TLS")
@@ -87,14 +86,10 @@ func Parse(defaults Settings, arguments []string, help io.Writer) (*Settings, er
 	} else if s.AdminPort == -1 {
 		s.AdminPort = s.Port + adminPortOffset
 	}
-	if path, ok := strings.CutPrefix(s.Store, "sqlite:"); ok && path != "" {
-		s.Store, s.StorePath = "sqlite", path
-	}
 	if err := cmp.Or(
 		unless(flags.NArg() == 0, "unrecognized arguments: %s", strings.Join(flags.Args(), " ")),
 		unless(*runtime == s.Runtime, "--runtime: '%s' is not one of %s", *runtime, s.Runtime),
-		unless(slices.Contains([]string{"memory", "sqlite", "postgres"}, s.Store),
-			"--store: '%s' is not one of memory, sqlite, sqlite:PATH, postgres", s.Store),
+		unless(s.Store == "memory" || s.Store == "postgres", "--store: '%s' is not one of memory, postgres", s.Store),
 		unless(s.Host != "", "--host: is empty; 0.0.0.0 means all interfaces"),
 		between("--port", s.Port, 0, portMax),
 		between("--admin-port", s.AdminPort, 0, portMax),

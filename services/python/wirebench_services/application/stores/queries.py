@@ -1,4 +1,4 @@
-"""What SQL stores do: each function is the store's method of that name on a connection, on either database."""
+"""What SQL stores do: each function is the store's method of that name on a connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Users and the ledger in PostgreSQL or SQLite, by SQLAlchemy: for threads, and for an event loop."""
+"""Users and the ledger in PostgreSQL, by SQLAlchemy: for threads, and for an event loop."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from wirebench_services import metrics
 from wirebench_services.application.errors import Unavailable
 from wirebench_services.application.stores import queries
-from wirebench_services.application.stores.tables import create_tables
 from wirebench_services.settings import Settings
 
 #: SQLSTATE, https://www.postgresql.org/docs/current/errcodes-appendix.html
@@ -26,8 +25,7 @@ class SqlStore:
     """For threads: its methods are the functions of `queries`."""
 
     def __init__(self, settings: Settings) -> None:
-        self._engine = sa.create_engine(**_make_options(settings, "sqlite"))
-        _prepare(self._engine, settings)
+        self._engine = sa.create_engine(**_make_options(settings))
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         return functools.partial(self._run, getattr(queries, name))
@@ -46,8 +44,7 @@ class AsyncSqlStore:
     """For an event loop: its methods are the functions of `queries`, to be awaited."""
 
     def __init__(self, settings: Settings) -> None:
-        self._engine = create_async_engine(**_make_options(settings, "sqlite+aiosqlite"))
-        _prepare(self._engine.sync_engine, settings)
+        self._engine = create_async_engine(**_make_options(settings))
 
     def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
         return functools.partial(self._run, getattr(queries, name))
@@ -63,24 +60,18 @@ class AsyncSqlStore:
                 return await connection.run_sync(query, *arguments)
 
 
-def _make_options(settings: Settings, sqlite_driver: str) -> dict[str, Any]:
+def _make_options(settings: Settings) -> dict[str, Any]:
     """Return the arguments of create_engine."""
     timeout_s = settings.store_timeout_s
-    if settings.store == "postgres":
-        timeout_ms = int(timeout_s * 1000)
-        url = settings.store_url
-        connect_args = {
+    timeout_ms = int(timeout_s * 1000)
+    return {
+        "url": settings.store_url,
+        "connect_args": {
             "application_name": "wirebench",
             "connect_timeout": math.ceil(timeout_s),
             "options": f"-c statement_timeout={timeout_ms}",
             "tcp_user_timeout": timeout_ms,  # of a server that vanished with its machine
-        }
-    else:
-        url = sa.URL.create(sqlite_driver, database=settings.store.removeprefix("sqlite:"))
-        connect_args = {"timeout": timeout_s}  # for another process that writes
-    return {
-        "url": url,
-        "connect_args": connect_args,
+        },
         "pool_size": settings.store_connections,
         "max_overflow": 0,
         "pool_timeout": timeout_s,
@@ -88,19 +79,6 @@ def _make_options(settings: Settings, sqlite_driver: str) -> dict[str, Any]:
         "isolation_level": "AUTOCOMMIT",
         "skip_autocommit_rollback": True,
     }
-
-
-def _prepare(engine: sa.Engine, settings: Settings) -> None:
-    """Create SQLite's tables; `wirebench-store migrate` creates those of PostgreSQL."""
-    if engine.dialect.name == "sqlite":
-        create_tables(engine.url.set(drivername="sqlite"), settings.seed_users)
-        sa.event.listen(engine, "connect", _set_synchronous)
-
-
-def _set_synchronous(connection: sa.engine.interfaces.DBAPIConnection, _record: object) -> None:
-    cursor = connection.cursor()
-    cursor.execute("PRAGMA synchronous = NORMAL")  # in WAL mode, only a crash of the machine can lose commits
-    cursor.close()
 
 
 @contextlib.contextmanager

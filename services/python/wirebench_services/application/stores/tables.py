@@ -1,4 +1,4 @@
-"""The tables, described once for PostgreSQL and SQLite, and how a database gets them."""
+"""The tables in PostgreSQL, and how a database gets them."""
 
 import functools
 from collections.abc import Iterable
@@ -8,10 +8,9 @@ import sqlalchemy as sa
 
 from wirebench_services.application import seed
 
-#: By database: how long to wait for the server, or for the process that is creating the tables.
-_CONNECT_ARGS: dict[str, dict[str, Any]] = {"postgresql": {"connect_timeout": 3}, "sqlite": {"timeout": 60.0}}
+_CONNECT_ARGS = {"connect_timeout": 3}
 #: Lets one process at a time create tables; the number is any that no other program uses.
-_LOCK = {"postgresql": "SELECT pg_advisory_xact_lock(7242026001)", "sqlite": "BEGIN IMMEDIATE"}
+_LOCK = "SELECT pg_advisory_xact_lock(7242026001)"
 
 metadata = sa.MetaData()
 users = sa.Table(
@@ -23,7 +22,7 @@ users = sa.Table(
     sa.Column("phone", sa.Text),
     sa.Column("address", sa.Text),
     sa.Column("bio", sa.Text),
-    sa.Column("tags", sa.ARRAY(sa.Text).with_variant(sa.JSON(), "sqlite"), nullable=False),
+    sa.Column("tags", sa.ARRAY(sa.Text), nullable=False),
     sa.Column("avatar", sa.LargeBinary),
 )
 balances = sa.Table(
@@ -56,11 +55,9 @@ def create_tables(url: sa.URL, seed_users: int) -> list[str]:
     Processes that start at the same time wait for one another. Raises sqlalchemy.exc.DBAPIError.
     """
     fill = {"users": lambda: seed.users(seed_users), "balances": seed.balances, "transactions": seed.transactions}
-    engine = sa.create_engine(url, poolclass=sa.NullPool, connect_args=_CONNECT_ARGS[url.get_backend_name()])
+    engine = sa.create_engine(url, poolclass=sa.NullPool, connect_args=_CONNECT_ARGS)
     with engine.connect() as connection, connection.begin():
-        if connection.dialect.name == "sqlite":
-            connection.exec_driver_sql("PRAGMA journal_mode = WAL")  # readers and one writer don't wait for each other
-        connection.exec_driver_sql(_LOCK[connection.dialect.name])
+        connection.exec_driver_sql(_LOCK)
         missing = _find_missing(connection)
         metadata.create_all(connection, missing)
         for table in missing:
@@ -77,8 +74,7 @@ def has_tables(url: sa.URL) -> bool:
 @functools.cache
 def _open_checks(url: sa.URL) -> sa.Engine:
     """Open a pool that keeps a connection: `/readyz` asks again and again."""
-    connect_args = _CONNECT_ARGS[url.get_backend_name()]
-    return sa.create_engine(url, pool_size=1, pool_pre_ping=True, connect_args=connect_args)
+    return sa.create_engine(url, pool_size=1, pool_pre_ping=True, connect_args=_CONNECT_ARGS)
 
 
 def _find_missing(connection: sa.Connection) -> list[sa.Table]:
@@ -87,11 +83,8 @@ def _find_missing(connection: sa.Connection) -> list[sa.Table]:
 
 
 def _fill(connection: sa.Connection, table: sa.Table, rows: Iterable[Any]) -> None:
-    if connection.dialect.name == "postgresql":
-        # Five times as fast as INSERT. Frozen rows are never vacuumed again, which would disturb a measurement.
-        with connection.connection.cursor().copy(f"COPY {table.name} FROM STDIN (FREEZE)") as copy:
-            for row in rows:
-                copy.write_row([list(value) if isinstance(value, tuple) else value for value in row])
-    elif values := [row._asdict() for row in rows]:
-        connection.execute(table.insert(), values)
+    # Five times as fast as INSERT. Frozen rows are never vacuumed again, which would disturb a measurement.
+    with connection.connection.cursor().copy(f"COPY {table.name} FROM STDIN (FREEZE)") as copy:
+        for row in rows:
+            copy.write_row([list(value) if isinstance(value, tuple) else value for value in row])
     connection.exec_driver_sql(f"ANALYZE {table.name}")
