@@ -14,7 +14,6 @@ from tests.support.services import (
     GRPC_AIO,
     GRPC_SYNC,
     GTHREAD,
-    GUNICORN_SYNC,
     THREADED,
     UVICORN,
     Kind,

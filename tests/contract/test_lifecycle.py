@@ -208,17 +208,6 @@ def test_wrong_flags(kind: Kind, flags: tuple[object, ...], expected: str, tmp_p
     assert expected in lines[-1]
 
 
-@pytest.mark.parametrize("kind", [GTHREAD, NET_HTTP], ids=str)
-def test_a_store_that_can_not_be_opened(kind: Kind, tmp_path: Path) -> None:
-    """One line names the file and the next step; workers don't even start."""
-    path = tmp_path / "missing" / "users.sqlite"
-    status, lines = run_to_the_end(tmp_path, kind, "--port", 0, "--store", f"sqlite:{path}", *kind.doubled)
-
-    assert (1, 1) == (status, len(lines))
-    assert f"{path}: unable to open database file" in lines[0]
-    assert lines[0].endswith("; name a SQLite file, or one to create in a folder that exists")
-
-
 def test_a_flag_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Also in the server's own process, and if the flag's value is the default."""
     monkeypatch.setenv("WIREBENCH_RUNTIME", "uvicorn")

@@ -75,7 +75,7 @@ def _validate_service(cell: Cell, operations: Sequence[Operation]) -> CellMessag
             f"{cell.operation} on {cell.workers} workers with a store in each one's memory: "
             "a worker would not know what another one stored, and its answers would be wrong"
         )
-        yield "workers", message, "set factors.store to sqlite or postgres, which workers share, or workers to 1"
+        yield "workers", message, "set factors.store to postgres, which workers share, or workers to 1"
     if writes and (cell.replicas or 1) > 1 and cell.store not in ("postgres", None):
         message = (
             f"{cell.operation} on {cell.replicas} replicas, each with a store of its own: "
