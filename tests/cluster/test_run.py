@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cluster import LONG, Cluster, Command, Started, wait_until
+from tests.support.cluster import LONG, Cluster, Started, wait_until
 from tests.support.prometheus import Prometheus
 from tests.support.waiting import run_program
 from wirebench.model.histogram_file import HistogramFile
@@ -31,17 +30,6 @@ factors:
 load: {warmup_s: 0.5, window_s: 1}
 blocks: 1
 compare: placement
-"""
-TRANSPORTS = """\
-question: Is every service's use of CPU and memory known?
-factors:
-  transport: [rest, grpc, socket]
-  placement: [same-pod, cross-node]
-  concurrency: 4
-  cpu_limit_millicores: 250
-load: {warmup_s: 0.5, window_s: 1}
-blocks: 1
-compare: transport
 """
 BALANCING = """\
 question: Who spreads calls over replicas?
@@ -64,7 +52,6 @@ load: {warmup_s: 0.5, window_s: 1}
 blocks: 1
 compare: transport
 """
-CALIBRATE_REST = ("calibrate", "--target", "kubernetes", "--driver", "wireload", "--transport", "rest")
 SHARED = """\
 question: Do two generators act as one?
 factors: {transport: rest, concurrency: 4, rate_per_s: 100, cpu_limit_millicores: 250}
@@ -104,18 +91,6 @@ def check_server(record: Record) -> None:
 
 
 @pytest.mark.slow
-def test_what_a_service_uses_is_read_on_every_transport(tmp_path: Path) -> None:
-    """CPU time, memory and throttling, also of a service in the pod of its load; the run has nothing to excuse."""
-    started = Started(tmp_path, TRANSPORTS)
-    assert 0 == started.end(), started.printed
-    run = started.run()
-    assert 6 == len(run.records)
-    assert not any("server CPU and memory are missing" in note for note in run.info.notes)
-    for record in run.records:
-        check_server(record)
-
-
-@pytest.mark.slow
 def test_one_grpc_connection_sticks_to_a_pod_and_a_client_that_balances_spreads(tmp_path: Path) -> None:
     """The Service balances connections, and one connection has one pod; by the headless name, calls are spread."""
     started = Started(tmp_path, BALANCING)
@@ -146,40 +121,6 @@ def test_load_pods_calibrate_their_drivers(tmp_path: Path, monkeypatch: pytest.M
         assert record.instrument.p50_error_ms is not None
         assert record.instrument.ceiling_share is not None
         assert "ceiling" in {gate.name for gate in record.gates}
-
-
-@pytest.mark.slow
-def test_a_run_looks_up_what_was_calibrated_in_load_pods(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a pod calibrates is kept, and a run then measures nothing of its driver; without one, it does."""
-    monkeypatch.setenv("WIREBENCH_CALIBRATION", str(tmp_path / "state"))
-    calibrated = Command(tmp_path, *CALIBRATE_REST)
-    assert 0 == calibrated.end(), calibrated.printed
-    assert "1/1: wireload rest" in calibrated.printed
-    (path,) = (tmp_path / "state").glob("load-pod-1-*.json")
-    assert {False} == {each["coarse"] for each in json.loads(path.read_text())["points"]}
-
-    started = Started(tmp_path, CALIBRATED.replace("[rest, grpc, socket]", "[rest, grpc]"), "--calibrate")
-    assert 0 == started.end(), started.printed
-    assert "in a load pod: calibrating wireload, about " in started.printed
-    found = {record.factors["transport"]: record.instrument for record in started.run().records}
-    assert {"rest": False, "grpc": True} == {name: each and each.coarse for name, each in found.items()}
-
-
-@pytest.mark.slow
-def test_an_interrupted_calibration_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither in the cluster nor in a file; while it runs, no run starts."""
-    monkeypatch.setenv("WIREBENCH_CALIBRATION", str(tmp_path / "state"))
-    calibrating = Command(tmp_path, *CALIBRATE_REST)
-    calibrating.wait_for("about ")
-    other = tmp_path / "other"
-    other.mkdir()
-    run = Started(other, LONG)
-    assert 1 == run.end()
-    assert "another run is measuring on this cluster: wirebench-" in run.printed
-    calibrating.process.send_signal(signal.SIGINT)
-    assert 130 == calibrating.end(), calibrating.printed
-    assert "nothing was kept" in calibrating.printed
-    assert not (tmp_path / "state").exists()
 
 
 def test_generators_share_a_load(tmp_path: Path) -> None:

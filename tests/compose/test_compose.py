@@ -106,26 +106,6 @@ def test_postgres_rejects_clients_without_the_password(ports: dict[str, str], co
         assert password not in json.dumps(container["Config"])
 
 
-def test_postgres_that_is_stopped_at_its_first_start_leaves_nothing_half_made(containers: dict[str, Any]) -> None:
-    """It ends within its time, and the next start begins from the beginning."""
-    config = containers["postgres"]["Config"]
-    if config["Entrypoint"] != ["start-postgres"]:
-        pytest.skip("the published image is used, which does this its own way")
-    volume = docker("volume", "create").strip()
-    data = f"--volume={volume}:/var/lib/postgresql/data"
-    secret = f"--volume={STATE}/postgres-password:/password:ro"
-    setting = "--env=POSTGRES_PASSWORD_FILE=/password"
-    container = docker("run", "--detach", "--tmpfs=/tmp", data, secret, setting, config["Image"]).strip()
-    try:
-        wait_until(lambda: "creating" in docker("logs", container), "it creates its data")
-        docker("stop", "--time=30", container)
-        assert "1" == docker("inspect", "--format={{.State.ExitCode}}", container).strip()
-        assert "" == docker("run", "--rm", "--entrypoint=ls", data, config["Image"], "/var/lib/postgresql/data")
-    finally:
-        docker("rm", "--force", container)
-        docker("volume", "rm", volume)
-
-
 def test_prometheus_has_the_services_metrics(ports: dict[str, str]) -> None:
     """All three are scraped, with the labels that dashboards go by; the rules are loaded."""
 
@@ -196,13 +176,6 @@ def test_the_client_calls_them_from_a_container(
     assert {each["Id"] for each in containers.values()} == set(running)
 
 
-def test_an_interactive_client_wants_a_terminal(ports: dict[str, str]) -> None:
-    """Without one it says so, and starts nothing."""
-    done = make("compose-client", ports, "ARGS=grpc --interactive")
-    assert 0 != done.returncode
-    assert "an interactive client needs a terminal" in done.stderr
-
-
 def test_what_is_up_stays_up_and_then_nothing_is_left(ports: dict[str, str], containers: dict[str, Any]) -> None:
     """A second compose-up changes nothing; compose-down removes containers, network, volume and secrets."""
     assert 0 == make("compose-up", ports).returncode
@@ -215,15 +188,6 @@ def test_what_is_up_stays_up_and_then_nothing_is_left(ports: dict[str, str], con
     assert not STATE.exists()
 
 
-def test_a_client_without_services_says_so(ports: dict[str, str]) -> None:
-    """With what starts them."""
-    make("compose-down", ports)
-    done = make("compose-client", ports)
-    assert 0 != done.returncode
-    assert "the services aren't up" in done.stderr
-    assert "make compose-up" in done.stderr
-
-
 def test_a_port_that_is_taken_is_named(ports: dict[str, str]) -> None:
     """With the variable that names another one; nothing is started."""
     make("compose-down", ports)
@@ -233,15 +197,6 @@ def test_a_port_that_is_taken_is_named(ports: dict[str, str]) -> None:
     assert f"something on this machine listens on port {ports['SOCKET_PORT']}" in done.stderr
     assert "make compose-up SOCKET_PORT=…" in done.stderr
     assert "" == docker("ps", "--all", "--quiet", *OURS)
-
-
-@pytest.mark.parametrize("port", ["http", "0", "65536"])
-def test_a_port_that_is_none_is_rejected(ports: dict[str, str], port: str) -> None:
-    """With the variable that says so, and before anything is built or started."""
-    done = make("compose-up", {**ports, "GRPC_PORT": port})
-    assert 0 != done.returncode
-    assert f"compose: GRPC_PORT={port} is no port" in done.stderr
-    assert not STATE.exists()
 
 
 def test_a_container_that_ends_is_shown(ports: dict[str, str]) -> None:

@@ -139,17 +139,6 @@ def test_what_is_not_there_is_not_found(site: Site, path: str) -> None:
     assert (HTTPStatus.NOT_FOUND, {"error"}) == (answer.status, answer.json.keys())
 
 
-def test_runs_are_found_by_their_cells(site: Site, results: Path) -> None:
-    """One row each, with where it comes from."""
-    assert [STREAMS, NAMED, SECOND, FIRST] == [run["run_id"] for run in site.get("/runs")["runs"]]
-    (run,) = site.get("/runs", client="ghz", until="2026-01-01")["runs"]
-    info = find_run(FIRST, results).info
-    assert (info.versions, info.commit, info.seed, info.question, "complete", 48, ["generator_cpu"]) == (
-        run["versions"], run["commit"], run["seed"], run["question"], run["status"], run["records"],
-        run["failed_gates"],
-    )  # fmt: skip
-
-
 @pytest.mark.parametrize("name", [FIRST, STREAMS])
 def test_a_run_has_the_figures_of_its_rows(site: Site, results: Path, name: str) -> None:
     """What the database works out is what the records come to; provenance is that of run.json."""

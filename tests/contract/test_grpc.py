@@ -39,16 +39,6 @@ def read_rejection(channel: grpc.Channel, method: str, request: bytes) -> tuple[
     return caught.value.code(), caught.value.details()
 
 
-def test_replies_carry_the_envelope(channel: grpc.Channel, user_id: int) -> None:
-    """A reply says `success` and `message` beside its data, as REST's does."""
-    stub = users_pb2_grpc.UserServiceStub(channel)
-    user = users_pb2.User(id=user_id, name="Ada", email="ada@example.com")
-
-    response = stub.CreateUser(users_pb2.CreateUserRequest(user=user), timeout=TIMEOUT_S)
-
-    assert users_pb2.CreateUserResponse(success=True, message="User created successfully", data=user) == response
-
-
 @pytest.mark.parametrize(
     "method", ["/wirebench.v1.UserService/Nope", "/wirebench.v1.Nope/GetUser", "/wirebench.v2.UserService/GetUser"]
 )

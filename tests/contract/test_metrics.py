@@ -144,14 +144,3 @@ def ask_for_nothing(client: Client, number: int) -> None:
         call: Callable[..., bytes] = client.channel.unary_unary(f"/nope/{number}")
         with pytest.raises(grpc.RpcError):
             call(b"", timeout=TIMEOUT_S)
-
-
-@every_runtime
-def test_the_admin_port(service: Service) -> None:
-    """Live, ready, and nothing else; probes aren't counted as requests."""
-    service.settle()
-    before = service.counts()
-    assert (200, "ok\n") == service.admin("/livez")
-    assert (200, "ok\n") == service.admin("/readyz")
-    assert 404 == service.admin("/nope")[0]
-    assert before == service.counts()

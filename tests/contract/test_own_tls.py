@@ -6,8 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.support import certificates
 from tests.support.runs import first_lane, needs_tools, only_run, wirebench
 from tests.support.waiting import TIMEOUT_S
@@ -68,13 +66,3 @@ def test_variants_are_measured_over_tls(tmp_path: Path) -> None:
         (record.factors["variant"], record.factors["tls"]) for record in run.records
     }
     assert all(record.requests > 0 and not record.errors for record in run.records)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("variant", ["rest", "grpc"])
-def test_a_variant_that_is_not_trusted_is_never_ready(tmp_path: Path, variant: str) -> None:
-    """Nothing is sent to it."""
-    done = measure(tmp_path, variant, authority="ours.crt", timeout_s=3)
-    assert 1 == done.returncode
-    assert f"variants.{variant}.start: " in done.stderr
-    assert "was not ready after 3 s" in done.stderr

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.support.runs import needs_tools, only_run, second_lane, wirebench
+from tests.support.runs import needs_tools, second_lane, wirebench
 from wirebench.system import processes
 from wirebench.system.paths import TOOLS
 from wirebench.system.ports import LOOPBACK, reserve_ports
@@ -35,28 +34,6 @@ def podinfo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str
         yield f"{LOOPBACK}:{rest}", f"{LOOPBACK}:{grpc}"
     finally:
         child.stop()
-
-
-@pytest.mark.slow
-def test_requests_are_measured_and_the_run_is_resumed(podinfo: tuple[str, str], tmp_path: Path) -> None:
-    """The run's folder has what `resume` needs; several of a transport may differ in all of the request."""
-    rest, grpc = podinfo
-    requests = (
-        *("--rest", f"GET http://{rest}/version", "--rest", f"GET http://{rest}/api/info"),
-        *("--grpc", f"{grpc} version.VersionService/Version"),
-    )
-    done = wirebench("run", *requests, *OPTIONS, "--out", tmp_path / "results")
-    assert 0 == done.returncode, done.stderr
-    run = only_run(tmp_path / "results")
-    assert {"rest", "rest-2", "grpc"} == {str(record.factors["variant"]) for record in run.records}
-    assert all(record.requests > 0 and not record.errors for record in run.records)
-    info = json.loads((run.folder / "run.json").read_text())
-    (run.folder / "run.json").write_text(json.dumps({**info, "status": "incomplete", "reason": "stopped"}))
-    max((run.folder / "records").iterdir()).unlink()
-    done = wirebench("resume", run.folder, "--no-calibrate")
-    assert 0 == done.returncode, done.stderr
-    resumed = only_run(tmp_path / "results")
-    assert ("complete", 6) == (resumed.info.status, len(resumed.records))
 
 
 def test_a_reply_that_is_wrong_and_a_call_that_is_not_there(podinfo: tuple[str, str], tmp_path: Path) -> None:

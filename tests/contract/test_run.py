@@ -172,13 +172,3 @@ def test_one_load_generator_uses_the_machine_at_a_time(
     finally:
         target.stop()
     assert "incomplete" == only_run(out).info.status  # and the one that waited has left nothing
-
-
-def test_doctor_says_what_is_there() -> None:
-    """A machine that can run the tests is fit; the drivers' versions are shown."""
-    done = wirebench("doctor")
-    assert 0 == done.returncode, done.stdout
-    assert "wireload 0." in done.stdout
-    assert "k6 2." in done.stdout
-    assert "ghz 0." in done.stdout
-    assert "toxiproxy 2." in done.stdout

@@ -9,7 +9,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.support import certificates
 from tests.support.runs import (
     LONG,
     ONE_CELL,
@@ -23,7 +22,6 @@ from tests.support.runs import (
     wait_for_files,
     wirebench,
 )
-from tests.support.services import ASYNCIO, started
 from tests.support.waiting import TIMEOUT_S
 from wirebench.model.cell import ServiceSpec
 from wirebench.targets import LocalTarget, divide_cores
@@ -125,14 +123,6 @@ def test_a_run_that_is_interrupted_before_its_first_cell_leaves_no_folder(
     assert [] == [path for path in out.iterdir() if path.is_dir()]
 
 
-def test_a_results_folder_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
-    """No room or no right to write is said before services start."""
-    (tmp_path / "file").write_text("")
-    done = wirebench("run", "quick", "--out", tmp_path / "file")
-    assert 1 == done.returncode
-    assert "can't write" in done.stderr
-
-
 def test_nothing_answers_at_an_external_address(tmp_path: Path) -> None:
     """An address where nothing listens is one clear line."""
     addresses = ["--rest", "127.0.0.1:1", "--grpc", "127.0.0.1:1", "--socket", "127.0.0.1:1"]
@@ -140,22 +130,3 @@ def test_nothing_answers_at_an_external_address(tmp_path: Path) -> None:
     assert 1 == done.returncode
     assert "nothing answers at 127.0.0.1:1 for rest" in done.stderr
     assert not (tmp_path / "results").exists()
-
-
-@pytest.mark.slow
-def test_tls_that_can_not_be_had_ends_a_run_before_it_begins(tmp_path: Path, scenario: Callable[[str], Path]) -> None:
-    """Plain text where TLS is spoken, and the other way round: one line, and what to do."""
-    certificate = certificates.make(tmp_path, "service")
-    path = scenario(ONE_CELL)
-    with started(ASYNCIO, tmp_path, *certificate.flags) as secure, started(ASYNCIO, tmp_path) as plain:
-        for address, files, said in (
-            (secure.address, (), "speaks TLS, and this was plain text"),
-            (f"tls://{secure.address}", (), "its certificate is not to be trusted"),
-            (f"tls://{plain.address}", ("--cacert", certificate.cert), "doesn't speak TLS"),
-        ):
-            done = wirebench("run", path, "--target", "external", "--socket", str(address), *files, "--out", tmp_path)
-            assert 1 == done.returncode
-            assert said in done.stderr
-            assert "next: " in done.stderr
-        good = wirebench("verify", path, "--socket", f"tls://{secure.address}", "--cacert", certificate.cert)
-        assert 0 == good.returncode, good.stderr

@@ -22,8 +22,6 @@ from wirebench_proto import ledger_pb2
 from tests.support.services import (
     ASYNCIO,
     GOROUTINES,
-    GTHREAD,
-    NET_HTTP,
     REST_KINDS,
     RUNTIME_KINDS,
     SOCKET_KINDS,
@@ -184,18 +182,6 @@ def test_cancelling_on_the_wire(service: Service) -> None:
         assert [(7, 0, 0, "Text upper-cased successfully")] == list(frames_of(until(connection, bool)))
 
 
-@pytest.mark.parametrize("service", PARALLEL_KINDS, ids=str, indirect=True)
-def test_many_streams_on_a_connection(service: Service) -> None:
-    """A hundred are open at once; one more is rejected, and the others continue."""
-    asked = b"".join(frame(number, STREAM, b'{"rate_limit":1,"limit":2}') for number in range(101))
-    with contextlib.closing(socket.create_connection(service.address, TIMEOUT_S)) as connection:
-        connection.sendall(b"WB1J" + asked)
-        ends = [each for each in frames_of(until(connection, lambda data: ends_of(data) == 101)) if not each[2]]
-
-    assert (100, 8, 0, "100 streams are open on this connection.") in ends
-    assert 100 == sum(status == 0 for _, status, _, _ in ends)
-
-
 @every_runtime
 def test_streams_are_counted_once(service: Service, client: Client) -> None:
     """A stream is one request, with the duration of the whole."""
@@ -263,20 +249,6 @@ def test_clients_that_leave(service: Service, rate_limit: int | None) -> None:
     Reader(service, rate_limit=rate_limit).close()
 
     wait_until(lambda: Counter(cancelled=1) == counted(service) - before, "the stream is counted")
-
-
-@pytest.mark.parametrize("kind", [GTHREAD, ASYNCIO, NET_HTTP], ids=str)
-def test_readers_that_are_slow(kind: Kind, tmp_path: Path) -> None:
-    """A client that reads slowly is not closed as one that reads nothing."""
-    flags = ("--read-timeout-s", 1) if kind.transport == "socket" else ()
-    with (
-        started(kind, tmp_path, *flags, "--idle-timeout-s", 5) as service,
-        contextlib.closing(Reader(service)) as reader,
-    ):
-        for _ in range(30):
-            time.sleep(0.05)
-            reader.receive(25_000)
-        reader.receive(8_000_000)  # more than had been sent before its time was up
 
 
 def memory_of(service: Service) -> float:

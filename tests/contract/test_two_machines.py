@@ -14,7 +14,6 @@ import pytest
 
 from tests.support.runs import needs_tools, only_run, second_lane, wirebench
 from tests.support.waiting import TIMEOUT_S
-from wirebench.errors import WirebenchError
 from wirebench.model.metric import METRICS
 from wirebench.system import processes
 from wirebench.system.network_namespace import NetworkNamespace, explain_no_netem, open_namespace
@@ -80,30 +79,6 @@ def test_a_service_on_another_machine_is_measured_as_the_guide_says(tmp_path: Pa
         assert record.server.cpu_us_per_request is not None
         assert 1 < record.server.cpu_us_per_request < 100_000
     assert set() == list_interfaces()
-
-
-def test_a_namespace_is_gone_after_a_failure() -> None:
-    """Whatever happens inside, namespace and interfaces are removed."""
-    with pytest.raises(WirebenchError, match="broken"), open_namespace() as namespace:  # noqa: PT012 - what is there meanwhile
-        assert {namespace.name, namespace.host_interface} <= list_interfaces()
-        raise WirebenchError("broken")
-    assert set() == list_interfaces()
-
-
-def test_what_a_killed_run_left_is_removed() -> None:
-    """By the next one, and what a running one uses isn't."""
-    with subprocess.Popen(["true"]) as gone:
-        pass
-    abandoned, used = f"wirebench-{gone.pid}", f"wirebench-{os.getppid()}"
-    for name in (abandoned, used):
-        subprocess.check_call(["ip", "netns", "add", name])
-    try:
-        with open_namespace():
-            found = subprocess.check_output(["ip", "netns", "list"], text=True)
-    finally:
-        subprocess.check_call(["ip", "netns", "delete", used])
-    assert abandoned not in found
-    assert used in found
 
 
 LOSSY = """\

@@ -131,17 +131,6 @@ def test_all_packages_are_those_of_the_wheel(programs: Path, tmp_path: Path) -> 
     assert f"wirebench {PROJECTS[0]['version']}\n" == wirebench(programs, tmp_path, "--version").stdout
 
 
-def test_scenarios_and_the_machine_are_shown(programs: Path, tmp_path: Path) -> None:
-    """`doctor` says of drivers that the wheel hasn't where they can be had."""
-    listed = wirebench(programs, tmp_path, "list")
-    assert (0, "") == (listed.returncode, listed.stderr)
-    assert {path.stem for path in ROOT.glob("scenarios/*.yaml")} <= set(re.findall(r"[\w-]+", listed.stdout))
-    found = wirebench(programs, tmp_path, "doctor")
-    assert (0, "") == (found.returncode, found.stderr)
-    assert re.search(r"ok +wireload \d", found.stdout)
-    assert re.search(r"warn +k6 is not at .+: run `make setup` in a checkout of wirebench,", found.stdout)
-
-
 def test_the_built_in_application_is_measured(programs: Path, tmp_path: Path) -> None:
     """On all transports, and the driver's error by the server of known latency, which the wheel has."""
     run = measure(programs, tmp_path, *QUICK, "--driver", "wireload")
