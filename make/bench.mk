@@ -1,7 +1,7 @@
 # Measure, report and show.
 
 ##@ Measure
-.PHONY: bench benchmark-replay fetch-hcs-timing report serve doctor bench-self accuracy findings coverage replicate
+.PHONY: bench benchmark-replay fetch-hcs-timing report serve doctor accuracy coverage replicate
 # What wireload drives alone needs no other driver, and quick no other tool.
 IS_BY_WIRELOAD = $(findstring --driver wireload,$(subst =, ,$(ARGS)))
 IS_QUICK = $(filter %/quick.yaml quick.yaml quick,$(SCENARIO))
@@ -25,17 +25,11 @@ serve: setup ## show all results at http://127.0.0.1:8400
 doctor: setup ## check whether this machine is fit to measure
 	@$(BIN)/wirebench doctor $(ARGS)
 
-bench-self: setup .tools/bin/bare-go ## dev: measure what wirebench's generators and bookkeeping cost
-	@$(BIN)/python -m benchmarks $(ARGS)
-
 accuracy: setup driver-locust $(if $(shell command -v cargo),driver-oha) ## dev: compare all drivers with a server whose latency is known
-	@$(BIN)/python -m benchmarks.accuracy $(ARGS)
+	@$(BIN)/python -m accuracy.drivers $(ARGS)
 
-findings: setup ## dev: write docs/findings.md from the bundles in docs/findings/
-	@$(BIN)/python -m benchmarks.findings
+coverage: setup ## dev: simulate how often intervals cover and verdicts err
+	@$(BIN)/python -m accuracy.coverage
 
-coverage: setup-dev ## dev: simulate how often intervals cover and verdicts err
-	@$(BIN)/python -m benchmarks.coverage $(ARGS)
-
-replicate: setup .tools/bin/bare-go ## dev: repeat runs whose right verdicts are known (hours)
-	@$(BIN)/python -m benchmarks.replicate $(ARGS)
+replicate: setup ## dev: repeat runs whose right verdicts are known
+	@$(BIN)/python -m accuracy.replicate $(ARGS)

@@ -1,9 +1,9 @@
 # Lint, format, generate and lock.
 
 SHELL_CODE = $(shell grep --recursive --files-with-matches '^\#!.*sh$$' scripts images .ci)
-GO_MODULES := wireload services/go benchmarks/bare-go tests/accuracy/truth
+GO_MODULES := wireload services/go accuracy/truth
 GO_CODE := $(GO_MODULES) $(wildcard images/offline/*/*.go)
-PYTHON_CODE := $(wildcard wirebench services/python/wirebench_services tests benchmarks grafana proto/*.py docs/*.py)
+PYTHON_CODE := $(wildcard wirebench services/python/wirebench_services tests accuracy grafana proto/*.py)
 
 ##@ This project
 .PHONY: lint format proto dashboards lock

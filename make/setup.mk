@@ -85,11 +85,8 @@ endef
 .tools/bin/wirebench-go: $(call sources-of,services/go) | .tools/.prerequisites
 	$(call build-go,services/go)
 
-.tools/bin/bare-go: $(call sources-of,benchmarks/bare-go) | .tools/.prerequisites
-	$(call build-go,benchmarks/bare-go)
-
-.tools/bin/truth: $(call sources-of,tests/accuracy/truth) | .tools/.prerequisites
-	$(call build-go,tests/accuracy/truth)
+.tools/bin/truth: $(call sources-of,accuracy/truth) | .tools/.prerequisites
+	$(call build-go,accuracy/truth)
 
 .tools/bin/ghz: make/versions.mk | .tools/.prerequisites
 	$(call install-go,github.com/bojand/ghz/cmd/ghz,$(GHZ_VERSION),,-X main.version=$(GHZ_VERSION))

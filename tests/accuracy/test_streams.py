@@ -51,19 +51,6 @@ def test_known_times_of_items_are_found(tmp_path: Path, transport: Transport, dr
 
 
 @pytest.mark.parametrize(("transport", "driver"), STREAM_CASES)
-def test_a_stall_in_every_tenth_item_is_found_in_its_quantile(
-    tmp_path: Path, transport: Transport, driver: Driver
-) -> None:
-    """An item that comes 8 ms late makes one gap longer and the next one shorter, and no other."""
-    pacing = Pacing(first_s=0, gap_s=0.01, stalls_every=10, stall_s=0.008)
-    file = measure(tmp_path, transport, driver, pacing, items=50)
-    p05, median, p95 = quantiles_ms(file, 0.05, 0.5, 0.95, clock="gap")
-    assert p05 <= 6
-    assert 7 <= median <= 20
-    assert 15 <= p95 <= 60
-
-
-@pytest.mark.parametrize(("transport", "driver"), STREAM_CASES)
 def test_streams_that_outlast_the_load_are_measured_by_their_items(
     tmp_path: Path, transport: Transport, driver: Driver
 ) -> None:

@@ -27,20 +27,14 @@ HOST = "127.0.0.1"
 
 @dataclass(frozen=True)
 class Pacing:
-    """When the items of a stream come: the first so long after the request, and each other one after the gap.
-
-    Every `stalls_every`-th item comes so much later, and those after it at their own moments, as if it hadn't.
-    """
+    """When the items of a stream come: the first so long after the request, and each other one after the gap."""
 
     first_s: float
     gap_s: float
-    stalls_every: int = 0
-    stall_s: float = 0.0
 
     def due_s(self, item: int) -> float:
         """Return when an item is sent, counted from 0, in seconds since the request."""
-        stalls = self.stalls_every and item % self.stalls_every == self.stalls_every - 1
-        return self.first_s + item * self.gap_s + (self.stall_s if stalls else 0.0)
+        return self.first_s + item * self.gap_s
 
 
 async def _paced(pacing: Pacing, items: int) -> AsyncIterator[int]:
@@ -135,7 +129,7 @@ async def _read(reading: Awaitable[bytes]) -> bytes:
 
 @contextmanager
 def truth_server(transport: Transport, folder: Path, *flags: str) -> Iterator[str]:
-    """Run the server of tests/accuracy/truth with these flags, and yield its address."""
+    """Run the server of accuracy/truth with these flags, and yield its address."""
     with run_server(transport, flags, frozenset(os.sched_getaffinity(0)), folder / "truth.log") as (port, _):
         yield f"{HOST}:{port}"
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
+import pytest
 
 from tests.support.waiting import run_program
 from wirebench.system.paths import ROOT
@@ -41,9 +42,6 @@ class PostgresServer:
     def up(self) -> None:
         """Start it, with the data that it had; skip the test where PostgreSQL isn't installed."""
         if not self.is_installed:
-            # Imported late: benchmarks start servers, too, and are run where there is no pytest.
-            import pytest  # noqa: PLC0415
-
             pytest.skip("PostgreSQL isn't installed: sudo scripts/postgres install")
         done = self._run("up")
         assert 0 == done.returncode, done.stdout + done.stderr

@@ -22,7 +22,7 @@ def test_tests_import_only_helpers_from_each_other() -> None:
     """What tests share is in tests/support: a test module can be moved, split or deleted alone."""
     crossing = {
         f"{path.relative_to(ROOT)}: {name}"
-        for folder in ("tests", "benchmarks")
+        for folder in ("tests", "accuracy")
         for path in (ROOT / folder).rglob("*.py")
         for name in read_imports(path)
         if name.startswith("tests.") and not name.startswith("tests.support.")

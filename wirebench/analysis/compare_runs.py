@@ -19,7 +19,7 @@ from wirebench.model.run_info import RunInfo
 from wirebench.results.runs import Run
 
 #: By how much the shares of the pinned cores that other programs take may differ. Beside a program that took 5 % of
-#: each core, services had up to 14 % fewer requests/s than themselves (docs/replication/earlier.csv).
+#: each core, services had up to 14 % fewer requests/s than themselves.
 _INTERFERENCE_DIFFERENCE_MAX = 0.01
 
 

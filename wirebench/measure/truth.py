@@ -1,4 +1,4 @@
-"""A load against a server whose latency is known (tests/accuracy/truth): what a driver measured, beside the truth."""
+"""A load against a server whose latency is known (accuracy/truth): what a driver measured, beside the truth."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import HistogramFile
 from wirebench.model.scenario import Load
 from wirebench.system import processes
-from wirebench.system.paths import CONTRACT, TOOLS
+from wirebench.system.paths import TOOLS
 from wirebench.system.ports import LOOPBACK, reserve_ports
 from wirebench.system.readiness import wait_ready
 from wirebench.targets import Cores
@@ -78,7 +78,7 @@ def run_server(
     with reserve_ports(2) as ports:
         port, admin_port = ports
     addresses = ["-listen", f"{LOOPBACK}:{port}", "-admin", f"{LOOPBACK}:{admin_port}"]
-    command = [SERVER, "-transport", transport, *addresses, "-protoset", CONTRACT, *flags]
+    command = [SERVER, "-transport", transport, *addresses, *flags]
     child = processes.start("truth", command, log, cores)
     try:
         wait_ready(child, lambda: "serves on" in log.read_text(), _TIMEOUT_S)

@@ -1,0 +1,1 @@
+"""What the instrument and the verdicts are worth: `make accuracy`, `make coverage` and `make replicate`."""

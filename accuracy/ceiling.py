@@ -1,0 +1,110 @@
+"""What wireload sends per second of CPU time, beside wrk and h2load on the same server in the same rounds.
+
+On one core that is its ceiling. wrk and h2load are Debian packages (wrk, nghttp2-client).
+"""
+
+from __future__ import annotations
+
+import re
+import resource
+import shutil
+import statistics
+import struct
+import tempfile
+from pathlib import Path
+
+from accuracy.table import print_table
+from wirebench.measure.truth import run_server
+from wirebench.model.contract import TRANSPORTS, Transport
+from wirebench.model.histogram_file import HistogramFile
+from wirebench.system import processes
+from wirebench.system.paths import CONTRACT, TOOLS
+from wirebench.system.ports import LOOPBACK
+from wirebench.targets import Cores
+
+ROUNDS = 5
+DURATION_S = 3
+CONNECTIONS = 64
+_PATH = "/api/users/1000001"
+_CALL = "wirebench.v1.UserService/GetUser"
+_DATA = ["--data", '{"id": 1000001}']
+#: The same in protobuf: one varint field, behind the prefix of a gRPC message.
+_MESSAGE = b"\x08\xc1\x84\x3d"
+_TIMEOUT_S = DURATION_S + 30.0
+#: The tool beside wireload, and how it prints the number of its requests.
+_OTHERS: dict[Transport, tuple[str, str]] = {
+    "rest": ("wrk", r"(\d+) requests in"),
+    "grpc": ("h2load", r"(\d+) succeeded"),
+}
+
+
+def print_ceilings(cores: Cores) -> None:
+    """Measure in rounds that alternate between the tools, and print rates and ratios. Raises WirebenchError."""
+    if missing := [tool for tool, _ in _OTHERS.values() if not shutil.which(tool)]:
+        print(f"{' and '.join(missing)} not found: run `apt-get install wrk nghttp2-client`\n")
+    rounds = [_measure_round(cores) for _ in range(ROUNDS)]
+    rows = (_make_row(transport, rounds) for transport in TRANSPORTS)
+    print_table(("transport", "wireload, requests per CPU second", "other tool", "wireload / other"), rows)
+
+
+def _make_row(transport: Transport, rounds: list[dict[str, float]]) -> tuple[str, ...]:
+    rate = f"{statistics.median(each[transport] for each in rounds):,.0f}"
+    tool = _OTHERS.get(transport, ("", ""))[0]
+    if tool not in rounds[0]:
+        return transport, rate, "–", "–"
+    ratios = [each[transport] / each[tool] for each in rounds]
+    other = f"{tool} {statistics.median(each[tool] for each in rounds):,.0f}"
+    return transport, rate, other, f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+
+
+def _measure_round(cores: Cores) -> dict[str, float]:
+    rates: dict[str, float] = {}
+    one = frozenset({min(cores.generator)})
+    for transport in TRANSPORTS:
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = Path(temporary)
+            with run_server(transport, ["-behaviour", "null"], cores.server, folder / "truth.log") as (port, _):
+                address = f"{LOOPBACK}:{port}"
+                output = folder / "histograms.json"
+                _, cpu_s = _run(_make_wireload_command(transport, address, output), folder, one)
+                rates[transport] = HistogramFile.read(output).merge_histograms("service").count / cpu_s
+                tool, pattern = _OTHERS.get(transport, ("", ""))
+                if tool and shutil.which(tool):
+                    printed, cpu_s = _run(_make_command(tool, address, folder), folder, one)
+                    rates[tool] = int(re.findall(pattern, printed)[0]) / cpu_s
+    return rates
+
+
+def _make_wireload_command(transport: Transport, address: str, output: Path) -> list[str]:
+    requests: dict[Transport, list[str]] = {
+        "rest": [f"http://{address}{_PATH}"],
+        "grpc": [address, _CALL, *_DATA, "--protoset", str(CONTRACT)],
+        "socket": [address, "users.get", *_DATA],
+    }
+    options = ["-c", str(CONNECTIONS), "-d", f"{DURATION_S}s", "--quiet", "--output", str(output)]
+    return [str(TOOLS / "wireload"), transport, *requests[transport], *options]
+
+
+def _make_command(tool: str, address: str, folder: Path) -> list[str]:
+    if tool == "wrk":
+        return ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{DURATION_S}s", f"http://{address}{_PATH}"]
+    message = folder / "message"
+    message.write_bytes(struct.pack(">BI", 0, len(_MESSAGE)) + _MESSAGE)
+    headers = ["-H", "content-type: application/grpc", "-H", "te: trailers", "-d", str(message)]
+    return ["h2load", "-t1", f"-c{CONNECTIONS}", "-m1", f"-D{DURATION_S}", *headers, f"http://{address}/{_CALL}"]
+
+
+def _run(command: list[str], folder: Path, cores: frozenset[int]) -> tuple[str, float]:
+    """Run a tool; return what it prints, and its CPU time in seconds. Raises ProcessError."""
+    log = folder / "tool.log"
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    child = processes.start(command[0], command, log, cores)
+    try:
+        status = child.wait(_TIMEOUT_S)
+    finally:
+        child.stop()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if status:
+        what = f"{command[0]} {processes.describe_status(status)}"
+        raise processes.ProcessError(what, "see its output", log.read_text())
+    return log.read_text(), after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

@@ -1,1 +1,0 @@
-"""What wirebench costs itself: benchmarks, as ratios in one run, and never timed tests."""

@@ -1,1 +1,0 @@
-"""`make accuracy`: what drivers measure, against a server whose latency is known (tests/accuracy/truth)."""

@@ -1,1 +1,0 @@
-"""Whether verdicts replicate: `make replicate`."""
