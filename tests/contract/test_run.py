@@ -13,7 +13,6 @@ import pytest
 
 from tests.support.runs import LONG, TINY, WIREBENCH, all_cores, needs_tools, only_run, watched, wirebench
 from tests.support.waiting import TIMEOUT_S
-from wirebench.analysis.compare_cells import find_comparisons
 from wirebench.model.cell import ServiceSpec
 from wirebench.results.index import Filters, Index, find_database_url
 from wirebench.results.runs import Run
@@ -86,28 +85,6 @@ def test_figures_are_plausible(tiny: tuple[Run, dict[str, Any]]) -> None:
             assert record.bytes_received_per_request is not None
             assert 10 < record.bytes_sent_per_request < 1000
             assert 30 < record.bytes_received_per_request < 1000
-
-
-@pytest.mark.slow
-def test_a_run_repeats_blocks_until_its_verdicts_are_settled(scenario: Callable[[str], Path], tmp_path: Path) -> None:
-    """It ends at a look, with the blocks that it has then, and is complete; until it ended, it could be resumed."""
-    text = TINY.replace("[rest, grpc, socket]", "[rest, socket]").replace("  driver: {grpc: [wireload, ghz]}\n", "")
-    out = tmp_path / "results"
-    options = ("--until-settled", "--blocks", "3", "--max-blocks", "5", "--no-calibrate")
-    with watched([WIREBENCH, "run", scenario(text), "--out", out, *options], out, 1) as (process, _):
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=TIMEOUT_S)
-    stopped = only_run(out).info
-    assert ("incomplete", 5, (3, 5)) == (stopped.status, stopped.blocks, stopped.looks and stopped.looks.blocks)
-    done = wirebench("resume", "--out", out)
-    assert 0 == done.returncode, done.stderr
-    run = only_run(out)
-    assert run.info.looks is not None
-    assert ("complete", 2 * run.info.blocks) == (run.info.status, len(run.records))
-    assert run.info.blocks in (3, 5)
-    undecided = [each for each in find_comparisons(run) if each.verdict == "inconclusive"]
-    assert ("blocks" if undecided else "settled") == run.info.looks.ended
-    assert "p-values are multiplied by 2" in done.stdout
 
 
 def test_an_external_target_is_loaded_but_not_restarted(

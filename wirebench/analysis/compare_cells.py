@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from wirebench.analysis.pair import CellPair, compute_paired_ratio, compute_ratios, find_failed_gates, judge
 from wirebench.analysis.ratio import Ratio, paired_ratio
@@ -52,7 +51,7 @@ class Comparison(CellPair):
         return tuple(dict.fromkeys(str(cell.factors["driver"]) for cell in (self.subject, self.baseline)))
 
 
-def compare_cells(cells: Sequence[CellSummary], factor: str, margin: float, looks: int = 1) -> tuple[Comparison, ...]:
+def compare_cells(cells: Sequence[CellSummary], factor: str, margin: float) -> tuple[Comparison, ...]:
     """Compare every two cells that differ in the factor and nothing else; and, besides, the drivers of one cell.
 
     Where several drivers measured the same two services, the verdict rests on the first of them, and the others check
@@ -67,14 +66,14 @@ def compare_cells(cells: Sequence[CellSummary], factor: str, margin: float, look
         services = (_identify_service(baseline), _identify_service(subject))
         if services[0] == services[1]:
             if baseline.cell not in instruments:
-                pair = _compare(baseline, subject, "driver", margin, looks)
+                pair = _compare(baseline, subject, "driver", margin)
                 instruments[subject.cell] = replace(pair, instruments=True)
         elif _are_comparable(baseline, subject, factor, measured):
-            by_services.setdefault(services, []).append(_compare(baseline, subject, factor, margin, looks))
-    first = judge([each[0] for each in by_services.values()], margin, looks)
-    checks = iter(judge([check for _, *rest in by_services.values() for check in rest], margin, looks))
-    steps = list(_find_gains(first, looks))
-    gains = iter(judge([gain for of_step in steps for gain in of_step], margin, looks))
+            by_services.setdefault(services, []).append(_compare(baseline, subject, factor, margin))
+    first = judge([each[0] for each in by_services.values()], margin)
+    checks = iter(judge([check for _, *rest in by_services.values() for check in rest], margin))
+    steps = list(_find_gains(first))
+    gains = iter(judge([gain for of_step in steps for gain in of_step], margin))
     judged = (
         replace(
             each,
@@ -83,7 +82,7 @@ def compare_cells(cells: Sequence[CellSummary], factor: str, margin: float, look
         )
         for each, all_drivers, of_step in zip(first, by_services.values(), steps, strict=True)
     )
-    return (*judged, *judge(list(instruments.values()), margin, looks))
+    return (*judged, *judge(list(instruments.values()), margin))
 
 
 def _pair_cells(cells: Sequence[CellSummary], free: Collection[str]) -> Iterator[tuple[CellSummary, CellSummary]]:
@@ -117,9 +116,9 @@ def _are_comparable(
     return not any(each in measured for each in swapped)
 
 
-def _compare(baseline: CellSummary, subject: CellSummary, factor: str, margin: float, looks: int) -> Comparison:
+def _compare(baseline: CellSummary, subject: CellSummary, factor: str, margin: float) -> Comparison:
     metric = baseline.judged_metric
-    measured = compute_ratios(baseline, subject, partial(compute_paired_ratio, looks=looks))
+    measured = compute_ratios(baseline, subject, compute_paired_ratio)
     # Between drivers, the instrument's error is what is looked for.
     beyond = None if factor == "driver" else margin
     return Comparison(
@@ -133,7 +132,7 @@ def _compare(baseline: CellSummary, subject: CellSummary, factor: str, margin: f
     )
 
 
-def _find_gains(steps: Iterable[Comparison], looks: int) -> Iterator[list[Gain]]:
+def _find_gains(steps: Iterable[Comparison]) -> Iterator[list[Gain]]:
     """Yield what each step does against the same step of other transports or variants that come before it."""
     free = {"transport", "variant", *FACTORS["transport"].comes_with, *FACTORS["variant"].comes_with}
     same: dict[tuple[object, ...], list[Comparison]] = {}
@@ -142,7 +141,7 @@ def _find_gains(steps: Iterable[Comparison], looks: int) -> Iterator[list[Gain]]
         levels = (level for factors in both for name, level in factors.items() if name not in free)
         before = same.setdefault((step.factor, step.metric.name, *levels), [])
         yield [
-            _make_gain(step, other, looks)
+            _make_gain(step, other)
             for other in before
             if step.factor not in free
             and any(other.subject.factors[name] != step.subject.factors[name] for name in ("transport", "variant"))
@@ -150,8 +149,8 @@ def _find_gains(steps: Iterable[Comparison], looks: int) -> Iterator[list[Gain]]
         before.append(step)
 
 
-def _make_gain(step: Comparison, other: Comparison, looks: int) -> Gain:
-    ratio = _compute_gain_ratio(step, other, looks)
+def _make_gain(step: Comparison, other: Comparison) -> Gain:
+    ratio = _compute_gain_ratio(step, other)
     return Gain(
         subject=step.subject,
         baseline=other.subject,
@@ -163,7 +162,7 @@ def _make_gain(step: Comparison, other: Comparison, looks: int) -> Gain:
     )
 
 
-def _compute_gain_ratio(step: Comparison, other: Comparison, looks: int) -> Ratio | None:
+def _compute_gain_ratio(step: Comparison, other: Comparison) -> Ratio | None:
     """Return the ratio of two steps' ratios, block by block; None where no block has all four cells."""
     figures = [cell.by_block(step.metric) for each in (step, other) for cell in (each.subject, each.baseline)]
     blocks = sorted(set.intersection(*map(set, figures)))
@@ -173,7 +172,7 @@ def _compute_gain_ratio(step: Comparison, other: Comparison, looks: int) -> Rati
     ratios, other_ratios = (
         [a / b for a, b in zip(*each, strict=True)] for each in ((above, below), (other_above, other_below))
     )
-    return paired_ratio(ratios, other_ratios, looks)
+    return paired_ratio(ratios, other_ratios)
 
 
 def find_comparisons(run: Run) -> tuple[Comparison, ...]:
@@ -186,4 +185,4 @@ def find_comparisons(run: Run) -> tuple[Comparison, ...]:
 
 def compare_records(records: Iterable[Record], info: RunInfo) -> tuple[Comparison, ...]:
     """Return what records of a run support: all of them, or those up to a look at it."""
-    return compare_cells(summarise(records), info.compare, info.equivalence_margin, info.looks_planned)
+    return compare_cells(summarise(records), info.compare, info.equivalence_margin)

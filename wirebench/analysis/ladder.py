@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
 
 from wirebench.analysis.pair import compute_paired_ratio, compute_ratios, find_failed_gates
 from wirebench.analysis.ratio import Ratio
@@ -47,7 +46,7 @@ class Rung:
 Ladder = tuple[Rung, ...]
 
 
-def find_ladders(cells: Iterable[CellSummary], margin: float, looks: int = 1) -> tuple[Ladder, ...]:
+def find_ladders(cells: Iterable[CellSummary], margin: float) -> tuple[Ladder, ...]:
     """Return the ladders among cells: of each load that has both codecs of REST, one runtime of each transport.
 
     Differences within the margin make none to the asker.
@@ -58,19 +57,19 @@ def find_ladders(cells: Iterable[CellSummary], margin: float, looks: int = 1) ->
         rung = tuple(cell.factors[name] for name in ("transport", "http", "codec"))
         by_load.setdefault(others, {}).setdefault(rung, cell)
     return tuple(
-        _make_ladder([found[rung] for rung in RUNGS if rung in found], margin, looks)
+        _make_ladder([found[rung] for rung in RUNGS if rung in found], margin)
         for found in by_load.values()
         if {*RUNGS[:2]} <= found.keys() and len(found.keys() & {*RUNGS}) >= _RUNGS_MIN
     )
 
 
-def _make_ladder(cells: list[CellSummary], margin: float, looks: int) -> Ladder:
+def _make_ladder(cells: list[CellSummary], margin: float) -> Ladder:
     first = Rung(cells[0], "", {}, {})
-    return (first, *(_make_rung(before, cell, margin, looks) for before, cell in itertools.pairwise(cells)))
+    return (first, *(_make_rung(before, cell, margin) for before, cell in itertools.pairwise(cells)))
 
 
-def _make_rung(before: CellSummary, cell: CellSummary, margin: float, looks: int) -> Rung:
-    measured = compute_ratios(before, cell, partial(compute_paired_ratio, looks=looks))
+def _make_rung(before: CellSummary, cell: CellSummary, margin: float) -> Rung:
+    measured = compute_ratios(before, cell, compute_paired_ratio)
     failed = {
         name: tuple(gate.name for gate in find_failed_gates(before, cell, metric, measured.get(name), margin))
         for name, metric in COMPARED.items()

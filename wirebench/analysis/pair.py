@@ -59,13 +59,13 @@ def compute_ratios(baseline: CellSummary, subject: CellSummary, ratio_of: RatioO
     return {name: ratio for name in names if (ratio := ratio_of(baseline, subject, METRICS[name]))}
 
 
-def compute_paired_ratio(baseline: CellSummary, subject: CellSummary, metric: Metric, looks: int = 1) -> Ratio | None:
+def compute_paired_ratio(baseline: CellSummary, subject: CellSummary, metric: Metric) -> Ratio | None:
     """Return the ratio of two cells that were measured in the same blocks."""
     of_baseline, of_subject = baseline.by_block(metric), subject.by_block(metric)
     blocks = sorted(of_baseline.keys() & of_subject.keys())
     if not blocks:
         return None
-    return paired_ratio([of_subject[block] for block in blocks], [of_baseline[block] for block in blocks], looks)
+    return paired_ratio([of_subject[block] for block in blocks], [of_baseline[block] for block in blocks])
 
 
 def compute_unpaired_ratio(baseline: CellSummary, subject: CellSummary, metric: Metric) -> Ratio | None:
@@ -94,11 +94,11 @@ def find_failed_gates(
     return tuple(failed.values())
 
 
-def judge(pairs: Sequence[_Pair], margin: float, looks: int = 1) -> tuple[_Pair, ...]:
+def judge(pairs: Sequence[_Pair], margin: float) -> tuple[_Pair, ...]:
     """Return pairs with what their ratios support, tested together."""
     judged = {place: ratio for place, pair in enumerate(pairs) if (ratio := pair.judged_ratio)}
     tested = {place: ratio for place, ratio in judged.items() if ratio.log_error is not None}
-    tests = dict(zip(tested, compute_significance(tuple(tested.values()), margin, looks), strict=True))
+    tests = dict(zip(tested, compute_significance(tuple(tested.values()), margin), strict=True))
     return tuple(
         replace(pair, verdict=_decide(judged.get(place), tests.get(place), pair.metric), significance=tests.get(place))
         for place, pair in enumerate(pairs)

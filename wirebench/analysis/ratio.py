@@ -22,7 +22,7 @@ _LOG_MAX = 300.0
 class Ratio:
     """A ratio of figures: 1 is no difference.
 
-    `low` and `high` bound it with 95 % confidence, at every look together where a run is looked at several times.
+    `low` and `high` bound it with 95 % confidence.
     `blocks` are those that pair, or the fewer of both sides. `log_error` is the standard error of the logarithm, with
     its degrees of freedom. All but estimate and blocks are None for fewer than `BLOCKS_MIN` blocks.
 
@@ -94,21 +94,19 @@ class Ratio:
         return _compute_exp(self.reach(level, self.blocks))
 
 
-def mean(figures: Sequence[float], looks: int = 1) -> Ratio:
+def mean(figures: Sequence[float]) -> Ratio:
     """Return the geometric mean of a cell's blocks with its interval, as a ratio to one of its unit; all positive.
 
-    `looks` are as in `paired_ratio`. Raises ValueError for no figures, or some that aren't positive.
+    Raises ValueError for no figures, or some that aren't positive.
     """
-    return paired_ratio(figures, [1.0] * len(figures), looks)
+    return paired_ratio(figures, [1.0] * len(figures))
 
 
-def paired_ratio(subject: Sequence[float], baseline: Sequence[float], looks: int = 1) -> Ratio:
+def paired_ratio(subject: Sequence[float], baseline: Sequence[float]) -> Ratio:
     """Return subject / baseline of figures that stand in the order of their blocks; all must be positive.
 
     The geometric mean of the blocks' ratios, and Student's t interval of the mean of their logarithms: in a
-    block, what disturbs the machine disturbs both cells, and a ratio of ratios is symmetric. A run that is looked at
-    several times has wider intervals, which cover at every look together (C. Jennison, B. W. Turnbull: Interim
-    analyses: the repeated confidence interval approach, Journal of the Royal Statistical Society B 51, 1989). Raises
+    block, what disturbs the machine disturbs both cells, and a ratio of ratios is symmetric. Raises
     ValueError for figures that don't pair or aren't positive.
     """
     if len(subject) != len(baseline) or not subject:
@@ -118,7 +116,7 @@ def paired_ratio(subject: Sequence[float], baseline: Sequence[float], looks: int
     blocks = len(logs)
     if blocks < BLOCKS_MIN:
         return _make_without_interval(float(logs.mean()), blocks)
-    return _make_ratio(float(logs.mean()), float(logs.std(ddof=1)) / math.sqrt(blocks), blocks - 1, blocks, looks)
+    return _make_ratio(float(logs.mean()), float(logs.std(ddof=1)) / math.sqrt(blocks), blocks - 1, blocks)
 
 
 def unpaired_ratio(subject: Sequence[float], baseline: Sequence[float]) -> Ratio:
@@ -162,9 +160,9 @@ def _compute_exp(log: float) -> float:
     return math.exp(min(max(log, -_LOG_MAX), _LOG_MAX))
 
 
-def _make_ratio(log_ratio: float, error: float, degrees_of_freedom: float, blocks: int, looks: int = 1) -> Ratio:
+def _make_ratio(log_ratio: float, error: float, degrees_of_freedom: float, blocks: int) -> Ratio:
     """Return a ratio with Student's t interval, from its logarithm and that one's standard error."""
-    half_width = compute_t_quantile(degrees_of_freedom, 1 - LEVEL / looks / 2) * error
+    half_width = compute_t_quantile(degrees_of_freedom, 1 - LEVEL / 2) * error
     return Ratio(
         estimate=_compute_exp(log_ratio),
         low=_compute_exp(log_ratio - half_width),

@@ -1,4 +1,4 @@
-"""Tests of the ratios of a run: difference and equivalence, corrected for how many are tested and how often."""
+"""Tests of the ratios of a run: difference and equivalence, corrected for how many are tested."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FALSE_ALARMS = EQUIVALENCE_LEVEL
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Significance:
-    """The tests of a ratio; their p-values are adjusted for all `comparisons` of the run, and for `looks` at it.
+    """The tests of a ratio; their p-values are adjusted for all `comparisons` of the run.
 
     `p_difference` is of a true ratio of 1, `p_equivalence` of one beyond the margin. `detectable` is the least ratio
     over 1 that as many blocks, as noisy as these, find in 80 % of runs. `blocks_needed` would decide it in 80 % of
@@ -28,7 +28,6 @@ class Significance:
     p_difference: float
     p_equivalence: float
     comparisons: int
-    looks: int
     detectable: float
     blocks_needed: int | None
 
@@ -41,25 +40,22 @@ class Significance:
         return self.p_equivalence <= EQUIVALENCE_LEVEL
 
 
-def compute_significance(ratios: Sequence[Ratio], margin: float, looks: int = 1) -> tuple[Significance, ...]:
+def compute_significance(ratios: Sequence[Ratio], margin: float) -> tuple[Significance, ...]:
     """Test ratios that have an interval, all of a run together.
 
     Each is tested for a difference (Student's t, two-sided) and for equivalence (two one-sided tests: D. J.
-    Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15, 1987). A run that is looked at several times
-    multiplies p-values by the number of looks (Bonferroni's inequality): a group-sequential test of constant nominal
-    level (S. J. Pocock, Biometrika 64, 1977), which holds for any number of blocks and any dependence.
+    Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15, 1987).
     """
-    different = adjust([min(1.0, looks * ratio.p_difference) for ratio in ratios])
-    equivalent = adjust([min(1.0, looks * ratio.p_equivalence(margin)) for ratio in ratios])
+    different = adjust([ratio.p_difference for ratio in ratios])
+    equivalent = adjust([ratio.p_equivalence(margin) for ratio in ratios])
     decided = (sum(p <= LEVEL for p in different), sum(p <= EQUIVALENCE_LEVEL for p in equivalent))
     # What the next comparison that is decided has to reach; two-sided, as twice the level of equivalence is.
-    levels = [LEVEL / looks * min(1 + count, len(ratios)) / max(len(ratios), 1) for count in decided]
+    levels = [LEVEL * min(1 + count, len(ratios)) / max(len(ratios), 1) for count in decided]
     return tuple(
         Significance(
             p_difference=p_difference,
             p_equivalence=p_equivalence,
             comparisons=len(ratios),
-            looks=looks,
             detectable=ratio.detectable(levels[0]),
             blocks_needed=None
             if p_difference <= LEVEL or p_equivalence <= EQUIVALENCE_LEVEL

@@ -126,7 +126,7 @@ class CellSummary:
                 figures = [figure for record in self.records if (figure := metric.of(record)) is not None]
                 return sum(figures) if figures else None
 
-    def estimate(self, metric: Metric, looks: int = 1) -> Ratio | None:
+    def estimate(self, metric: Metric) -> Ratio | None:
         """Return the figure with how far the blocks lie apart; None without any.
 
         Of a geometric mean that is its interval; of what is merged, the least and the greatest of the blocks' figures,
@@ -136,7 +136,7 @@ class CellSummary:
         if not blocks or figure is None:
             return None
         if metric.over_blocks == "geometric mean":
-            return mean(blocks, looks)
+            return mean(blocks)
         low, high = (min(blocks), max(blocks)) if len(blocks) > 1 else (None, None)
         return Ratio(figure, low, high, len(blocks), None, None)
 

@@ -145,8 +145,8 @@ def _try_to_print(show_figures: Callable[[], None]) -> str:
 def _announce(start: RunStart, page: ServedPages | None) -> None:
     plan, info = start.plan, start.info
     done = f", {len(plan.done)} of {pluralise(plan.cells_total, 'window')} done before" if plan.done else ""
-    at_most = "at most " if plan.looks or plan.scenario.load.model == "calls" else ""
-    blocks = f"{at_most if plan.looks else ''}{pluralise(len(plan.blocks), 'block')}"
+    at_most = "at most " if plan.scenario.load.model == "calls" else ""
+    blocks = f"{pluralise(len(plan.blocks), 'block')}"
     lines = [
         escape_controls(info.question),
         f"{pluralise(len(plan.cells), 'cell')} × {blocks}{done}, {at_most}"

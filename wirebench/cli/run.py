@@ -10,7 +10,7 @@ import typer
 
 from wirebench.cli import options as common
 from wirebench.cli.measure import PlannedRun, measure_and_show
-from wirebench.cli.run_options import Overrides, RequestOptions, Settling, write_requests
+from wirebench.cli.run_options import Overrides, RequestOptions, write_requests
 from wirebench.cli.target import Seed, make_target_options
 from wirebench.errors import UsageError
 from wirebench.plan.load import find_scenario, read_scenario
@@ -41,7 +41,6 @@ def run(  # noqa: PLR0913 - one parameter an option
     timing: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Timing file of a replay, in place of the scenario's.")
     ] = None,
-    settling: Settling,
     page: common.Page,
     prometheus: common.Prometheus = None,
     out: common.Out = DEFAULT_FOLDER,
@@ -76,7 +75,7 @@ def run(  # noqa: PLR0913 - one parameter an option
         )
         if timing and read.load.model != "replay":
             raise UsageError(f"--timing: {path} has no replay", "remove the option, or set load.model to replay")
-        plan = plan_for_target(read, options, seed, settling.parse(read.blocks))
+        plan = plan_for_target(read, options, seed)
         name = make_run_id(path.stem)
         measurement = PlannedRun(plan, options, out, name, calibrate=calibrate, keep_application=not scenario)
         measure_and_show(measurement, page_port, json=json)

@@ -1,4 +1,4 @@
-"""Options of `wirebench run` alone: overrides, requests in place of a scenario, and repetition until settled."""
+"""Options of `wirebench run` alone: overrides and requests in place of a scenario."""
 
 from __future__ import annotations
 
@@ -16,17 +16,13 @@ from wirebench.cli.measure import make_temporary_folder
 from wirebench.cli.options import parse_duration_s, running_option
 from wirebench.errors import UsageError
 from wirebench.model.contract import TRANSPORTS, Driver
-from wirebench.model.run_info import Looks
 from wirebench.model.scenario import BLOCKS_MAX
 from wirebench.model.variant import Limit
 from wirebench.plan.overrides import Override, parse_assignment, parse_override
 from wirebench.plan.requests import APPLICATION_NAME, compare_requests
-from wirebench.run.settling import schedule_looks
 from wirebench.system.tls import ClientTls
 
-_MAX_TIME_S = 24 * 3600.0
 _override_option = functools.partial(typer.Option, rich_help_panel="Overrides of the scenario")
-_settling_option = functools.partial(typer.Option, rich_help_panel="Until verdicts are settled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,39 +81,6 @@ class Overrides:
         if self.blocks:
             overrides.append(Override(f"--blocks {self.blocks}", ("blocks",), self.blocks))
         return (*overrides, *map(parse_assignment, self.assignments or ()))
-
-
-@dataclass(frozen=True, slots=True)
-class Settling:
-    """Options of a run that is repeated until its verdicts are settled."""
-
-    until_settled: Annotated[
-        bool,
-        _settling_option(
-            "--until-settled",
-            help="Repeat blocks until no verdict is inconclusive. Verdicts are corrected for being looked at.",
-        ),
-    ] = False
-    max_blocks: Annotated[
-        int | None, _settling_option(min=1, max=BLOCKS_MAX, help="At most so many blocks; default: 8 times --blocks.")
-    ] = None
-    max_time: Annotated[
-        str | None, _settling_option(metavar="TIME", help="Begin no block after this time, such as 30m.")
-    ] = None
-
-    def parse(self, blocks: int) -> Looks | None:
-        """Return when a run looks at its verdicts, first after so many blocks; None if it isn't repeated.
-
-        Raises UsageError.
-        """
-        if not self.until_settled:
-            if self.max_blocks is not None or self.max_time is not None:
-                option = "--max-time" if self.max_blocks is None else "--max-blocks"
-                hint = "add --until-settled, or set the number by --blocks"
-                raise UsageError(f"{option} limits --until-settled", hint)
-            return None
-        duration_max_s = None if self.max_time is None else parse_duration_s(self.max_time, most_s=_MAX_TIME_S)
-        return schedule_looks(blocks, self.max_blocks, duration_max_s)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import AwareDatetime, Field, PositiveFloat, PositiveInt
+from pydantic import AwareDatetime
 
 from wirebench.model.factor import Comparable
 from wirebench.model.frozen import FrozenModel
-
-#: What ended a run that was repeated: settled verdicts, or a limit; empty until then.
-Ended = Literal["", "settled", "blocks", "time"]
-
-
-class Looks(FrozenModel):
-    """When a run looks at its verdicts, which repeats blocks until they are settled."""
-
-    #: The numbers of blocks after which it does so; the last is its limit. Verdicts are corrected for all of them.
-    blocks: Annotated[tuple[PositiveInt, ...], Field(min_length=1, max_length=1000)]
-    #: No block begins after so long.
-    duration_max_s: PositiveFloat | None = None
-    ended: Ended = ""
 
 
 class RunInfo(FrozenModel):
@@ -39,9 +26,7 @@ class RunInfo(FrozenModel):
     command: str
     target: str
     seed: int
-    #: Of a run that is repeated until its verdicts are settled: at most so many, until it ends.
     blocks: int
-    looks: Looks | None = None
     cells: int
     #: Whether it looks up the drivers' error.
     calibrate: bool = True
@@ -65,8 +50,3 @@ class RunInfo(FrozenModel):
     machine: dict[str, str]
     notes: tuple[str, ...]
     commit: str | None
-
-    @property
-    def looks_planned(self) -> int:
-        """How often verdicts are looked at, which they are corrected for."""
-        return len(self.looks.blocks) if self.looks else 1

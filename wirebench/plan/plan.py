@@ -14,7 +14,6 @@ from wirebench.errors import UsageError
 from wirebench.model.cell import Cell, ServiceSpec
 from wirebench.model.contract import STREAM_ITEMS, TRANSPORTS, Implementation, TargetName, Transport
 from wirebench.model.factor import CLUSTER_ONLY, find_defaults
-from wirebench.model.run_info import Looks
 from wirebench.model.scenario import EVERY_TRANSPORT, CrossCheck, Scenario, find_own
 from wirebench.model.variant import SETTABLE, Variant
 from wirebench.plan.validation.cells import validate_cell
@@ -64,11 +63,9 @@ class Plan:
     done: frozenset[str] = frozenset()
     #: The target that it was made for.
     target: TargetName = "local"
-    #: Where blocks are repeated until verdicts are settled: `blocks` are then those of its limit.
-    looks: Looks | None = None
 
     def describe_block(self, block: int) -> str:
-        return f"block {block} of {'at most ' if self.looks else ''}{len(self.blocks)}"
+        return f"block {block} of {len(self.blocks)}"
 
     @property
     def cells_total(self) -> int:
@@ -88,7 +85,7 @@ class Plan:
         return (self.cells_total - len(self.done)) * load.windows * (load.warmup_s + load.window_s)
 
 
-def make_plan(scenario: Scenario, seed: int, target: TargetName = "local", looks: Looks | None = None) -> Plan:
+def make_plan(scenario: Scenario, seed: int, target: TargetName = "local") -> Plan:
     """Plan all cells and blocks for a target, on which the possible levels and the defaults of factors depend.
 
     Raises UsageError, with line and field, for what can't be measured or compared, before anything starts.
@@ -110,17 +107,17 @@ def make_plan(scenario: Scenario, seed: int, target: TargetName = "local", looks
     _raise_first(
         scenario,
         validate_service_limit(scenario, cells, target),
-        validate_comparison(scenario, cells, is_needed=looks is not None),
+        validate_comparison(scenario, cells),
     )
     shuffle = random.Random(seed)  # noqa: S311 - an order, not a secret
     blocks = []
-    for block in range(1, (looks.blocks[-1] if looks else scenario.blocks) + 1):
+    for block in range(1, scenario.blocks + 1):
         order = shuffle.sample(cells, k=len(cells))
         blocks.append(tuple(PlannedCell(block, place, cell) for place, cell in enumerate(order)))
     left_out = (
         () if target == "kubernetes" else tuple(name for name in CLUSTER_ONLY if scenario.factors.find_levels(name))
     )
-    return Plan(scenario, seed, cells, tuple(blocks), left_out, target=target, looks=looks)
+    return Plan(scenario, seed, cells, tuple(blocks), left_out, target=target)
 
 
 def _raise_first(scenario: Scenario, *messages: Iterable[ValidationMessage]) -> None:

@@ -13,7 +13,7 @@ from wirebench.model.record import Gate
 from wirebench.model.run_info import RunInfo
 from wirebench.model.scenario import Load
 from wirebench.present.numbers import format_duration, format_moment
-from wirebench.present.remarks import describe_handshakes, describe_load, describe_looks
+from wirebench.present.remarks import describe_handshakes, describe_load
 from wirebench.results.runs import Run
 
 
@@ -50,8 +50,6 @@ def _list_run_facts(run: Run) -> Iterator[tuple[str, str]]:
     yield "measured", _describe_records(run)
     if load := read_load(info.scenario_text):
         yield "load", f"{describe_load(load)}; warm-up {load.warmup_s:g} s, window {_describe_window(load)}"
-    if looks := describe_looks(info):
-        yield "repeated", looks
     yield "order", f"cells in every block shuffled by seed {info.seed}"
     yield "compared", f"levels of {info.compare}; ratios within {info.equivalence_margin:.0%} of 1 count as equivalent"
     if info.conformance_requests:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from wirebench.analysis.compare_cells import Comparison
-from wirebench.analysis.ratio import LEVEL, mean
+from wirebench.analysis.ratio import mean
 from wirebench.analysis.series import LIMITING, FactorSeries, find_series
 from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.model.labels import (
@@ -20,10 +20,9 @@ from wirebench.model.labels import (
 )
 from wirebench.model.metric import METRICS
 from wirebench.model.record import FAIRNESS_MIN
-from wirebench.model.run_info import RunInfo
 from wirebench.model.scenario import Load
 from wirebench.present import sentences
-from wirebench.present.numbers import format_ci, format_duration, format_number
+from wirebench.present.numbers import format_ci, format_number
 from wirebench.results.runs import Run
 
 #: Latencies over this, in milliseconds, are said without tenths.
@@ -52,30 +51,6 @@ def describe_common_factors(cells: Sequence[CellSummary]) -> str:
     return ", ".join(filter(None, (describe_situation(factors, varied), *describe_settings(factors, varied))))
 
 
-def describe_looks(info: RunInfo) -> str:
-    """Say how a run was repeated until its verdicts were settled, and what that costs them; or nothing."""
-    looks = info.looks
-    if looks is None:
-        return ""
-    limit = f"{looks.blocks[-1]} blocks"
-    if looks.duration_max_s is not None:
-        limit = f"{limit} or {format_duration(looks.duration_max_s)}"
-    method = (
-        f"{pluralise(len(looks.blocks), 'look')} planned, so p-values are multiplied by {len(looks.blocks)} "
-        "(group-sequential, constant nominal level)"
-    )
-    if not looks.ended:
-        return f"Blocks are repeated until no verdict is inconclusive, up to {limit}: {method}."
-    # One that ended by time between two looks had its last look then.
-    made = sorted({*(blocks for blocks in looks.blocks if blocks < info.blocks), info.blocks})
-    ended = {"settled": "no verdict is inconclusive", "blocks": "that is its limit", "time": "its time was up"}
-    return (
-        f"Blocks were repeated until no verdict is inconclusive, up to {limit}: ended after {info.blocks}, as "
-        f"{ended[looks.ended]}. {method}; after {pluralise(len(made), 'look')} (blocks {', '.join(map(str, made))}), "
-        f"{100 * LEVEL * len(made) / len(looks.blocks):.2g} % of {100 * LEVEL:g} % are spent."
-    )
-
-
 def describe_sweep(series: FactorSeries) -> str:
     """Say of a series over the concurrency what served the most, and which limit was reached first."""
     first = series.cells[0]
@@ -93,12 +68,12 @@ def describe_sweep(series: FactorSeries) -> str:
     return f"{most}; first, at {where}, {_BROKEN[gate.name]}{error}."
 
 
-def describe_capacities(cells: Iterable[CellSummary], looks: int = 1) -> tuple[str, ...]:
+def describe_capacities(cells: Iterable[CellSummary]) -> tuple[str, ...]:
     """Say of each cell that was searched for its capacity what it is, and of what objective."""
-    return tuple(sentence for cell in cells if (sentence := _describe_capacity(cell, looks)))
+    return tuple(sentence for cell in cells if (sentence := _describe_capacity(cell)))
 
 
-def _describe_capacity(cell: CellSummary, looks: int) -> str:
+def _describe_capacity(cell: CellSummary) -> str:
     searches = [record.search for record in cell.records if record.search]
     if not searches:
         return ""
@@ -118,7 +93,7 @@ def _describe_capacity(cell: CellSummary, looks: int) -> str:
     ]
     least = "at least " if limits else ""
     why = f" (the search was limited: {', '.join(limits)})" if limits else ""
-    rate = mean(tuple(cell.by_block(METRICS["capacity"]).values()), looks)
+    rate = mean(tuple(cell.by_block(METRICS["capacity"]).values()))
     most = f"{format_number(rate.estimate)}{format_ci(rate.low, rate.high)}"
     serves = f"{cell.full_name} serves {least}{most} requests/s{why} with {objective}"
     return f"{'; '.join((serves, *per_unit))}."
@@ -211,8 +186,7 @@ def write_answer(run: Run, comparisons: Sequence[Comparison]) -> tuple[str, ...]
     cells = summarise(run.records, run.info.compare)
     sweeps = map(describe_sweep, find_series(cells, "concurrency"))
     checks = (*sentences.describe_cross_checks(comparisons), *sentences.describe_agreement(comparisons))
-    capacities = describe_capacities(cells, run.info.looks_planned)
-    found = (*capacities, *describe_recoveries(cells), *sweeps)
+    found = (*describe_capacities(cells), *describe_recoveries(cells), *sweeps)
     return tuple(map(capitalise, (*found, *sentences.summarise_comparisons(comparisons), *checks)))
 
 

@@ -257,13 +257,12 @@ def describe_detectable_ratio(pair: CellPair, blocks: str, each: str = "") -> st
 
 
 def describe_correction(pairs: Iterable[CellPair]) -> str:
-    """Say what verdicts are corrected for; nothing where there is one, of one look."""
+    """Say what verdicts are corrected for; nothing where there is one."""
     tests = next((each.significance for each in pairs if each.significance and not each.instruments), None)
-    if tests is None or (tests.comparisons, tests.looks) == (1, 1):
+    if tests is None or tests.comparisons == 1:
         return ""
-    looks = f" and {pluralise(tests.looks, 'look')} at them" if tests.looks > 1 else ""
     return (
-        f"Verdicts are corrected for {pluralise(tests.comparisons, 'comparison')} (Benjamini–Hochberg){looks}: "
+        f"Verdicts are corrected for {pluralise(tests.comparisons, 'comparison')} (Benjamini–Hochberg): "
         f"on average at most {LEVEL * 100:g} % of those that say faster or slower are wrong."
     )
 

@@ -21,7 +21,7 @@ _JUDGED = ("cpu", "p50", "throughput")
 
 def make_ladders(cells: Sequence[CellSummary], styles: Mapping[str, Style], info: RunInfo) -> tuple[ChartSection, ...]:
     """Return a sentence a step of each ladder, and its charts."""
-    ladders = find_ladders(cells, info.equivalence_margin, info.looks_planned)
+    ladders = find_ladders(cells, info.equivalence_margin)
     return tuple(_make_section(each, styles) for each in ladders)
 
 

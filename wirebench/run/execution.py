@@ -25,12 +25,11 @@ from wirebench.model.cell import Cell, ServiceSpec
 from wirebench.model.labels import pluralise
 from wirebench.model.record import Record
 from wirebench.plan.plan import Plan, PlannedCell
-from wirebench.results.runs import RunWriter, load_run
+from wirebench.results.runs import RunWriter
 from wirebench.run.calibrator import Calibrator
 from wirebench.run.load_pod import pods
 from wirebench.run.preparation import lay_out_ids
 from wirebench.run.progress import Progress, ProgressFile, ProgressListeners, TimeLeft
-from wirebench.run.settling import find_end
 from wirebench.run.verifier import Verifier
 from wirebench.system.signals import Interrupted
 from wirebench.targets import Description, Endpoint, Target
@@ -109,20 +108,6 @@ class _Execution:
     def _measure_alone(self, planned: PlannedCell) -> None:
         with self._run_services((planned.cell.service,)) as endpoints:
             self._measure(planned, endpoints[planned.cell.service])
-
-    def is_settled(self, blocks: int) -> bool:
-        """Return whether a run ends after so many blocks that is repeated until its verdicts are settled."""
-        looks = self.plan.looks
-        if looks is None:
-            return False
-        if blocks in looks.blocks:
-            self.progress.step(f"looking at verdicts after {pluralise(blocks, 'block')}")
-        # Of a resumed run, later blocks may have begun: time that is up ends it after these.
-        began_later = any(planned.id in self.plan.done for block in self.plan.blocks[blocks:] for planned in block)
-        ended = find_end(looks, load_run(self.writer.folder), blocks, 0.0 if began_later else self.spent.duration_s)
-        if ended:
-            self.writer.update(blocks=blocks, looks=looks.model_copy(update={"ended": ended}))
-        return ended != ""
 
     @property
     def spent(self) -> TimeSpent:
@@ -297,8 +282,6 @@ def _run_blocks(execution: _Execution) -> None:
             execution.calibration = calibrator.calibration
         for block in execution.plan.blocks:
             execution.run_block(block)
-            if execution.is_settled(block[0].block):
-                break
         status, reason = "complete", ""
     except (Interrupted, KeyboardInterrupt) as interrupt:
         reason = f"it was interrupted ({str(interrupt) or 'SIGINT'})"

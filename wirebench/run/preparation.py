@@ -77,7 +77,6 @@ def create_info(plan: Plan, target: Target, run_id: str, command: str, *, calibr
         target=target.name,
         seed=plan.seed,
         blocks=len(plan.blocks),
-        looks=plan.looks,
         cells=len(plan.cells),
         calibrate=calibrate,
         status="running",

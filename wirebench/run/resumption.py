@@ -63,7 +63,7 @@ def plan_rest(plan: Plan, run: Run) -> Plan:
             f"{run.info.cells * run.info.blocks}",
             f"use the version that created the run; {_suggest_reproduce(run)}",
         )
-    return dataclasses.replace(plan, done=frozenset(record.id for record in run.records), looks=run.info.looks)
+    return dataclasses.replace(plan, done=frozenset(record.id for record in run.records))
 
 
 def resume_info(run: Run, now: RunInfo) -> RunInfo:

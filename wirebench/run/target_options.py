@@ -11,7 +11,6 @@ from wirebench.drivers.metrics_push import parse_base_url
 from wirebench.errors import UsageError
 from wirebench.measure.variants import find_variables
 from wirebench.model.contract import TargetName
-from wirebench.model.run_info import Looks
 from wirebench.model.scenario import BLOCKS_MAX, EVERY_TRANSPORT, Scenario
 from wirebench.plan.plan import Plan, make_plan
 from wirebench.targets import ExternalTarget, LocalTarget, Target, divide_cores
@@ -79,14 +78,12 @@ def choose_target(scenario: Scenario) -> TargetName:
     return "local"
 
 
-def plan_for_target(
-    scenario: Scenario, target: TargetOptions, seed: int | None = None, looks: Looks | None = None
-) -> Plan:
+def plan_for_target(scenario: Scenario, target: TargetOptions, seed: int | None = None) -> Plan:
     """Return the plan of a scenario on a target, by default with a random seed. Raises UsageError."""
     if target.external and not scenario.variants:
         scenario = set_tls_levels(scenario, target.external)
     seed = random.SystemRandom().randrange(SEED_MAX) if seed is None else seed
-    return make_plan(scenario, seed, target.kind, looks)
+    return make_plan(scenario, seed, target.kind)
 
 
 def set_tls_levels(scenario: Scenario, target: ExternalTarget) -> Scenario:

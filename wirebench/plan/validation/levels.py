@@ -79,15 +79,12 @@ def _validate_checked_levels(check: CrossCheck, scenario: Scenario, cells: Seque
                     yield ("cross_check", name, *own, place), f"no cell has the {name} {level!r}", hint
 
 
-def validate_comparison(scenario: Scenario, cells: Sequence[Cell], *, is_needed: bool) -> ValidationMessages:
-    """Reject a comparison that no two cells make, if one is needed or asked for: in words, or by several transports."""
+def validate_comparison(scenario: Scenario, cells: Sequence[Cell]) -> ValidationMessages:
+    """Reject a comparison that no two cells make, if one is asked for: in words, or by several transports."""
     factor = scenario.compare
-    if is_needed and factor == "driver":
-        hint = "compare something else, or remove --until-settled"
-        yield ("compare",), "drivers of one service get no verdict that could be settled", hint
     in_words = "compare" in scenario.model_fields_set
     main = "variant" if scenario.variants else "transport"
-    is_wanted = is_needed or in_words or len({cell.factors[main] for cell in cells}) > 1
+    is_wanted = in_words or len({cell.factors[main] for cell in cells}) > 1
     if _list_compared_levels(cells, factor) or not is_wanted:
         return
     several = len({cell.factors[factor] for cell in cells}) > 1
