@@ -134,7 +134,7 @@ def _print_figures(run: Run, cells: Sequence[CellSummary], console: Console) -> 
     for sentence in remarks.write_answer(run, comparisons):
         console.print(f"• {sentence}", soft_wrap=True)
     for remark in (
-        *filter(None, (describe_correction(comparisons),)),
+        *filter(None, [describe_correction(comparisons)]),
         *remarks.describe_handshakes(cells),
         *remarks.list_notes(cells),
     ):
