@@ -82,8 +82,6 @@ RULES = (
     Rule(r".*WIREBENCH_DATABASE_URL.*", Place.ELSEWHERE, "tests/contract/test_databases.py"),
     Rule(r".*(HOST|TOPIC=|0\.0\.N|shop\.example|--context NAME|127\.0\.0\.1:(8080|8081|11211)).*", Place.PARSED,
          "names a host, topic or cluster"),
-    Rule(WIREBENCH + r"run (base|head)/.*|" + WIREBENCH + r"(compare|check) (results|head)/.*", Place.PARSED,
-         "two checkouts of the reader's"),
     Rule(WIREBENCH + r"(run|verify) question.yaml", Place.ELSEWHERE, "tests/contract/test_own_services.py"),
     Rule(WIREBENCH + r"resume.*", Place.ELSEWHERE, "tests/contract/test_resume.py"),
     Rule(WIREBENCH + r"(run capacity|run .*--seed \d+|calibrate).*", Place.PARSED,
@@ -100,10 +98,8 @@ RULES = (
     Rule(r"echo .* nc .*|wireload socket .*|" + WIREBENCH + r"run --socket .*", Place.HERE, needs=(SOCKET,)),
     Rule(r"curl -s .*cursor=….*", Place.PARSED, "the cursor of an earlier reply"),
     Rule(r"curl -s .*", Place.HERE, needs=(SERVE,)),
-    Rule(WIREBENCH + r"(check|compare|reproduce) .*", Place.HERE, statuses=(0, 1)),
+    Rule(WIREBENCH + r"(compare|reproduce) .*", Place.HERE, statuses=(0, 1)),
     Rule(r"find .*", Place.HERE, statuses=(0, 1)),  # 1: files that only some runs have
-    # 2: on a busy machine, and in short windows, gates fail.
-    Rule(WIREBENCH + r"size .*", Place.HERE, statuses=(0, 2)),
     Rule(r"(make (bench|example-podinfo|help|help-dev)|python |sqlite3 |eval |" + WIREBENCH + r").*", Place.HERE),
 )  # fmt: skip
 
