@@ -107,7 +107,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make accuracy", description=__doc__, allow_abbrev=False)
-    choices = {"drivers": [*DRIVERS], "transports": [*TRANSPORTS], "behaviours": [*BEHAVIOURS]}
+    choices: dict[str, list[str]] = {"drivers": [*DRIVERS], "transports": [*TRANSPORTS], "behaviours": [*BEHAVIOURS]}
     for name, known in choices.items():
         parser.add_argument(f"--{name}", nargs="+", choices=known, default=known, help=f"only these {name}")
     parser.add_argument("--repetitions", type=int, default=3, help="how often each case is measured (default: 3)")
@@ -149,15 +149,16 @@ def _measure_all(options: argparse.Namespace, cases: Sequence[Case], cores: Core
 
 
 def _measure_undisturbed(case: Case, seed: int, window_s: float, cores: Cores) -> TruthMeasurement:
-    for attempt in itertools.count(1):
+    attempts = 0
+    while True:
+        attempts += 1
         interference = Interference(cores.all)
         measured = measure(case, seed, window_s, cores)
         if interference.compute_share() <= INTERFERENCE_MAX:
-            break
-        if attempt == _ATTEMPTS_MAX:
-            print(f"{case}: other programs disturbed {attempt} of {attempt} windows", file=sys.stderr)
-            break
-    return measured
+            return measured
+        if attempts == _ATTEMPTS_MAX:
+            print(f"{case}: other programs disturbed all of {attempts} windows", file=sys.stderr)
+            return measured
 
 
 def measure(case: Case, seed: int, window_s: float, cores: Cores) -> TruthMeasurement:

@@ -116,7 +116,7 @@ def find_outcomes(run: Run) -> Iterator[Outcome]:
 def print_runs(runs: Sequence[Run]) -> None:
     """Print a table of each study."""
     for study in dict.fromkeys(run.info.scenario for run in runs):
-        own = [run for run in runs if run.info.scenario == study and run.info.status == "completed"]
+        own = [run for run in runs if run.info.scenario == study and run.info.status == "complete"]
         print(f"`{study}`, {len(own)} runs:\n")
         print_table(
             ("metric", "true ratio", "measured", "comparisons", "right", "inconclusive", "withheld", "wrong"),

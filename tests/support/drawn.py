@@ -13,7 +13,7 @@ class Drawn:
     """A drawing's elements."""
 
     def __init__(self, drawing: Drawing) -> None:
-        self.root = ET.fromstring(drawing.at())  # noqa: S314 - our own
+        self.root = ET.fromstring(drawing.__html__())  # noqa: S314 - our own
 
     def all(self, kind: str) -> list[ET.Element]:
         """Return the elements of a class, or of several."""

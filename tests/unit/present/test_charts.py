@@ -17,7 +17,7 @@ from wirebench.present.charts.bars import Bar
 from wirebench.present.charts.lines import make_latency_series
 from wirebench.present.charts.plot import Mark, Plot, PlotSeries
 from wirebench.present.charts.scale import Scale
-from wirebench.present.charts.style import assign_styles, assign_styles_to_lines, assign_styles_to_names
+from wirebench.present.charts.style import assign_styles, assign_styles_to_names
 from wirebench.present.charts.svg import WIDTH, element
 from wirebench.results.progress import ProgressPoint
 
@@ -40,13 +40,6 @@ def test_a_transport_has_one_colour_and_its_variants_differ_by_line(tmp_path: Pa
     assert styles["gRPC"].dashes != styles["gRPC by ghz"].dashes
     assert 3 == len({style.colour for style in styles.values()})
     assert 3 == len({style.outline for style in styles.values()})
-
-
-def test_lines_of_one_transport_differ_by_colour_and_marker() -> None:
-    """A mark without a line says whose it is; where there are more lines than colours, none style the same."""
-    styles = list(assign_styles_to_lines(f"machine {number}" for number in range(30)).values())
-    assert (6, 6) == (len({style.colour for style in styles[:6]}), len({style.outline for style in styles[:6]}))
-    assert 30 == len({(style.colour, style.outline) for style in styles})
 
 
 @pytest.mark.parametrize("values", [[], [0.0], [5.0], [5.0, 5.0], [1e-3, 1e5], [5e-324, 1e300]])

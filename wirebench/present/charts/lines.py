@@ -52,7 +52,7 @@ def make_latency_series(  # noqa: PLR0913 - what there may be of a cell
     return PlotSeries(style, marks, line, behind)
 
 
-def make_latency_plot(cells: Iterable[PlotSeries], frame: PlotFrame | None = None) -> Plot | None:
+def make_latency_plot(cells: Iterable[PlotSeries]) -> Plot | None:
     """Return the plot that holds all of these: pictures on it compare. None if none has any latency."""
     points = [
         point
@@ -64,7 +64,7 @@ def make_latency_plot(cells: Iterable[PlotSeries], frame: PlotFrame | None = Non
         return None
     first, last = min(points)[0], max(points)[0]
     labels = {place: name for place, name in _PERCENTILES.items() if first <= place <= last}
-    return Plot(Scale.logarithmic(latency_ms for _, latency_ms in points), (first, last), labels, frame or PlotFrame())
+    return Plot(Scale.logarithmic(latency_ms for _, latency_ms in points), (first, last), labels)
 
 
 def draw_latencies(title: str, cells: Sequence[PlotSeries], plot: Plot) -> Drawing:

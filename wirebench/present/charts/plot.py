@@ -21,16 +21,17 @@ _FIGURE_GAP = 8
 _FIGURE_ROOM = 48
 #: Beside a line that is upright, its label has so much room at least.
 _LABEL_ROOM = 84
+#: How far labels below a drawing are apart at least.
+_LABELS_APART = 32
 
 
 @dataclass(frozen=True, slots=True)
 class PlotFrame:
-    """A drawing's size, what its outer places keep from its ends, and how far labels below it are apart at least."""
+    """A drawing's size, and what its outer places keep from its ends."""
 
     width: int = WIDTH
     height: int = 240
     inset: int = 10
-    labels_apart: int = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +143,7 @@ class Plot:
         return [(self.x(x), self.y(y)) for x, y in points]
 
     def _columns(self, series: Sequence[PlotSeries]) -> Iterator[Markup]:
-        written = choose_places((self.x(value) for value in self.labels), self.frame.labels_apart)
+        written = choose_places((self.x(value) for value in self.labels), _LABELS_APART)
         marked = {each.x for one in series for each in one.marks}
         for value in sorted(self.labels.keys() - marked):
             if self.x(value) in written:

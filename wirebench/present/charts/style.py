@@ -17,17 +17,12 @@ _CIRCLE = "m-3.8 0a3.8 3.8 0 1 0 7.6 0a3.8 3.8 0 1 0-7.6 0z"
 _SQUARE = "m-3.5-3.5h7v7h-7z"
 _TRIANGLE = "m0-4.4l4.4 7.8h-8.8z"
 _DIAMOND = "m0-4.8l4.8 4.8-4.8 4.8-4.8-4.8z"
-_DOWN = "m0 4.4l4.4-7.8h-8.8z"
-_PLUS = "m-1.6-4.6h3.2v3h3v3.2h-3v3h-3.2v-3h-3v-3.2h3z"
-_OUTLINES = (_CIRCLE, _SQUARE, _TRIANGLE, _DIAMOND, _DOWN, _PLUS)
 _OTHER = ("var(--other)", _DIAMOND)
 _TRANSPORTS = {
     "rest": ("var(--rest)", _CIRCLE),
     "grpc": ("var(--grpc)", _SQUARE),
     "socket": ("var(--socket)", _TRIANGLE),
 }
-#: Where all lines are of one transport, colours tell the lines apart.
-_COLOURS = tuple(f"var(--{name})" for name in ("rest", "grpc", "socket", "other", "rose", "gold"))
 _DASHES = ("", "7 4", "2 3", "10 3 3 3", "14 5", "10 3 3 3 3 3")
 
 
@@ -53,17 +48,4 @@ def assign_styles_to_names(names: Iterable[tuple[str, str]]) -> dict[str, Style]
         if name not in styles:
             variant = next(variants.setdefault(transport, itertools.count()))
             styles[name] = Style(name, *_TRANSPORTS.get(transport, _OTHER), _DASHES[variant % len(_DASHES)])
-    return styles
-
-
-def assign_styles_to_lines(names: Iterable[str]) -> dict[str, Style]:
-    """Give each line of one transport a look of its own, a mark without a line among them.
-
-    Colour and marker differ, and once the colours are through, they come with other markers and another line.
-    """
-    styles: dict[str, Style] = {}
-    for index, name in enumerate(dict.fromkeys(names)):
-        rounds, place = divmod(index, len(_COLOURS))
-        outline = _OUTLINES[(place + rounds) % len(_OUTLINES)]
-        styles[name] = Style(name, _COLOURS[place], outline, _DASHES[rounds % len(_DASHES)])
     return styles

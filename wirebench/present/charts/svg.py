@@ -26,17 +26,12 @@ class Drawing:
     size: Point
     parts: tuple[Markup, ...]
 
-    def __html__(self) -> str:
-        return self.at()
-
-    def at(self, x: float | None = None, y: float | None = None) -> Markup:
-        """Return it as an element, in its own size at this place of another drawing."""
+    def __html__(self) -> Markup:
         width, height = self.size
-        size = {} if x is None else {"width": width, "height": height}
         view = f"0 0 {_round(width)} {_round(height)}"
         desc = element("desc", self.description)
         label = {"class_": f"chart {self.kind}", "viewBox": view, "role": "img", "aria_label": self.title}
-        return element("svg", desc, *self.parts, x=x, y=y, **size, **label)
+        return element("svg", desc, *self.parts, **label)
 
 
 @dataclass(frozen=True, slots=True)
