@@ -71,7 +71,6 @@ RULES = (
     Rule(r"make cluster-clean", Place.PARSED, "others need the images"),
     Rule(r"make (docker-up cluster-up .*|bench TARGET=kubernetes .*|replicate .*|accuracy.*)|"
          + WIREBENCH + r"calibrate --target kubernetes", Place.PARSED, "minutes or hours"),
-    Rule(WIREBENCH + r"run podinfo --target kubernetes", Place.ELSEWHERE, "tests/cluster/test_own_services.py"),
     Rule(WIREBENCH + r".*--target kubernetes.*", Place.ELSEWHERE, "tests/cluster/test_run.py"),
     Rule(r"make (results|deploy RESULTS=yes)|" + WIREBENCH + r"send .*", Place.ELSEWHERE,
          "tests/cluster/test_results.py"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import json
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
@@ -15,11 +14,8 @@ from wirebench.model.variables import find_variables
 
 CONNECTIONS_MAX = 10_000
 RATE_MAX = 1_000_000
-#: The factors whose levels values of a chart may take.
-SETTABLE = ("workers", "replicas", "cpu_limit_millicores")
 #: Where a run keeps the messages of a variant that speaks gRPC.
 CONTRACT_FILE = "contract-{}.binpb"
-PodSecurity = Literal["restricted", "baseline", "privileged"]
 _EMPTY: Any = Field(default={})
 _Text = Annotated[str, StringConstraints(min_length=1, max_length=4096)]
 
@@ -65,41 +61,11 @@ class TlsFiles(StrictModel):
 
 
 class InCluster(StrictModel):
-    """A variant in Kubernetes: a Service, or the pods of a Deployment.
+    """A variant in Kubernetes: a Service that runs in a namespace already."""
 
-    The run installs `chart` or `manifest` into its own namespace; without them, the service runs in `namespace`.
-    """
-
-    #: What requests go to: the Service, or the pods of the Deployment in turn.
-    service: _Text | None = None
-    deployment: _Text | None = None
+    service: _Text
     port: _Port
-    namespace: _Text | None = None
-    chart: _Text | None = None
-    #: Values of the chart. Names of factors in braces, such as `{replicas}`, stand for the cell's levels.
-    values: dict[str, Any] = _EMPTY
-    manifest: _Text | None = None
-    #: The pod security standard of the run's namespace, where the installed pods don't fit `restricted`.
-    security: PodSecurity = "restricted"
-
-    @model_validator(mode="after")
-    def _check_place(self) -> Self:
-        if (self.service is None) == (self.deployment is None):
-            raise ValueError("needs either service or deployment: what requests go to")
-        if sum(each is not None for each in (self.namespace, self.chart, self.manifest)) != 1:
-            raise ValueError("needs one of namespace (it runs there), chart and manifest (the run installs it)")
-        if self.values and self.chart is None:
-            raise ValueError("values are for a chart")
-        if self.namespace is not None and "security" in self.model_fields_set:
-            raise ValueError("security is for what the run installs")
-        return self
-
-    @property
-    def settable(self) -> frozenset[str]:
-        """The factors whose levels the run can give it."""
-        written = json.dumps(self.values)
-        scaled = {"replicas"} if self.deployment and self.namespace is None else set()
-        return frozenset(scaled | {name for name in SETTABLE if f"{{{name}}}" in written})
+    namespace: _Text
 
 
 class Variant(StrictModel):
@@ -131,10 +97,9 @@ class Variant(StrictModel):
     #: The URL of Prometheus metrics with `process_cpu_seconds_total`, where CPU time can't be read from outside.
     metrics: _Url | None = None
 
-    def takes_workers(self, *, in_cluster: bool) -> bool:
-        """Return whether a run can set its number of workers: in a cluster, or of its command."""
-        if in_cluster:
-            return self.kubernetes is not None and "workers" in self.kubernetes.settable
+    @property
+    def takes_workers(self) -> bool:
+        """Whether a run can set its number of workers: where it starts the command."""
         return "{workers}" in "".join((self.start or "", *self.environment.values()))
 
     def find_foreign(self, target: str) -> str:
@@ -144,8 +109,9 @@ class Variant(StrictModel):
         """
         if target == "external" and self.address and not is_loopback(self.address):
             return f"is at {self.address}, not on this machine"
-        namespace = self.kubernetes.namespace if target == "kubernetes" and self.kubernetes else None
-        return f"runs in the namespace {namespace} already" if namespace else ""
+        if target == "kubernetes" and self.kubernetes:
+            return f"runs in the namespace {self.kubernetes.namespace} already"
+        return ""
 
     @model_validator(mode="after")
     def _check_access(self) -> Self:

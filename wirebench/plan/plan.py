@@ -14,8 +14,7 @@ from wirebench.errors import UsageError
 from wirebench.model.cell import Cell, ServiceSpec
 from wirebench.model.contract import STREAM_ITEMS, TRANSPORTS, Implementation, TargetName, Transport
 from wirebench.model.factor import CLUSTER_ONLY, find_defaults
-from wirebench.model.scenario import EVERY_TRANSPORT, CrossCheck, Scenario, find_own
-from wirebench.model.variant import SETTABLE, Variant
+from wirebench.model.scenario import CrossCheck, Scenario, find_own
 from wirebench.plan.validation.cells import validate_cell
 from wirebench.plan.validation.levels import (
     validate_comparison,
@@ -170,17 +169,12 @@ def _list_combinations(
     for name, variant in scenario.variants.items():
         levels = _choose_levels(scenario, variant.transport, None, target)
         levels |= {"variant": (name,), "tls": ("server" if variant.tls else "none",)}
-        yield variant.transport, levels | (_choose_own_levels(scenario, variant) if target == "kubernetes" else {})
+        if target == "kubernetes":
+            levels |= {"replicas": (None,), "cpu_limit_millicores": (None,)}  # what the service has
+        yield variant.transport, levels
     for transport in scenario.factors.transport:
         for implementation in scenario.factors.list_implementations(transport):
             yield transport, _choose_levels(scenario, transport, implementation, target)
-
-
-def _choose_own_levels(scenario: Scenario, variant: Variant) -> dict[str, tuple[Any, ...]]:
-    """Return the levels that differ from a cluster's defaults: what a scenario doesn't name is what the service has."""
-    named = {name: scenario.factors.find_levels(name) for name in (*SETTABLE, "balancing")}
-    own = {name for name, levels in named.items() if not levels.keys() & {variant.transport, EVERY_TRANSPORT}}
-    return dict.fromkeys(own - {"workers"}, (None,))
 
 
 def _choose_levels(

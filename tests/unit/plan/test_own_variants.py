@@ -193,8 +193,6 @@ IN_CLUSTER = """\
 operations:
   get: {rest: {request: GET /}}
 variants:
-  chart: {transport: rest, kubernetes: {service: shop, port: 80, chart: shop, values: {count: "{replicas}"}}}
-  pods: {transport: rest, kubernetes: {deployment: shop, port: 80, manifest: shop-kubernetes.yaml}}
   theirs:
     transport: rest
     kubernetes: {service: shop, port: 80, namespace: lab}
@@ -208,16 +206,6 @@ def plan_in_cluster(folder: Path, factors: str, load: str = "{window_s: 1}") -> 
     return make_plan(read(folder, text, IN_CLUSTER), 1, "kubernetes")
 
 
-def test_workers_of_a_chart_are_none_of_a_command(tmp_path: Path) -> None:
-    """A variant that has both takes them where its chart is installed."""
-    application = IN_CLUSTER.replace("{transport: rest, kub", '{transport: rest, start: "shop {port}", kub', 1)
-    text = "question: x\napplication: shop.yaml\nfactors: {variant: chart, workers: [1, 2]}\ncompare: workers\n"
-    scenario = read(tmp_path, text + "load: {window_s: 1}\n", application.replace("{replicas}", "{workers}"))
-    assert 2 == len(make_plan(scenario, 1, "kubernetes").cells)
-    with pytest.raises(UsageError, match="workers: it can't be set on the variant chart"):
-        make_plan(scenario, 1, "local")
-
-
 def test_variables_of_a_default_operation_are_needed_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A transport that names no operation has the first one."""
     monkeypatch.delenv("SHOP_TOKEN", raising=False)
@@ -228,27 +216,26 @@ def test_variables_of_a_default_operation_are_needed_too(tmp_path: Path, monkeyp
         check_variants(read(tmp_path, text, application))
 
 
-def test_what_a_scenario_does_not_name_is_what_a_service_has(tmp_path: Path) -> None:
-    """In a cluster, so that a chart and a manifest can be compared; a factor that is named is a level of both."""
-    made = plan_in_cluster(tmp_path, "variant: [chart, pods]")
-    assert {(None, None, None, "cross-node")} == {
-        (cell.replicas, cell.cpu_limit_millicores, cell.balancing, cell.placement) for cell in made.cells
-    }
-    scaled = plan_in_cluster(tmp_path, "variant: [chart, pods], replicas: [1, 2]")
-    assert {("chart", 1), ("chart", 2), ("pods", 1), ("pods", 2)} == {
-        (cell.variant, cell.replicas) for cell in scaled.cells
-    }
+def test_a_run_takes_a_service_in_a_cluster_as_it_is(tmp_path: Path) -> None:
+    """What a cell can't set isn't known of it."""
+    (cell,) = plan_in_cluster(tmp_path, "variant: theirs, rate_per_s: 10", "{model: open, window_s: 1}").cells
+    assert (None, None, "service", "cross-node") == (
+        cell.replicas,
+        cell.cpu_limit_millicores,
+        cell.balancing,
+        cell.placement,
+    )
 
 
 @pytest.mark.parametrize(
     ("factors", "expected"),
     [
-        ("variant: chart, cpu_limit_millicores: 100", "cpu_limit_millicores: it can't be set on chart"),
-        ("variant: pods, balancing: service", "pods is a Deployment without a Service"),
-        ("variant: chart, placement: same-pod", "the load can't run in the pods of chart"),
+        ("variant: theirs, cpu_limit_millicores: 100", "cpu_limit_millicores: it can't be set on theirs"),
+        ("variant: theirs, workers: 2", "workers: it can't be set on"),
+        ("variant: theirs, placement: same-pod", "the load can't run in the pods of theirs"),
         ("variant: theirs, replicas: 2", "replicas: it can't be set on theirs"),
         ("variant: theirs", "only an open load keeps to its limit"),
-        ("variant: chart, driver: k6, tls: server", "it is for the built-in application"),
+        ("variant: theirs, driver: k6, tls: server", "it is for the built-in application"),
     ],
 )
 def test_what_a_service_in_a_cluster_can_not_be_given_is_named(tmp_path: Path, factors: str, expected: str) -> None:
@@ -265,7 +252,7 @@ def test_what_a_service_in_a_cluster_can_not_be_given_is_named(tmp_path: Path, f
 def test_a_service_that_runs_in_a_namespace_already_has_a_limit(
     tmp_path: Path, rate: int, connections: int, expected: str
 ) -> None:
-    """Its load is an open one within that; what the run installs has none."""
+    """Its load is an open one within that."""
     factors = f"variant: theirs, rate_per_s: {rate}, concurrency: {connections}"
     load = "{model: open, window_s: 1}"
     if not expected:

@@ -215,5 +215,5 @@ def test_deploy_waits_for_the_end_of_a_run(tmp_path: Path, *, lives: bool) -> No
 def test_the_manifest_of_podinfo_names_the_version_that_is_built() -> None:
     """The image of a Go module is tagged with the module's version."""
     (version,) = re.findall(r"^PODINFO_VERSION := (\S+)$", (ROOT / "make/versions.mk").read_text(), re.MULTILINE)
-    manifest = (ROOT / "applications/examples/podinfo-kubernetes.yaml").read_text()
+    manifest = (ROOT / "tests/cluster/podinfo.yaml").read_text()
     assert [f"wirebench/podinfo:{version}"] == re.findall(r"image: (\S+)", manifest)

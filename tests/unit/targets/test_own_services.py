@@ -1,4 +1,4 @@
-"""Variants in a cluster: what is behind a Service or a Deployment, when it is ready, and what the run installs."""
+"""Variants in a cluster: what is behind a Service, and when it is ready."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import dataclasses
 import json
 import random
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +38,8 @@ from wirebench.targets.kubernetes import secrets
 from wirebench.targets.kubernetes.endpoints import Agents, find_containers
 from wirebench.targets.kubernetes.kubectl import Access, Kubectl
 from wirebench.targets.kubernetes.nodes import Nodes
-from wirebench.targets.kubernetes.pods import Pod
-from wirebench.targets.kubernetes.variants import VariantServices, fill
+from wirebench.targets.kubernetes.pods import Pod, wait_ready
+from wirebench.targets.kubernetes.variants import VariantServices
 from wirebench.targets.kubernetes.workloads import find_backend, is_rolled_out
 from wirebench.targets.target import Endpoint
 
@@ -122,13 +123,6 @@ def test_a_service_leads_to_its_pods_and_their_port(monkeypatch: pytest.MonkeyPa
     assert ("shop.lab:8080", 8080) == (backend.address, backend.find_host_port(Pod.read(POD)))
 
 
-def test_a_deployment_has_no_address_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its pods carry the labels of its template, and listen on the port that the file names."""
-    place = InCluster(deployment="shop", port=8080, namespace="lab")
-    backend = find_backend(Cluster(monkeypatch, deployments=[DEPLOYMENT]).kubectl, place, "here")
-    assert ("", "app=shop,tier=web", 8080) == (backend.address, backend.selector, backend.port)
-
-
 @pytest.mark.parametrize(
     ("service", "message", "hint"),
     [
@@ -159,20 +153,11 @@ def test_pods_are_ready_when_the_rollout_behind_them_is(monkeypatch: pytest.Monk
     evicted = changed(changed(POD, "metadata.name", "shop-0"), "status.phase", "Failed")
     cluster = Cluster(monkeypatch, services=[SERVICE], pods=[evicted, POD], deployments=[DEPLOYMENT])
     backend = find_backend(cluster.kubectl, PLACE, "here")
-    assert ["shop-1"] == [pod.name for pod in backend.wait_ready(0)]
+    assert ["shop-1"] == [pod.name for pod in backend.wait_ready()]
     cluster.objects["deployments"] = [changed(DEPLOYMENT, "status.updatedReplicas", 0)]
+    monkeypatch.setattr("wirebench.targets.kubernetes.workloads.wait_ready", partial(wait_ready, timeout_s=0))
     with pytest.raises(WirebenchError, match="was not ready after 0 s"):
-        backend.wait_ready(0)
-
-
-def test_pods_that_the_namespace_forbids_are_said_with_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They never appear, and the event of their ReplicaSet says why."""
-    why = 'Error creating: pods "shop-x" is forbidden: violates PodSecurity "restricted:latest": runAsNonRoot != true'
-    event = {"type": "Warning", "reason": "FailedCreate", "message": why, "involvedObject": {"name": "shop"}}
-    cluster = Cluster(monkeypatch, services=[SERVICE], pods=[], deployments=[DEPLOYMENT], events=[event])
-    with pytest.raises(UsageError, match="runAsNonRoot != true") as raised:
-        find_backend(cluster.kubectl, PLACE, "here").wait_ready(60)
-    assert "kubernetes.security" in raised.value.hint
+        backend.wait_ready()
 
 
 @pytest.mark.parametrize(
@@ -200,47 +185,22 @@ def test_all_containers_of_a_pod_are_read() -> None:
     assert find_containers(Pod.read(POD), Agents({"b": "http://10.0.1.2:9110"})) is None
 
 
-def test_values_take_the_levels_of_a_cell() -> None:
-    """A placeholder alone stays a number, as charts' schemas want it; other braces are the chart's own."""
-    values = {
-        "replicaCount": "{replicas}",
-        "resources": {"limits": {"cpu": "{cpu_limit_millicores}m"}},
-        "args": ["--workers={workers}", "{{ .Release.Name }}", True],
-    }
-    assert {
-        "replicaCount": 3,
-        "resources": {"limits": {"cpu": "250m"}},
-        "args": ["--workers=2", "{{ .Release.Name }}", True],
-    } == fill(values, SPEC)
-
-
-def test_a_variant_says_which_factors_it_takes() -> None:
-    """By its chart's values; the run scales a Deployment that it has installed, and nothing that runs already."""
-    chart = InCluster(service="shop", port=80, chart="shop", values={"count": "{replicas}", "a": ["{workers}"]})
-    assert {"replicas", "workers"} == chart.settable
-    assert {"replicas"} == InCluster(deployment="shop", port=80, manifest="shop.yaml").settable
-    assert not InCluster(deployment="shop", port=80, namespace="lab").settable
-    assert not InCluster(service="shop", port=80, manifest="shop.yaml").settable
-
-
 APPLICATION = """\
 operations:
   get: {rest: {request: GET /, headers: {Authorization: "Bearer ${SHOP_TOKEN}"}}}
 variants:
   shop:
     transport: rest
-    kubernetes: {deployment: shop, port: 8080, manifest: shop-kubernetes.yaml, security: baseline}
+    kubernetes: {service: shop, port: 80, namespace: lab}
     headers: {X-Tenant: "${SHOP_TENANT}"}
-  other: {transport: rest, kubernetes: {service: shop, port: 80, namespace: lab}, headers: {X-Other: "${SHOP_OTHER}"}}
 """
 
 
-def own_services(folder: Path, cluster: Cluster, variant: str = "shop") -> VariantServices:
-    """Return the services of a variant in an application file, with a manifest beside it."""
+def own_services(folder: Path, cluster: Cluster) -> VariantServices:
+    """Return the services of an application file."""
     (folder / "shop.yaml").write_text(APPLICATION, encoding="utf-8")
-    (folder / "shop-kubernetes.yaml").write_text(json.dumps(DEPLOYMENT), encoding="utf-8")
     application = read_application(folder / "shop.yaml")
-    return VariantServices(cluster.kubectl, application, (variant,), ["SHOP_TENANT"])
+    return VariantServices(cluster.kubectl, application, ("shop",), ["SHOP_TENANT"])
 
 
 def test_a_headless_service_is_reached_at_the_port_of_its_pods(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,54 +210,13 @@ def test_a_headless_service_is_reached_at_the_port_of_its_pods(monkeypatch: pyte
     assert "shop.lab:8080" == backend.find_address(Pod.read(POD))
 
 
-def test_a_folder_is_no_manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before anything is measured."""
-    services = own_services(tmp_path, Cluster(monkeypatch))
-    (tmp_path / "shop-kubernetes.yaml").unlink()
-    (tmp_path / "shop-kubernetes.yaml").mkdir()
-    with pytest.raises(UsageError, match=r"shop-kubernetes\.yaml is a folder"):
-        services.prepare([SPEC], Nodes(()))
-
-
-def test_a_manifest_is_installed_scaled_and_removed_before_the_next_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Every start has new pods, reached one by one where there is no Service."""
-    cluster = Cluster(monkeypatch, pods=[POD], deployments=[DEPLOYMENT])
-    monkeypatch.setattr(Kubectl, "try_manifest", lambda *_: [changed(DEPLOYMENT, "metadata.namespace", "run")])
-    services = own_services(tmp_path, cluster)
-    services.prepare([SPEC], Nodes(()))
-    assert "baseline" == services.security
-    there = services.start([SPEC], Agents)[SPEC]
-    assert ("10.0.0.7:8080", ("10.0.0.7:8080",)) == (there.address, there.addresses)
-    assert ["apply", "scale"] == [call[0] for call in cluster.calls]
-    assert "--replicas=3" in cluster.calls[1]
-    cluster.calls.clear()
-    services.start([SPEC], Agents)
-    assert ["delete", "delete", "apply", "scale"] == [call[0] for call in cluster.calls]
-
-
-def test_objects_outside_of_the_namespace_are_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They would stay when the run is over: the line of the file says which manifest, and nothing was applied."""
-    cluster = Cluster(monkeypatch, pods=[POD], deployments=[DEPLOYMENT])
-    role = {"kind": "ClusterRole", "metadata": {"name": "shop"}}
-    monkeypatch.setattr(Kubectl, "try_manifest", lambda *_: [role])
-    services = own_services(tmp_path, cluster)
-    services.prepare([SPEC], Nodes(()))
-    with pytest.raises(UsageError, match=r"shop\.yaml:6: .*manifest: the ClusterRole shop"):
-        services.start([SPEC], Agents)
-    assert [] == cluster.calls
-
-
 def test_what_runs_already_is_read_and_not_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In its namespace; load pods are told how to find its pods."""
     cluster = Cluster(monkeypatch, pods=[POD], services=[SERVICE], deployments=[DEPLOYMENT])
-    services, spec = own_services(tmp_path, cluster, "other"), dataclasses.replace(SPEC, variant="other")
-    assert not services.are_fresh
-    services.prepare([spec], Nodes(()))
-    assert "restricted" == services.security
-    there = services.start([spec], Agents)[spec]
-    services.start([spec], Agents)
+    services = own_services(tmp_path, cluster)
+    services.prepare([SPEC], Nodes(()))
+    there = services.start([SPEC], Agents)[SPEC]
+    services.start([SPEC], Agents)
     assert "shop.lab:80" == there.address
     assert there.pods is not None
     assert ("lab", {"app": "shop"}) == (there.pods.namespace, there.pods.labels)
@@ -310,9 +229,7 @@ def test_secrets_hold_what_requests_name_and_nothing_else(tmp_path: Path, monkey
     monkeypatch.setattr(Kubectl, "apply", lambda _, manifest: applied.append(manifest))
     for name in ("SHOP_TENANT", "SHOP_OTHER"):
         monkeypatch.setenv(name, f"value of {name}")
-    cluster = Cluster(monkeypatch, pods=[POD], deployments=[DEPLOYMENT])
-    services = own_services(tmp_path, cluster)
-    services.prepare([SPEC], Nodes(()))
+    services = own_services(tmp_path, Cluster(monkeypatch))
     services.create_secrets()
     (secret,) = applied
     content = {name: base64.b64decode(value).decode() for name, value in secret["data"].items()}
@@ -412,22 +329,21 @@ def test_messages_are_read_by_reflection_in_a_pod(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("balancing", "address", "expected"),
+    ("balancing", "expected"),
     [
-        (None, "shop:80", ("shop:80", ())),
-        ("headless", "shop:80", ("10.0.0.1:80", ("10.0.0.1:80", "10.0.0.2:80"))),
-        ("pod", "shop:80", ("10.0.0.1:80", ())),
-        (None, "10.0.0.1:80", ("10.0.0.1:80", ("10.0.0.1:80", "10.0.0.2:80"))),
+        ("service", ("shop:80", ())),
+        ("headless", ("10.0.0.1:80", ("10.0.0.1:80", "10.0.0.2:80"))),
+        ("pod", ("10.0.0.1:80", ())),
     ],
 )
-def test_pods_without_a_service_are_loaded_in_turn(
-    tmp_path: Path, balancing: Balancing | None, address: str, expected: tuple[str, tuple[str, ...]]
+def test_pods_of_a_service_are_loaded_where_the_scenario_says_so(
+    tmp_path: Path, balancing: Balancing, expected: tuple[str, tuple[str, ...]]
 ) -> None:
-    """As those of a Service are, where the scenario says so."""
+    """By the Service, all in turn, or one alone."""
     load_pods = LoadPods(tmp_path, ())
     job = a_job(tmp_path, b"messages")
     job = dataclasses.replace(job, cell=dataclasses.replace(job.cell, balancing=balancing))
-    endpoint = Endpoint(SPEC, address, addresses=("10.0.0.1:80", "10.0.0.2:80"))
+    endpoint = Endpoint(SPEC, "shop:80", addresses=("10.0.0.1:80", "10.0.0.2:80"))
     with pytest.raises(WirebenchError, match="no answer"):  # it is no observation
         pods.observe(load_pods, job, endpoint)
     (task,) = load_pods.tasks

@@ -55,8 +55,7 @@ def _validate_variant(cell: Cell, scenario: Scenario) -> CellMessages:
     application = scenario.application
     if cell.variant is None:
         return
-    in_cluster = cell.placement is not None  # cells elsewhere have none
-    if cell.workers > 1 and not application.variants[cell.variant].takes_workers(in_cluster=in_cluster):
+    if cell.workers > 1 and not application.variants[cell.variant].takes_workers:
         hint = f"write {{workers}} into its command: {application.locate(('variants', cell.variant))}"
         yield "workers", f"it can't be set on the variant {cell.variant}", hint
     for name in scenario.load.find_workload(cell.operation).operations:

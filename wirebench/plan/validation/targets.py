@@ -10,7 +10,7 @@ from wirebench.model.cell import Cell
 from wirebench.model.contract import TargetName
 from wirebench.model.factor import CLUSTER_DEFAULTS
 from wirebench.model.scenario import Scenario, find_own
-from wirebench.model.variant import SETTABLE, InCluster, Variant
+from wirebench.model.variant import Variant
 from wirebench.plan.driver_support import DRIVER_FACTS
 from wirebench.plan.validation.messages import ValidationMessages
 
@@ -29,7 +29,7 @@ _BUILT_IN = {
 _ON_TARGET: dict[TargetName, tuple[str, str]] = {
     "local": ("start", "a command"),
     "external": ("address", "HOST:PORT"),
-    "kubernetes": ("kubernetes", "a Service or a chart"),
+    "kubernetes": ("kubernetes", "a Service"),
 }
 
 
@@ -94,35 +94,21 @@ def _validate_drivers(scenario: Scenario) -> ValidationMessages:
 
 
 def validate_cluster(scenario: Scenario) -> ValidationMessages:
+    """Reject what a run can't set on services that run in a cluster already."""
     for name, variant in scenario.variants.items():
-        place = variant.kubernetes
-        if place is None:
+        if variant.kubernetes is None:
             continue
-        for factor in SETTABLE:
-            if _list_levels(scenario, factor, variant) and factor not in place.settable:
-                yield ("factors", factor), f"it can't be set on {name}", _make_hint(factor, place)
-        yield from _validate_path(scenario, name, variant, place)
-
-
-def _validate_path(scenario: Scenario, name: str, variant: Variant, place: InCluster) -> ValidationMessages:
-    if "same-pod" in _list_levels(scenario, "placement", variant):
-        hint = "choose same-node or cross-node"
-        yield ("factors", "placement"), f"the load can't run in the pods of {name}", hint
-    if place.deployment and "service" in _list_levels(scenario, "balancing", variant):
-        hint = "name its Service in the application file, or set factors.balancing to headless"
-        yield ("factors", "balancing"), f"{name} is a Deployment without a Service", hint
+        for factor in ("workers", "replicas", "cpu_limit_millicores"):
+            if _list_levels(scenario, factor, variant):
+                hint = f"remove it: the run changes nothing in the namespace {variant.kubernetes.namespace}"
+                yield ("factors", factor), f"it can't be set on {name}", hint
+        if "same-pod" in _list_levels(scenario, "placement", variant):
+            hint = "choose same-node or cross-node"
+            yield ("factors", "placement"), f"the load can't run in the pods of {name}", hint
 
 
 def _list_levels(scenario: Scenario, factor: str, variant: Variant) -> tuple[Any, ...]:
     return find_own(scenario.factors.find_levels(factor), variant.transport)
-
-
-def _make_hint(factor: str, place: InCluster) -> str:
-    if place.namespace:
-        return f"remove it: the run changes nothing in the namespace {place.namespace}"
-    if factor == "replicas":
-        return 'write "{replicas}" into kubernetes.values of its chart, or name its Deployment in place of its Service'
-    return f'write "{{{factor}}}" into kubernetes.values of its chart, or remove the factor'
 
 
 def validate_service_limit(scenario: Scenario, cells: Iterable[Cell], target: TargetName) -> ValidationMessages:

@@ -36,7 +36,7 @@ def observe(load_pods: LoadPods, job: Job, endpoint: Endpoint) -> tuple[Observat
     """Send a job's load from pods, and return what each of them observed. Raises WirebenchError."""
     if job.cell.balancing == "pod":
         job = replace(job, address=endpoint.addresses[0])
-    elif job.cell.balancing == "headless" or endpoint.address in endpoint.addresses:
+    elif job.cell.balancing == "headless":
         # Pods without a common name are named by the first one's address.
         address = endpoint.headless_address or endpoint.addresses[0]
         job = replace(job, address=address, replicas=endpoint.addresses)

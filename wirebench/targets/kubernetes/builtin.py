@@ -10,7 +10,6 @@ import yaml
 from wirebench.errors import UsageError
 from wirebench.model.cell import ServiceSpec
 from wirebench.model.contract import Transport
-from wirebench.model.variant import PodSecurity
 from wirebench.system.paths import IMAGES
 from wirebench.targets.kubernetes import secrets, values
 from wirebench.targets.kubernetes.endpoints import Agents, build_endpoint, build_endpoint_beside_load, build_selector
@@ -24,7 +23,6 @@ from wirebench.targets.target import Endpoint
 class BuiltinServices:
     """Deploys services, at most one a transport at a time, each time in new pods."""
 
-    security: PodSecurity = "restricted"
     are_fresh = True
     notes: tuple[str, ...] = ()
 

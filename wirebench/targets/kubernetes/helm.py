@@ -13,8 +13,6 @@ from wirebench.system.paths import CHARTS, TOOLS
 from wirebench.targets.kubernetes.kubectl import Access, retry_while_unreachable
 
 _TIMEOUT_S = 60.0
-#: Charts of variants may have hooks, and pods that end slowly.
-_CHART_TIMEOUT_S = 180
 
 Values = Mapping[str, Any]
 
@@ -45,24 +43,8 @@ class Helm:
     def uninstall(self, release: str) -> None:
         self._call(["uninstall", release, "--ignore-not-found"])
 
-    def render(self, release: str, chart: Path, values: Values) -> str:
-        """Return the objects of a chart as a manifest, without its tests. Raises WirebenchError."""
-        flags = ["--include-crds", "--skip-tests", "--values=-"]
-        return self._call(["template", release, chart, *flags], json.dumps(values))
-
-    def install(self, release: str, chart: Path, values: Values) -> None:
-        """Install a chart; wait for its hooks, not for its pods. Raises WirebenchError."""
-        flags = ["--skip-crds", f"--timeout={_CHART_TIMEOUT_S}s", "--values=-"]
-        self._call(["upgrade", release, chart, "--install", *flags], json.dumps(values), _CHART_TIMEOUT_S + 5)
-
-    def remove(self, release: str) -> None:
-        """Remove a release, if it is there, and wait until its pods have gone. Raises WirebenchError."""
-        # Helm 4.3's default strategy, `watcher`, returns while pods are still ending.
-        flags = ["--ignore-not-found", "--cascade=foreground", "--wait=legacy", f"--timeout={_CHART_TIMEOUT_S}s"]
-        self._call(["uninstall", release, *flags], timeout_s=_CHART_TIMEOUT_S + 5)
-
-    def _call(self, arguments: list[str | Path], text_in: str = "", timeout_s: float = _TIMEOUT_S) -> str:
+    def _call(self, arguments: list[str | Path], text_in: str = "") -> str:
         where = {"--kube-context": self.access.context, "--kubeconfig": self.access.kubeconfig}
         flags = processes.list_flags({"--namespace": self.namespace, **where})
         command = [TOOLS / "helm", *arguments, *flags]
-        return retry_while_unreachable(lambda: processes.run("helm", command, timeout_s, text_in))
+        return retry_while_unreachable(lambda: processes.run("helm", command, _TIMEOUT_S, text_in))

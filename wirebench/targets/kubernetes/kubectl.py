@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
@@ -134,21 +134,8 @@ class Kubectl:
     def read_logs(self, pod: str, container: str, *flags: str) -> str:
         return self._run("logs", pod, "--container", container, *flags)
 
-    def apply(self, manifest: Mapping[str, Any] | str) -> None:
-        self._run("apply", "--filename=-", stdin=manifest if isinstance(manifest, str) else json.dumps(manifest))
-
-    def delete_manifest(self, manifest: str, timeout_s: float) -> None:
-        """Delete the objects of a manifest, and wait until they and their pods have gone."""
-        flags = ("--ignore-not-found", "--cascade=foreground", f"--timeout={timeout_s:.0f}s")
-        self._run("delete", "--filename=-", *flags, stdin=manifest, timeout_s=timeout_s + 5)
-
-    def try_manifest(self, manifest: str) -> list[dict[str, Any]]:
-        """Return the objects that a manifest would create, as the API server sees them."""
-        flags = ("--dry-run=server", "--filename=-", "--output=json")
-        return list(_parse_objects(self._run("create", *flags, stdin=manifest)))
-
-    def scale(self, deployment: str, replicas: int) -> None:
-        self._run("scale", f"deployment/{deployment}", f"--replicas={replicas}")
+    def apply(self, manifest: Mapping[str, Any]) -> None:
+        self._run("apply", "--filename=-", stdin=json.dumps(manifest))
 
     def delete(self, kind: str, *names: str, timeout_s: float) -> None:
         flags = ("--ignore-not-found", f"--timeout={timeout_s:.0f}s")
@@ -180,15 +167,6 @@ class Kubectl:
                 raise
             hint = "the cluster's answer is above: get these rights, or use another context (--context)"
             raise ProcessError(f"the user of {self.access} lacks rights", hint, error.details) from None
-
-
-def _parse_objects(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the objects that kubectl prints as JSON, one after the other or in a List."""
-    decoder, place = json.JSONDecoder(), 0
-    while place < len(text):
-        found, place = decoder.raw_decode(text, place)
-        yield from found.get("items", [found])
-        place += len(text[place:]) - len(text[place:].lstrip())
 
 
 def retry_while_unreachable(call: Callable[[], T]) -> T:

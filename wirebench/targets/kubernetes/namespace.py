@@ -1,7 +1,6 @@
 """The namespaces that a run has to itself: all that it puts into a cluster is in there, and goes with them.
 
-Services and load run under the pod security standard `restricted`, unless an application's variant needs a less
-strict one. Agents mount a folder of their node, which only
+Services and load run under the pod security standard `restricted`. Agents mount a folder of their node, which only
 `privileged` allows, and so have a namespace of their own.
 """
 
@@ -11,12 +10,11 @@ import os
 import platform
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import psutil
 
 from wirebench.errors import WirebenchError
-from wirebench.model.variant import PodSecurity
 from wirebench.targets.kubernetes.kubectl import Kubectl
 
 LABEL = "wirebench.dev/run"
@@ -59,7 +57,7 @@ def check_no_load(kubectl: Kubectl) -> None:
             raise WirebenchError(f"a load is running in this cluster: {where}/{name}", "wait for its end")
 
 
-def create(kubectl: Kubectl, run: str, security: PodSecurity) -> None:
+def create(kubectl: Kubectl, run: str, security: Literal["restricted", "privileged"]) -> None:
     """Create a namespace of a run, under a pod security standard; remove what killed runs have left behind.
 
     Raises WirebenchError.

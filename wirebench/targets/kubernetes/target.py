@@ -79,7 +79,7 @@ class KubernetesTarget(Target):
     def start(self, services: Sequence[ServiceSpec]) -> Mapping[ServiceSpec, Endpoint]:
         if not self._is_there:
             self._is_there = True  # also if it comes only half-way
-            namespace.create(self._kubectl, self._run, self._services.security)
+            namespace.create(self._kubectl, self._run, "restricted")
             self._services.create_secrets()
         if services and not self._has_agents and self._agents is None:
             self._install_agents()  # not before: drivers are calibrated without anything beside them

@@ -1,4 +1,4 @@
-"""The workloads and pods behind a variant's Service or Deployment, and when all are ready."""
+"""The workloads and pods behind a variant's Service, and when all are ready."""
 
 from __future__ import annotations
 
@@ -9,25 +9,19 @@ from typing import Any
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.variant import InCluster
 from wirebench.targets.kubernetes.kubectl import Kubectl
-from wirebench.targets.kubernetes.pods import Pod, explain, fail_if_hopeless, read_pods, read_warnings, wait_ready
+from wirebench.targets.kubernetes.pods import Pod, explain, fail_if_hopeless, read_pods, wait_ready
 
 _KINDS = "deployments,statefulsets,daemonsets"
-#: What a namespace's pod security standard says of pods that it forbids.
-_FORBIDDEN = "violates PodSecurity"
 
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """The pods that requests go to, and at which port of theirs; a number, or a name that their containers give it.
-
-    `where` is the place in the application file that names them.
-    """
+    """The pods that requests go to, and at which port of theirs; a number, or a name that their containers give it."""
 
     kubectl: Kubectl
-    where: str
     labels: Mapping[str, str]
     port: int | str
-    #: The Service by which they are reached, and its port; empty where they are reached one by one.
+    #: The Service by which they are reached, and its port.
     address: str
 
     @property
@@ -37,7 +31,7 @@ class Backend:
     def find_address(self, pod: Pod) -> str:
         """Return the Service's address; of a headless one, a port with a name is that of a pod's containers."""
         host, _, port = self.address.rpartition(":")
-        return self.address if not host or port.isdigit() else f"{host}:{self.find_host_port(pod)}"
+        return self.address if port.isdigit() else f"{host}:{self.find_host_port(pod)}"
 
     def read_pods(self) -> tuple[Pod, ...]:
         """Return its pods. Raises WirebenchError."""
@@ -48,30 +42,17 @@ class Backend:
         found = self.kubectl.get(_KINDS)
         return [each for each in found if self.labels.items() <= _read_template_labels(each).items()]
 
-    def wait_ready(self, timeout_s: float, at_least: int = 1) -> tuple[Pod, ...]:
+    def wait_ready(self) -> tuple[Pod, ...]:
         """Wait until the rollouts of its workloads are complete and all its pods are ready; return these.
 
-        They are `at_least` so many: what a workload says of itself may be older than a pod's end. Raises WirebenchError
-        with events and last log lines if one can't become ready, or takes too long.
+        Raises WirebenchError with events and last log lines if one can't become ready, or takes too long.
         """
 
         def are_ready(pods: Sequence[Pod]) -> bool:
-            if len(pods) >= at_least and all(pod.serves for pod in pods):
-                return all(map(is_rolled_out, self.read_workloads()))
-            self._fail_if_forbidden()
-            return False
+            is_serving = bool(pods) and all(pod.serves for pod in pods)
+            return is_serving and all(map(is_rolled_out, self.read_workloads()))
 
-        return wait_ready(self.kubectl, self.selector, are_ready, "ready_timeout_s gives it more time", timeout_s)
-
-    def _fail_if_forbidden(self) -> None:
-        """Raise UsageError if the namespace's pod security standard forbids pods, which then never appear."""
-        for message in read_warnings(self.kubectl):
-            _, is_forbidden, why = message.partition(_FORBIDDEN)
-            if is_forbidden:
-                raise UsageError(
-                    f"{self.where}: its pods don't fit the namespace's pod security standard:{why}",
-                    "give them that securityContext, or set kubernetes.security to baseline or privileged",
-                )
+        return wait_ready(self.kubectl, self.selector, are_ready, "wait for its rollout, or start it")
 
     def check(self, before: tuple[Pod, ...]) -> None:
         """Raise WirebenchError, with its last lines, if one of these pods has gone, failed or restarted since then."""
@@ -95,12 +76,14 @@ class Backend:
 
 
 def find_backend(kubectl: Kubectl, place: InCluster, where: str) -> Backend:
-    """Return the pods of a variant's Service or Deployment; `where` begins messages. Raises WirebenchError."""
-    if place.deployment:
-        deployment = _find(kubectl, "deployment", place.deployment, where)
-        return Backend(kubectl, where, _read_template_labels(deployment), place.port, "")
-    name = str(place.service)
-    spec = _find(kubectl, "service", name, where)["spec"]
+    """Return the pods of a variant's Service; `where` begins messages. Raises WirebenchError."""
+    name = place.service
+    found = kubectl.find("service", name)
+    if found is None:
+        present = ", ".join(each["metadata"]["name"] for each in kubectl.get("services"))
+        hint = f"there are {present}" if present else "it has no services at all: correct the namespace"
+        raise UsageError(f"{where}: no service {name} in the namespace {kubectl.namespace}", hint)
+    spec = found["spec"]
     if not spec.get("selector"):
         hint = "give its address, and measure it by --target external"
         raise UsageError(f"{where}: the Service {name} selects no pods of the cluster", hint)
@@ -111,8 +94,7 @@ def find_backend(kubectl: Kubectl, place: InCluster, where: str) -> Backend:
     target = by_number[place.port].get("targetPort", place.port)
     # The name of a headless Service leads to the pods themselves, at the port that they listen on.
     port = target if spec.get("clusterIP") == "None" else place.port
-    host = f"{name}.{place.namespace}" if place.namespace else name  # each further part is one more question to DNS
-    return Backend(kubectl, where, spec["selector"], target, f"{host}:{port}")
+    return Backend(kubectl, spec["selector"], target, f"{name}.{place.namespace}:{port}")
 
 
 def is_rolled_out(workload: Mapping[str, Any]) -> bool:
@@ -124,15 +106,6 @@ def is_rolled_out(workload: Mapping[str, Any]) -> bool:
         wanted, counts = status.get("desiredNumberScheduled"), ("updatedNumberScheduled", "numberReady")
     is_seen = status.get("observedGeneration") == workload["metadata"]["generation"]
     return is_seen and all(status.get(count, 0) == wanted for count in counts)
-
-
-def _find(kubectl: Kubectl, kind: str, name: str, where: str) -> dict[str, Any]:
-    found = kubectl.find(kind, name)
-    if found is None:
-        present = ", ".join(each["metadata"]["name"] for each in kubectl.get(f"{kind}s"))
-        hint = f"there are {present}" if present else f"it has no {kind}s at all: correct the namespace"
-        raise UsageError(f"{where}: no {kind} {name} in the namespace {kubectl.namespace}", hint)
-    return found
 
 
 def _read_template_labels(workload: Mapping[str, Any]) -> dict[str, str]:
