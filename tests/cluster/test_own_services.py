@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.support.cluster import CONTEXT, Cluster, Started
+from tests.support.cluster import CONTEXT, Cluster, Started, wait_until
 from wirebench.system.paths import ROOT
 
 NAMESPACE = "podinfo-of-others"
@@ -175,7 +175,7 @@ def test_a_service_that_is_not_there_is_named(cluster: Cluster, tmp_path: Path) 
     assert 2 == started.end(), started.printed
     assert "there are podinfo" in started.printed
     cluster.kubectl("scale", "deployment/podinfo", "--replicas=0", "--namespace", NAMESPACE)
-    cluster.kubectl("wait", "pods", "--all", "--for=delete", "--timeout=60s", "--namespace", NAMESPACE)
+    wait_until(lambda: not cluster.get("pods", namespace=NAMESPACE), "its pods have gone")
     started = start(tmp_path)
     assert 2 == started.end(), started.printed
     assert "has no running pod" in started.printed
