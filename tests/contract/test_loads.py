@@ -26,8 +26,6 @@ SCENARIOS = {
     "load: {warmup_s: 0.2, window_s: 0.5}",
     "open": f"factors: {{{ALL}, driver: {{rest: [wireload, k6]}}, rate_per_s: 200, concurrency: 50}}\n"
     "load: {model: open, warmup_s: 0.4, window_s: 0.6}",
-    "ramp": f"factors: {{{ALL}, rate_per_s: 400, concurrency: 50}}\n"
-    "load: {model: ramp, from_rate_per_s: 100, warmup_s: 0.2, window_s: 1}",
     "streams": f"factors: {{{ALL}, operation: ledger.stream_transactions, stream_items: 50, concurrency: 2}}\n"
     "load: {warmup_s: 0.1, window_s: 0.5}",
     "mix": f"factors: {{{ALL}, operation: crud, concurrency: 4}}\n"
@@ -72,7 +70,7 @@ def test_each_kind_of_load(about: str, measure: Callable[[str], list[Record]]) -
     assert len({record.factors["transport"] for record in records}) >= 2
     for record in records:
         match about:
-            case "open" | "ramp":
+            case "open":
                 assert record.response
                 assert record.service
                 assert record.service.count == record.response.count
@@ -93,16 +91,6 @@ def test_each_kind_of_load(about: str, measure: Callable[[str], list[Record]]) -
             assert 200 == record.rate_asked_per_s
             # For 1 s, by k6 for 1.05 s, whether or not the machine was too busy for all of them.
             assert 205 == pytest.approx(record.requests_total + record.dropped_iterations, rel=0.05)
-
-
-def test_a_ramp_grows_to_its_rate(measure: Callable[[str], list[Record]]) -> None:
-    """The rate asked for grows from slice to slice; the figure on the whole window is the mean."""
-    (record,) = measure(SCENARIOS["ramp"].replace("[rest, grpc, socket]", "socket"))
-    assert 250 == record.rate_asked_per_s == record.requests + record.dropped_iterations
-    first, *_, last = (
-        sum(each.rate_asked_per_s for each in record.over_time[place : place + 10]) / 10 for place in (0, 40)
-    )
-    assert (130, 370) == pytest.approx((first, last), rel=0.1)
 
 
 def test_a_replay_sends_every_recorded_request(measure: Callable[[str], list[Record]], tmp_path: Path) -> None:

@@ -45,7 +45,6 @@ _TRAITS: tuple[tuple[tuple[str, ...], Callable[[Factors], bool] | None], ...] = 
     (("warmup_s", "window_s", "generators"), None),
     (("calls", "warmup_calls", "spawn_rate_per_s", "timeout_s"), _every_cell),
     (("concurrency_max",), lambda factors: bool(factors["rate_per_s"] or factors["shape"])),
-    (("from_rate_per_s", "ramp_s", "window_s"), _has("shape", "ramp")),
     (("speedup", "window_s"), _has("shape", "replay")),
     (("objective", "resolution", "window_s"), _has("shape", "capacity")),
 )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -14,7 +13,7 @@ from wirebench.cli.options import Cluster, Verbosity, parse_duration_s
 from wirebench.cli.output import make_console
 from wirebench.cli.progress import Countdown
 from wirebench.cli.verbosity import note
-from wirebench.errors import UsageError, WirebenchError
+from wirebench.errors import WirebenchError
 from wirebench.model.contract import Balancing, Connection, Driver, Placement, Transport
 from wirebench.model.scenario import Load
 from wirebench.plan.overrides import Override, parse_override
@@ -30,21 +29,13 @@ _LABEL_WIDTH = 11
 _FACTORS = ("concurrency", "operation", "payload", "placement", "balancing", "connection", "replicas", "workers")
 #: What drives each transport unless another is asked for.
 _DRIVERS: Mapping[Transport, Driver] = {"rest": "k6", "grpc": "ghz", "socket": "wireload"}
-_RATE = re.compile(r"(?:(?P<first>\d+):)?(?P<last>\d+)(?::(?P<growing>\S+))?")
 
 
 @dataclass(frozen=True, slots=True)
 class LoadOptions:
     """What is sent to a service, and how."""
 
-    rate: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N|FROM:TO[:TIME]",
-            help="Requests per second; default: as fast as replies come. 100:1000 grows all the time, 100:1000:10s for "
-            "10 s, 100:1000:0 at once.",
-        ),
-    ] = None
+    rate: Annotated[int | None, typer.Option(help="Requests per second; default: as fast as replies come.")] = None
     concurrency: Annotated[int, typer.Option(help="Connections, with one request at a time each.")] = 8
     duration: Annotated[str, typer.Option(metavar="TIME", help="How long: 30s, 1m30s, 5m.")] = "30s"
     driver: Annotated[Driver | None, typer.Option(help="Default: k6 for rest, ghz for grpc, wireload for socket.")] = (
@@ -72,7 +63,7 @@ class LoadOptions:
 
     def parse(self, transport: Transport) -> list[Override]:
         """Return what is asked for. Raises UsageError."""
-        rates = [] if self.rate is None else list(_parse_rate(self.rate))
+        rates = [] if self.rate is None else [Override(f"--rate {self.rate}", ("factors", "rate_per_s"), self.rate)]
         driver = self.driver or _DRIVERS[transport]
         factors = {"transport": transport, **{name: getattr(self, name) for name in _FACTORS}, "driver": driver}
         options = [
@@ -105,19 +96,6 @@ def load(
     if done.record.service is None:
         hint = f"see the service's log: kubectl --namespace wirebench logs deployment/wirebench-{transport}"
         raise WirebenchError("not one request succeeded", hint)
-
-
-def _parse_rate(rate: str) -> Iterable[Override]:
-    """Yield the keys of a load with this rate, or one that grows. Raises UsageError."""
-    found, option = _RATE.fullmatch(rate), f"--rate {rate}"
-    if found is None or (found["growing"] and not found["first"]):
-        raise UsageError(f"{option}: not a rate", "write it like 100, or 100:1000 or 100:1000:10s for one that grows")
-    yield Override(option, ("factors", "rate_per_s"), int(found["last"]))
-    if found["first"]:
-        yield Override(option, ("load", "model"), "ramp")
-        yield Override(option, ("load", "from_rate_per_s"), int(found["first"]))
-    if found["growing"]:
-        yield Override(option, ("load", "ramp_s"), parse_duration_s(found["growing"], least_s=0))
 
 
 class LoadCountdown(Countdown):

@@ -108,7 +108,7 @@ class Job:
         return [self.application.draw(self.cell.operation, replace(drawing, number=each)) for each in range(count)]
 
     def write_arrivals(self) -> None:
-        due_ns = compute_arrivals_ns(self.load, self.cell)
+        due_ns = compute_arrivals_ns(self.load)
         if due_ns is not None:
             write_atomic(self.arrivals, orjson.dumps(due_ns, option=orjson.OPT_SERIALIZE_NUMPY).decode())
 

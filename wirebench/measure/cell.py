@@ -24,14 +24,13 @@ from wirebench.model.record import (
     OperationFigures,
     Proxy,
     Record,
-    Recovery,
     Server,
     Slice,
     StreamFigures,
     summarise_histogram,
 )
 from wirebench.model.run_info import RunInfo
-from wirebench.model.scenario import Load, Objective
+from wirebench.model.scenario import Load
 from wirebench.plan.arrivals import compute_rate_asked_per_s, compute_window_arrivals_ns
 from wirebench.plan.plan import PlannedCell
 from wirebench.targets import Cores
@@ -74,7 +73,7 @@ def make_record(
     rate = counts.get(OK, 0) / window_s
     server = _summarise_server(observations[0].server, requests, cell.workers)
     window = merged.require_window()
-    over_time = compute_slices(merged, load, cell)
+    over_time = compute_slices(merged, load)
     calibration, loaded = conditions.calibration, load.add_connections(cell)
     record = Record(
         run="",
@@ -111,7 +110,6 @@ def make_record(
         proxy=_summarise_proxy(observations, requests),
         tls=merged.tls,
         over_time=over_time,
-        recovery=compute_recovery(over_time, load.objective) if load.objective else None,
         search=search,
         gates=(),
         versions={},
@@ -240,9 +238,9 @@ def _summarise_proxy(observations: Sequence[Observation], requests: int) -> Prox
     )
 
 
-def compute_slices(file: HistogramFile, load: Load, cell: Cell) -> tuple[Slice, ...]:
+def compute_slices(file: HistogramFile, load: Load) -> tuple[Slice, ...]:
     """Return what was due in each part of a window whose load changes, and how long that took."""
-    histograms, due_ns = file.over_time, compute_window_arrivals_ns(load, cell)
+    histograms, due_ns = file.over_time, compute_window_arrivals_ns(load)
     if due_ns is None or not histograms:
         return ()
     edges_s = np.linspace(0, load.window_s, len(histograms) + 1)
@@ -268,25 +266,3 @@ def _make_slice(start_s: float, end_s: float, asked: int, histogram: Histogram) 
         p99_ms=p99_ms,
         max_ms=max_ms,
     )
-
-
-def compute_recovery(slices: Sequence[Slice], objective: Objective) -> Recovery | None:
-    """Return when the slices of a window keep an objective from then on; None without slices."""
-    if not slices:
-        return None
-    missed_s = [each.end_s for each in slices if not _keeps(each, objective)]
-    recovered_s = missed_s[-1] if missed_s else 0.0
-    return Recovery(
-        p99_ms=objective.p99_ms,
-        error_share=objective.error_share,
-        recovered_s=None if recovered_s == slices[-1].end_s else recovered_s,
-    )
-
-
-def _keeps(part: Slice, objective: Objective) -> bool:
-    due = round(part.rate_asked_per_s * (part.end_s - part.start_s))
-    if part.p99_ms is None:
-        return due == 0
-    # A slice may have too few requests for one of them to be less than that share.
-    lost_max = max(1, objective.error_share * due)
-    return part.p99_ms <= objective.p99_ms and due - part.requests_ok <= lost_max

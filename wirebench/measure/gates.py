@@ -138,7 +138,7 @@ def _compute_opening_s(of: GateInput) -> float | None:
     """
     cell, load = of.job.cell, of.job.load
     if not _is_closed(of):
-        rate_per_s = load.from_rate_per_s if cell.shape == "ramp" else of.record.rate_asked_per_s
+        rate_per_s = of.record.rate_asked_per_s
         is_looked_at = cell.connection == "keep" and cell.shape != "capacity"
         return cell.concurrency / rate_per_s if rate_per_s and is_looked_at else None
     latency = of.record.streams.first_item if of.record.streams else of.record.service
@@ -189,7 +189,7 @@ def _count_difference(of: GateInput) -> int | None:
 GATES = (
     GateRule(
         "generator_cpu",
-        "the load generator uses at most {limit:.0%} of its cores; in the busiest second under a ramp or a replay",
+        "the load generator uses at most {limit:.0%} of its cores; in the busiest second under a replay",
         limit=GENERATOR_CPU_MAX,
         unit="of its cores",
         metrics=_SPEED,

@@ -102,7 +102,7 @@ def count_steps(cell: Cell, scenario: Scenario) -> int:
     connections = load.add_connections(cell).concurrency
     if connections > cell.concurrency:
         # Each connection skips the ids of all that may be opened, and the first one may create all users.
-        due_per_s = max(cell.rate_per_s or 0, load.from_rate_per_s or 0)
+        due_per_s = cell.rate_per_s
         requests_per_s = connections * min(requests_per_s, due_per_s or requests_per_s)
     calls = (load.calls or 0) + (load.warmup_calls or 0)
     requests = calls * cell.concurrency or requests_per_s * (load.warmup_s + load.window_s)

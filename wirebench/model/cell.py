@@ -67,7 +67,7 @@ class Cell:
     """One combination of factors.
 
     `operation` is one of the application's, or the name of a workload. `rate_per_s` is None under a closed load and a
-    replay; under a ramp it is what the rate grows to. `shape` is None under a load that is steady, `connections` where
+    replay. `shape` is None under a load that is steady, `connections` where
     each of the load's users has its own, outside clusters what only they have, and `delay_ms` where the load goes
     straight to the service.
     """

@@ -12,9 +12,9 @@ Implementation = Literal["python", "go"]
 Driver = Literal["wireload", "k6", "ghz", "oha", "locust"]
 Codec = Literal["json", "protobuf"]
 Connection = Literal["keep", "reopen"]
-LoadModel = Literal["closed", "sweep", "calls", "open", "ramp", "replay", "capacity"]
+LoadModel = Literal["closed", "sweep", "calls", "open", "replay", "capacity"]
 #: The models whose rate isn't one that the cell names, which makes their figures mean something else.
-Shape = Literal["ramp", "replay", "capacity"]
+Shape = Literal["replay", "capacity"]
 #: `server`: clients check the service's certificate.
 Tls = Literal["none", "server"]
 Store = Literal["memory", "postgres"]

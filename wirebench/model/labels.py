@@ -190,5 +190,5 @@ def _describe_rate(factors: Factors, without: Collection[str]) -> str:
     if shape == "capacity":
         return "the capacity"
     if not factors["rate_per_s"] or "rate_per_s" in without:
-        return "a ramp" if shape else ""
-    return f"{'a ramp to ' if shape else ''}{factors['rate_per_s']:,.10g} requests/s"
+        return ""
+    return f"{factors['rate_per_s']:,.10g} requests/s"

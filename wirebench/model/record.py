@@ -165,18 +165,6 @@ class Slice(FrozenModel):
     max_ms: float | None
 
 
-class Recovery(FrozenModel):
-    """When a service kept an objective again after its rate grew.
-
-    `recovered_s` is from the window's start to the end of the last slice that missed the objective: 0 if none did, None
-    if the last one of the window still did.
-    """
-
-    p99_ms: float
-    error_share: float
-    recovered_s: float | None
-
-
 class SearchWindow(FrozenModel):
     """One window of a search for the capacity: an open load, and whether it kept the objective.
 
@@ -299,8 +287,6 @@ class Record(FrozenModel):
     tls: tuple[Handshakes, ...] = ()
     #: The window in equal parts, under a load that changes.
     over_time: tuple[Slice, ...] = ()
-    #: Under a ramp with an objective.
-    recovery: Recovery | None = None
     #: Under the load model `capacity`.
     search: CapacitySearch | None = None
     gates: tuple[Gate, ...]

@@ -127,8 +127,8 @@ class Load(StrictModel):
     """How requests are sent.
 
     `closed`: each connection sends when it has its reply. `sweep`: the same, with 1, 2, 4 … connections. `calls`: the
-    same, until each has sent so many requests; the window is as long as that takes. `open`: at a fixed rate. `ramp`: at
-    a rate that grows. `replay`: at the times of a recording. `capacity`: open loads, each at a rate of its own, in
+    same, until each has sent so many requests; the window is as long as that takes. `open`: at a fixed rate.
+    `replay`: at the times of a recording. `capacity`: open loads, each at a rate of its own, in
     search of the highest that keeps an objective.
     """
 
@@ -137,7 +137,7 @@ class Load(StrictModel):
     calls: Annotated[int, Field(ge=1, le=CALLS_MAX)] | None = None
     #: What each sends before them; these don't count.
     warmup_calls: Annotated[int, Field(ge=1, le=CALLS_MAX)] | None = None
-    #: The last number of connections of a sweep; under `open`, `ramp` and `replay`, how many there may be: a request
+    #: The last number of connections of a sweep; under `open` and `replay`, how many there may be: a request
     #: that is due while all are busy opens a new one.
     concurrency_max: Annotated[int, Field(ge=2, le=CONNECTIONS_MAX)] | None = None
     #: How many users of a closed load start in a second of the warm-up. None: all start at once.
@@ -150,16 +150,14 @@ class Load(StrictModel):
     generators: Annotated[int, Field(ge=1, le=64)] = 1
     #: Compositions of operations, by the names that they have as levels of `operation`.
     workloads: Workloads = Field(default={})
-    #: What a search for the capacity has to keep, and a ramp to come back to.
+    #: What a search for the capacity has to keep.
     objective: Objective | None = None
     #: How near to each other the highest rate that keeps it and the lowest that doesn't are to be, as a share, and how
     #: many windows the search may take.
     resolution: Annotated[float, Field(ge=0.005, le=0.5)] = RESOLUTION
     windows_max: Annotated[int, Field(ge=8, le=SEARCH_WINDOWS_MAX)] = SEARCH_WINDOWS
-    #: The rate that a ramp begins with, or a search for the capacity.
+    #: The rate that a search for the capacity begins with.
     from_rate_per_s: Annotated[int, Field(ge=1, le=RATE_MAX)] | None = None
-    #: How long the rate of a ramp grows; None is the whole window, 0 a step at its start.
-    ramp_s: Annotated[float, Field(ge=0, le=WINDOW_S_MAX)] | None = None
     #: The timing file of a replay, relative to the scenario's folder, and how much faster it goes.
     timing: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
     speedup: Annotated[float, Field(gt=0, le=1_000_000)] = 1.0
@@ -169,7 +167,7 @@ class Load(StrictModel):
     @property
     def shape(self) -> Shape | None:
         """How the rate changes in the window; None if it doesn't."""
-        return self.model if self.model in ("ramp", "replay", "capacity") else None
+        return self.model if self.model in ("replay", "capacity") else None
 
     @property
     def recording(self) -> Recording | None:
@@ -178,16 +176,6 @@ class Load(StrictModel):
     @property
     def timing_path(self) -> Path | None:
         return self._timing_path
-
-    @property
-    def growing_s(self) -> float:
-        """How much of the window the rate of a ramp grows in."""
-        return self.window_s if self.ramp_s is None else self.ramp_s
-
-    def count_ramp_requests(self, to_per_s: float) -> float:
-        """Return how many requests of a ramp to a rate are due in its window."""
-        growing = ((self.from_rate_per_s or 0) + to_per_s) / 2 * self.growing_s
-        return growing + to_per_s * (self.window_s - self.growing_s)
 
     @property
     def windows(self) -> int:

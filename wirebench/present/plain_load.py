@@ -60,10 +60,8 @@ def list_failed_gates(record: Record, phases: Sequence[ReplicaPhase] = ()) -> It
 
 def describe_load(record: Record, asked: Load, phases: Sequence[ReplicaPhase] = ()) -> str:
     """Say what was sent to what, for how long; also what was asked for, if a driver took much less."""
-    factors, from_rate_per_s = record.factors, asked.from_rate_per_s
+    factors = record.factors
     load = f"{factors['rate_per_s']:,}/s on " if factors["rate_per_s"] else ""
-    if from_rate_per_s:
-        load = f"from {from_rate_per_s:,}/s to {load}"
     payload = f" ({factors['payload']})" if factors["payload"] is not None else ""
     placement = f" from {factors['placement']}" if factors["placement"] else ""
     replicas = pluralise(int(factors["replicas"] or 1), "replica")

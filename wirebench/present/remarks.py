@@ -39,9 +39,6 @@ _BROKEN = {
     "dropped_iterations": "requests were due that no connection was free for",
 }
 
-#: What requests waited for may then have been the load generator.
-_GENERATOR_GATES = ("generator_cpu", "throttled_generator")
-
 
 def describe_common_factors(cells: Sequence[CellSummary]) -> str:
     """Say what all cells of a run are alike in, and their names leave out: operation, load, what isn't the default."""
@@ -99,27 +96,6 @@ def _describe_capacity(cell: CellSummary) -> str:
     return f"{'; '.join((serves, *per_unit))}."
 
 
-def describe_recoveries(cells: Iterable[CellSummary]) -> tuple[str, ...]:
-    """Say of each cell when it kept its objective after its rate had grown."""
-    return tuple(f"{cell.full_name} {recovery}." for cell in cells if (recovery := _describe_recovery(cell)))
-
-
-def _describe_recovery(cell: CellSummary) -> str:
-    seen = [record.recovery for record in cell.records if record.recovery]
-    if not seen:
-        return ""
-    kept_s = [each.recovered_s for each in seen if each.recovered_s is not None]
-    failed = ", ".join(name_gate(gate.name) for gate in cell.failed_gates() if gate.name in _GENERATOR_GATES)
-    doubt = f" (unreliable, failed gates: {failed})" if failed else ""
-    objective = f"a p99 of at most {seen[0].p99_ms:g} ms and at most {100 * seen[0].error_share:g} % errors"
-    if not kept_s:
-        return f"did not get back to {objective} by the end of the window{doubt}"
-    in_blocks = f" in {len(kept_s)} of {len(seen)} blocks" if len(kept_s) < len(seen) else ""
-    if not any(kept_s):
-        return f"met {objective}{in_blocks or ' all the time'}{doubt}"
-    return f"met {objective} from {_format_range(kept_s)} s after the window's start on{in_blocks}{doubt}"
-
-
 def _describe_served(cell: CellSummary) -> str:
     rate = cell.figure(cell.rate) or 0.0
     metric = METRICS["first_item" if cell.has_streams else "p99"]
@@ -129,10 +105,6 @@ def _describe_served(cell: CellSummary) -> str:
     ms = cell.figure(metric) or 0.0
     time = f"{ms:,.{1 if ms < _TENTHS_MS_MAX else 0}f} ms"
     return f"{rate:,.0f} items/s, the first after {time}" if cell.has_streams else f"{rate:,.0f}/s, {time} at the p99"
-
-
-def _format_range(values: Sequence[float], digits: int = 1) -> str:
-    return "–".join(dict.fromkeys(f"{value:.{digits}f}" for value in (min(values), max(values))))
 
 
 def list_notes(cells: Sequence[CellSummary]) -> tuple[str, ...]:
@@ -205,8 +177,6 @@ def _list_settings(load: Load) -> Iterator[str]:
         yield f"{load.spawn_rate_per_s:g} users start a second"
     if load.objective is not None:
         yield f"p99 at most {load.objective.p99_ms:g} ms, errors at most {100 * load.objective.error_share:g} %"
-    if load.ramp_s is not None:
-        yield f"the rate grows for {load.ramp_s:g} s" if load.ramp_s else "a step in the rate"
     if load.timeout_s is not None:
         yield f"timeout {load.timeout_s:g} s"
 

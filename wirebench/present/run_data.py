@@ -11,7 +11,7 @@ from wirebench.analysis.compare_cells import find_comparisons
 from wirebench.analysis.summary import CellSummary, compute_excess, summarise
 from wirebench.model.labels import name_machine
 from wirebench.model.metric import METRICS, SPREAD, name_spread
-from wirebench.model.record import CapacitySearch, Gate, Recovery
+from wirebench.model.record import CapacitySearch, Gate
 from wirebench.model.run_info import RunInfo
 from wirebench.present.caveats import list_caveats
 from wirebench.present.data import CellComparison, make_comparison_data, make_view
@@ -32,14 +32,10 @@ class CellGate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunCell(Result):
-    """A result with its gates, and what only some loads and services have, block by block.
-
-    That are searches for the capacity, and when an objective was kept again.
-    """
+    """A result with its gates and its searches for the capacity, block by block."""
 
     gates: tuple[CellGate, ...]
     searches: tuple[CapacitySearch, ...]
-    recoveries: tuple[Recovery, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +94,6 @@ def _describe_cell(info: RunInfo, cell: CellSummary) -> RunCell:
         failed_gates_by_metric=group_by_metric(failed),
         gates=tuple(_list_gates(cell)),
         searches=tuple(record.search for record in cell.records if record.search),
-        recoveries=tuple(record.recovery for record in cell.records if record.recovery),
     )
 
 

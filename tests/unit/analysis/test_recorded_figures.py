@@ -36,7 +36,6 @@ KINDS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
     "sweep": ({"concurrency_max": USERS}, [{"concurrency": level} for level in (1, 2, USERS)]),
     "calls": ({"calls": 500}, [{}]),
     "open": ({}, [{"rate_per_s": 250}]),
-    "ramp": ({"from_rate_per_s": 100}, [{"shape": "ramp", "rate_per_s": 400}]),
     "replay": ({}, [{"shape": "replay"}]),
     "streams": ({"model": "closed"}, [STREAM]),
     "open streams": ({"model": "open"}, [{**STREAM, "rate_per_s": 25}]),
@@ -65,9 +64,6 @@ EXPECTED: dict[tuple[str, int], list[str]] = {
     ],
     ("open", 3): [
         "250 1.372 1.311 1.669 4.612 - 8.2 0 280.6 0.4897 0.3739 0.6413 p99 withheld dropped_iterations",
-    ],
-    ("ramp", 3): [
-        "250 1.372 1.311 1.669 4.612 - 8.2 0 280.6 0.4897 0.3739 0.6413 p99 faster",
     ],
     ("replay", 3): [
         "250 1.372 1.311 1.669 4.612 - 8.2 0 280.6 0.4897 0.3739 0.6413 p99 faster",
@@ -101,7 +97,6 @@ def test_a_sweep_says_where_a_service_gives_way(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "expected"),
     [
-        ("ramp", [(138.0, 250, 4.829183), (212.0, 250, 4.612095), (288.0, 250, 4.399103), (362.0, 250, 4.182015)]),
         ("replay", [(250.0, 250, 4.829183), (250.0, 250, 4.612095), (250.0, 250, 4.399103), (250.0, 250, 4.182015)]),
     ],
 )

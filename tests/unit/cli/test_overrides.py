@@ -176,12 +176,8 @@ def test_unused_workloads_are_removed(tmp_path: Path) -> None:
 
 
 def test_a_rate_leaves_other_load_models_alone(tmp_path: Path) -> None:
-    """Of a ramp it is the rate at its end; a load that has none is named."""
+    """A load that has no rate is named."""
     text = TEXT.replace("cross_check: {driver: {rest: k6, grpc: ghz}, operation: users.get, concurrency: 16}\n", "")
-    ramp = text.replace("model: closed", "model: ramp, from_rate_per_s: 10").replace(
-        "  concurrency", "  rate_per_s: 50\n  concurrency"
-    )
-    assert "ramp" == changed(tmp_path, *override(rate="90"), text=ramp).load.model
     sweep = text.replace("model: closed", "model: sweep").replace("  concurrency: [1, 16]\n", "")
     with pytest.raises(UsageError, match=r"--rate 90: factors\.rate_per_s: a sweep has no rate") as error:
         make_plan(read(tmp_path, sweep, *override(rate="90")), 1)

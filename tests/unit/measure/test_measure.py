@@ -95,11 +95,11 @@ def test_a_queue_of_the_warm_up_may_end_in_a_window_of_a_search(tmp_path: Path) 
 
 
 def test_only_a_load_that_should_be_steady_is_to_show_no_drift(tmp_path: Path) -> None:
-    """A ramp and a replay change by their nature; that all of their requests were sent is checked all the same."""
+    """A replay changes by its nature; that all of their requests were sent is checked all the same."""
     growing = {"per_second": (PerSecond(operation="users.get", code="ok", counts=(100, 200, 300, 400)),)}
     grown = replace(GOOD, file=growing, generator={"busiest_s": 0.5})
     assert ["drift"] == list_failed(grown, tmp_path)
-    changing = replace(grown, cell={"shape": "ramp"}, load={"model": "ramp", "from_rate_per_s": 1000})
+    changing = replace(grown, cell={"shape": "replay"}, load={"model": "replay"})
     assert [] == list_failed(changing, tmp_path)
     late = replace(changing, succeeded=3920, file={**growing, "dropped_iterations": 20})
     assert ["dropped_iterations", "rate_error"] == list_failed(late, tmp_path)

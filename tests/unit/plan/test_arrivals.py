@@ -1,4 +1,4 @@
-"""Ramps and replays: when their requests are due, and what is rejected."""
+"""Replays: when their requests are due, and what is rejected."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from tests.support import scenario_text
 from tests.support.histogram_files import make_histogram_file
 from tests.support.jobs import cell
 from wirebench.drivers import Job
-from wirebench.measure.cell import compute_recovery, compute_slices
+from wirebench.measure.cell import compute_slices
 from wirebench.model.cell import Cell
 from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import HistogramFile, Slices, merge_parallel
-from wirebench.model.record import Slice
 from wirebench.model.recording import Recording
-from wirebench.model.scenario import Load, Objective
+from wirebench.model.scenario import Load
 from wirebench.plan.arrivals import compute_arrivals_ns, compute_rate_asked_per_s, compute_window_arrivals_ns
 from wirebench.plan.plan import make_plan
 from wirebench.plan.validation.targets import RECORDED_IN_CLUSTER_MAX
@@ -33,16 +32,6 @@ question: Who waits?
 factors: {transport: [rest, socket], concurrency: 8}
 load: {model: replay, timing: timing.json}
 """
-RAMP = """\
-question: Who waits?
-factors: {transport: [rest, socket], concurrency: 8, rate_per_s: 400}
-load: {model: ramp, from_rate_per_s: 100, window_s: 2}
-"""
-
-
-def ramp_cell(rate_per_s: int) -> Cell:
-    """Return a cell of a ramp to this rate."""
-    return replace(cell("rest", "wireload", rate_per_s=rate_per_s), shape="ramp")
 
 
 def replay_cell() -> Cell:
@@ -50,61 +39,26 @@ def replay_cell() -> Cell:
     return replace(cell("rest", "wireload"), shape="replay")
 
 
-@pytest.mark.parametrize(("start", "end"), [(100, 400), (400, 100), (250, 250)])
-def test_a_ramp_has_its_rates_at_both_ends_and_their_mean_in_all(start: int, end: int) -> None:
-    """The rate changes linearly: gaps at its ends are those of its rates, and its requests their mean's."""
-    load = Load(model="ramp", from_rate_per_s=start, window_s=10)
-    due = compute_window_arrivals_ns(load, ramp_cell(end))
-    assert due is not None
-    assert 2500 == len(due)
-    assert 250 == compute_rate_asked_per_s(load, ramp_cell(end))
-    assert 0 == due[0]
-    gaps = np.diff(due) / SECOND_NS
-    assert (1 / start, 1 / end) == pytest.approx((gaps[0], gaps[-1]), rel=0.02)
-    # In the first half there are r₀·W/2 + (r₁ − r₀)·W/8 requests.
-    assert start * 5 + (end - start) * 10 / 8 == pytest.approx((due < 5 * SECOND_NS).sum(), abs=1)
-
-
-@pytest.mark.parametrize(("start", "end", "ramp_s"), [(100, 400, 0), (100, 400, 2.5), (400, 100, 4), (100, 400, 10)])
-def test_a_ramp_may_be_over_before_the_window(start: int, end: int, ramp_s: float) -> None:
-    """After it the rate stays at its last one; without any time for it, it is a step at the window's start."""
-    load = Load(model="ramp", from_rate_per_s=start, ramp_s=ramp_s, warmup_s=1, window_s=10)
-    due = compute_window_arrivals_ns(load, ramp_cell(end))
-    assert due is not None
-    growing = (start + end) / 2 * ramp_s
-    assert growing + end * (10 - ramp_s) == len(due)
-    assert growing == pytest.approx((due < ramp_s * SECOND_NS).sum(), abs=1)
-    assert 0 == due[0]
-    steady = due[due >= ramp_s * SECOND_NS]
-    assert np.allclose(np.diff(steady), SECOND_NS / end, atol=1)
-    together = compute_arrivals_ns(load, ramp_cell(end))
-    assert together is not None
-    assert start == (together < SECOND_NS).sum(), "the warm-up has the rate that the ramp begins with"
-
-
 def test_a_replay_keeps_every_moment_at_its_speed() -> None:
     """Ten times as fast, a request after two seconds is due after 200 ms; what is due beyond the window isn't sent."""
     load = Load(model="replay", timing="x", speedup=10, window_s=0.5).replay(RECORDING)
-    due = compute_window_arrivals_ns(load, replay_cell())
+    due = compute_window_arrivals_ns(load)
     assert due is not None
     assert [0, 100_000_000, 200_000_000, 350_000_000, 400_000_000] == due.tolist()
     assert 10 == compute_rate_asked_per_s(load, replay_cell())
 
 
 def test_before_the_window_there_is_an_even_load() -> None:
-    """Of a recording's mean rate, or of the rate that a ramp begins with."""
+    """Of a recording's mean rate."""
     load = Load(model="replay", timing="x", warmup_s=3, window_s=5).replay(RECORDING)
-    due = compute_arrivals_ns(load, replay_cell())
+    due = compute_arrivals_ns(load)
     assert due is not None
     assert [0, 1, 2, 3, 4, 5, 6.5, 7] == (due / SECOND_NS).tolist()
-    ramp = compute_arrivals_ns(Load(model="ramp", from_rate_per_s=10, warmup_s=0.25, window_s=1), ramp_cell(10))
-    assert ramp is not None
-    assert [0, 0.1, 0.2, 0.25, 0.35] == (ramp[:5] / SECOND_NS).tolist()
 
 
 def test_a_steady_load_has_no_list() -> None:
     """An open one has its rate, and a closed one none."""
-    assert compute_arrivals_ns(Load(model="open"), cell("rest", "wireload", rate_per_s=100)) is None
+    assert compute_arrivals_ns(Load(model="open")) is None
     assert 100 == compute_rate_asked_per_s(Load(model="open"), cell("rest", "wireload", rate_per_s=100))
     assert compute_rate_asked_per_s(Load(), cell("rest", "wireload")) is None
 
@@ -141,59 +95,14 @@ def test_slices_of_generators_merge_exactly() -> None:
 def test_figures_over_time_hold_what_was_asked_and_how_long_it_took() -> None:
     """A slice in which nothing was answered has no latency."""
     load = Load(model="replay", timing="x", window_s=5).replay(RECORDING)
-    first, second = compute_slices(with_slices([5, 10, 20], []), load, replay_cell())
+    first, second = compute_slices(with_slices([5, 10, 20], []), load)
     assert (0.0, 2.5, 1.2, 3) == (first.start_s, first.end_s, first.rate_asked_per_s, first.requests_ok)
     assert first.p50_ms is not None
     assert 10 == pytest.approx(first.p50_ms, rel=0.001)
     assert (2.5, 5.0, 0.8, 0, None, None) == (
         second.start_s, second.end_s, second.rate_asked_per_s, second.requests_ok, second.p50_ms, second.max_ms,
     )  # fmt: skip
-    assert () == compute_slices(with_slices([5]), Load(), cell("rest", "wireload"))
-
-
-def slices_of(*p99_ms: float | None, due: int = 100, lost: int = 0) -> tuple[Slice, ...]:
-    """Return slices of two seconds in which so many requests were due, and so many had no success."""
-    return tuple(
-        Slice(
-            start_s=2.0 * place,
-            end_s=2.0 * place + 2,
-            rate_asked_per_s=due / 2,
-            requests_ok=0 if each is None else due - lost,
-            p50_ms=each,
-            p99_ms=each,
-            max_ms=each,
-        )
-        for place, each in enumerate(p99_ms)
-    )
-
-
-@pytest.mark.parametrize(
-    ("slices", "recovered_s"),
-    [
-        (slices_of(10, 50, 20), 0),
-        (slices_of(80, 51, 50, 10), 4),
-        (slices_of(80, 20, 80, 20), 6),
-        (slices_of(10, None, 10), 4),
-        (slices_of(80, 10, 80), None),
-        (slices_of(10, 10, None), None),
-        (slices_of(80, 10, None, due=0), 2),
-        (slices_of(10, 10, lost=1), 0),
-        (slices_of(10, 10, lost=2), None),
-        (slices_of(10, 10, due=4000, lost=4), 0),
-    ],
-)
-def test_a_service_has_recovered_when_all_later_slices_keep_the_objective(
-    slices: tuple[Slice, ...], recovered_s: float | None
-) -> None:
-    """Failed and unsent requests count, one in a slice aside; never is what the last slice still misses."""
-    recovery = compute_recovery(slices, Objective(p99_ms=50))
-    assert recovery is not None
-    assert (50, 0.001, recovered_s) == (recovery.p99_ms, recovery.error_share, recovery.recovered_s)
-
-
-def test_a_load_without_slices_has_no_recovery() -> None:
-    """That of a search for the capacity, and that of a driver that has none."""
-    assert compute_recovery((), Objective(p99_ms=50)) is None
+    assert () == compute_slices(with_slices([5]), Load())
 
 
 @pytest.fixture(autouse=True)
@@ -216,12 +125,6 @@ def test_a_replay_fills_its_window(tmp_path: Path) -> None:
     assert all("-replay-c8-" in each.id for each in plan.cells)
 
 
-def test_a_ramp_is_said_in_its_cells(tmp_path: Path) -> None:
-    """By the rate that it ends with."""
-    plan = make_plan(scenario_text.read(tmp_path, RAMP), seed=1)
-    assert all("-ramp-r400-c8-" in each.id for each in plan.cells)
-
-
 @pytest.mark.parametrize(
     ("text", "old", "new", "expected"),
     [
@@ -237,18 +140,7 @@ def test_a_ramp_is_said_in_its_cells(tmp_path: Path) -> None:
         (REPLAY, "[rest, socket]", "grpc, driver: ghz", "2: factors.driver: ghz takes no schedule of single requests"),
         (REPLAY, "timing.json", "timing.json, recording: 1", "3: load.recording: no such key"),
         (REPLAY, "timing.json", "timing.json, from_rate_per_s: 1", "3: load.from_rate_per_s: a replay has no"),
-        (RAMP, ", rate_per_s: 400", "", "3: load.model: a ramp needs a rate"),
-        (RAMP, "from_rate_per_s: 100, ", "", "3: load.model: a ramp needs a rate to begin with"),
-        (RAMP, "from_rate_per_s: 100", "from_rate_per_s: 0", "3: load.from_rate_per_s: must be at least 1"),
-        (RAMP, "rate_per_s: 400", "rate_per_s: 1000000", "3: load.window_s: 1,000,"),
-        (RAMP, "window_s: 2", "speedup: 2", "3: load.speedup: a ramp has no speedup"),
-        (RAMP, "window_s: 2", "window_s: 2, ramp_s: 3", "3: load.ramp_s: the rate would grow for 3 s, and the window"),
-        (RAMP, "window_s: 2", "ramp_s: -1", "3: load.ramp_s: must be at least 0"),
-        (RAMP, "window_s: 2", "objective: {p99_ms: 0}", "3: load.objective.p99_ms: must be over 0"),
-        (RAMP, "window_s: 2", "resolution: 0.1", "3: load.resolution: a ramp has no resolution"),
-        (REPLAY, "timing.json", "timing.json, ramp_s: 1", "3: load.ramp_s: a replay has no ramp_s"),
         (REPLAY, "timing.json", "timing.json, objective: {p99_ms: 9}", "3: load.objective: a replay has no objective"),
-        (RAMP, "[rest, socket]", "grpc, driver: ghz", "2: factors.driver: ghz takes no schedule of single requests"),
     ],
 )
 def test_what_can_not_be_is_rejected(tmp_path: Path, text: str, old: str, new: str, expected: str) -> None:

@@ -177,10 +177,9 @@ def test_a_sweep_doubles_its_connections(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("model", ["open", "ramp, from_rate_per_s: 10"])
-def test_an_open_load_may_open_more_connections(tmp_path: Path, model: str) -> None:
+def test_an_open_load_may_open_more_connections(tmp_path: Path) -> None:
     """Up to a number that is the same for all cells; a sweep has its own numbers."""
-    plan = make_plan(read(tmp_path, OPEN.replace("open", model)), seed=1)
+    plan = make_plan(read(tmp_path, OPEN), seed=1)
     assert [4, 16, 16] == [cell.concurrency for cell in plan.cells]
     assert {48} == {plan.scenario.load.add_connections(cell).concurrency for cell in plan.cells}
     swept = make_plan(read(tmp_path, SWEEP), seed=1)

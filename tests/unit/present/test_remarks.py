@@ -9,27 +9,24 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import render_run
-from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed
+from tests.support.report_run import RunBuilder, cell
 from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.cli.load import print_load
 from wirebench.cli.output import make_console
 from wirebench.model.contract import Transport
 from wirebench.model.histogram_file import Handshakes
-from wirebench.model.record import Recovery
 from wirebench.model.scenario import Load, Objective
 from wirebench.present.remarks import (
     describe_capacities,
     describe_handshakes,
     describe_load,
-    describe_recoveries,
     describe_uneven_workers,
 )
-from wirebench.present.run_data import describe_cells, make_run_data
+from wirebench.present.run_data import make_run_data
 from wirebench.report.page import render
 from wirebench.results.runs import Run
 from wirebench.run.plain_load import PlainLoad
 
-OBJECTIVE = "a p99 of at most 250 ms and at most 0.1 % errors"
 SHARED = [cell("rest", workers=2), cell("rest", workers=4), cell("socket")]
 FULL = Handshakes(
     version="TLS 1.3", cipher_suite="AES_128_GCM_SHA256", key_exchange="X25519", resumed=False, handshakes=1200
@@ -61,48 +58,6 @@ def test_a_load_is_described(load: Load, expected: str) -> None:
     assert expected == describe_load(load)
 
 
-def run_with(folder: Path, recovered_s: float | None) -> Run:
-    """Write and return a run of one cell whose blocks recovered then."""
-    record = {"recovery": Recovery(p99_ms=250, error_share=0.001, recovered_s=recovered_s)}
-    return RunBuilder(cells=(cell("grpc"),), blocks=2, record=record).write(folder)
-
-
-@pytest.mark.parametrize(
-    ("recovered_s", "expected"),
-    [
-        (64.8, f"met {OBJECTIVE} from 64.8 s after the window's start on."),
-        (None, f"did not get back to {OBJECTIVE} by the end of the window."),
-        (0, f"met {OBJECTIVE} all the time."),
-    ],
-)
-def test_a_recovery_is_stated(tmp_path: Path, recovered_s: float | None, expected: str) -> None:
-    """In one sentence a cell, wherever a run is shown."""
-    run = run_with(tmp_path, recovered_s)
-    (sentence,) = describe_recoveries(summarise(run.records))
-    assert expected in sentence
-    assert is_shown(sentence, run)
-    (of_program,) = describe_cells(run)
-    assert [recovered_s] * 2 == [each.recovered_s for each in of_program.recoveries]
-
-
-def test_blocks_that_differ_are_stated(tmp_path: Path) -> None:
-    """From the earliest to the latest, and in how many blocks at all."""
-    (of_run,) = summarise(run_with(tmp_path, 64.8).records)
-    first, second = of_run.records
-    other = second.model_copy(update={"recovery": Recovery(p99_ms=250, error_share=0.001, recovered_s=None)})
-    (sentence,) = describe_recoveries(summarise([first, other]))
-    assert "from 64.8 s after the window's start on in 1 of 2 blocks" in sentence
-
-
-def test_a_recovery_under_a_full_generator_is_doubted(tmp_path: Path) -> None:
-    """What users waited for may have been the generator; gates of other figures say nothing of it."""
-    (of_run,) = summarise(run_with(tmp_path, 64.8).records)
-    others = (passed("drift", passed=False), GENERATOR_GATE)
-    doubted = [each.model_copy(update={"gates": others}) for each in of_run.records]
-    (sentence,) = describe_recoveries(summarise(doubted))
-    assert sentence.endswith("start on (unreliable, failed gates: generator CPU).")
-
-
 def test_uneven_workers_are_reported(tmp_path: Path) -> None:
     """The sentence says where, and how uneven; a service with one worker isn't counted."""
     run = RunBuilder(cells=SHARED, server={"fairness": 0.61}).write(tmp_path)
@@ -132,9 +87,8 @@ def test_nothing_is_stated_of_what_most_runs_lack(tmp_path: Path) -> None:
     """No objective, no TLS, no search for a capacity."""
     run = RunBuilder().write(tmp_path)
     cells = summarise(run.records)
-    assert ((), ()) == (describe_recoveries(cells), describe_handshakes(cells))
+    assert () == describe_handshakes(cells)
     assert () == describe_capacities(cells)
-    assert not any(each.recoveries for each in describe_cells(run))
 
 
 def measured(

@@ -170,7 +170,7 @@ def _validate_driver(cell: Cell, operations: Sequence[Operation]) -> CellMessage
         yield "driver", message, "search for the capacity by wireload"
     elif cell.shape and not can.sends_workloads:
         message = f"{cell.driver} takes no schedule of single requests"
-        yield "driver", message, "drive ramps and replays by wireload"
+        yield "driver", message, "drive replays by wireload"
     if cell.rate_per_s is not None and can.no_open_load:
         able = name_able_drivers(cell.transport, rate=True)
         yield "driver", f"{cell.driver} {can.no_open_load}", f"drive open loads by {able}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from wirebench.model.contract import Driver, LoadModel
-from wirebench.model.recording import ENTRIES_MAX
 from wirebench.model.scenario import CALLS_MAX, EVERY_TRANSPORT, Load, Scenario
 from wirebench.model.source import FieldPath
 from wirebench.plan.driver_support import DRIVER_FACTS
@@ -14,21 +13,19 @@ A_LOAD = {
     "sweep": "a sweep",
     "calls": "a load of calls",
     "open": "an open load",
-    "ramp": "a ramp",
     "replay": "a replay",
     "capacity": "a search for the capacity",
 }
 
 _KEYS_OF_MODELS: dict[str, tuple[LoadModel, ...]] = {
-    "concurrency_max": ("sweep", "open", "ramp", "replay"),
+    "concurrency_max": ("sweep", "open", "replay"),
     "calls": ("calls",),
     "warmup_calls": ("calls",),
     "spawn_rate_per_s": ("closed",),
-    "from_rate_per_s": ("ramp", "capacity"),
-    "ramp_s": ("ramp",),
+    "from_rate_per_s": ("capacity",),
     "timing": ("replay",),
     "speedup": ("replay",),
-    "objective": ("ramp", "capacity"),
+    "objective": ("capacity",),
     "resolution": ("capacity",),
     "windows_max": ("capacity",),
 }
@@ -44,8 +41,8 @@ _KEYS_OF_DRIVERS: dict[str, tuple[frozenset[Driver], str]] = {
 
 def validate_load(scenario: Scenario) -> ValidationMessages:
     factors, load = scenario.factors, scenario.load
-    if load.model in ("open", "ramp") and not factors.rate_per_s:
-        yield ("load", "model"), f"{A_LOAD[load.model]} needs a rate", "add factors.rate_per_s"
+    if load.model == "open" and not factors.rate_per_s:
+        yield ("load", "model"), "an open load needs a rate", "add factors.rate_per_s"
     if load.model in ("closed", "sweep", "calls") and factors.rate_per_s:
         hint = "remove factors.rate_per_s, or set load.model to open"
         yield ("factors", "rate_per_s"), f"{A_LOAD[load.model]} has no rate", hint
@@ -55,6 +52,8 @@ def validate_load(scenario: Scenario) -> ValidationMessages:
     if load.model == "capacity" and factors.rate_per_s:
         hint = "remove factors.rate_per_s; load.from_rate_per_s is where the search begins"
         yield ("factors", "rate_per_s"), "a search for the capacity finds the rate", hint
+    if load.model == "replay" and load.timing is None and load.recording is None:
+        yield ("load", "model"), "a replay needs a timing file", "add load.timing, or give --timing"
     if load.model == "sweep" and factors.concurrency:
         hint = "remove factors.concurrency; load.concurrency_max is where a sweep ends"
         yield ("factors", "concurrency"), "a sweep has its own numbers of connections", hint
@@ -62,7 +61,6 @@ def validate_load(scenario: Scenario) -> ValidationMessages:
     yield from _validate_drivers(scenario)
     yield from _validate_connections(scenario)
     yield from _validate_calls(scenario)
-    yield from _validate_shape(scenario)
     yield from _validate_search(scenario)
     yield from _validate_generators(scenario)
     yield from _validate_work(scenario)
@@ -88,7 +86,7 @@ def _validate_drivers(scenario: Scenario) -> ValidationMessages:
 def _validate_connections(scenario: Scenario) -> ValidationMessages:
     """Reject connections that an open load can't add."""
     load, field = scenario.load, ("load", "concurrency_max")
-    if load.model not in ("open", "ramp", "replay") or load.concurrency_max is None:
+    if load.model not in ("open", "replay") or load.concurrency_max is None:
         return
     greatest = max(collect_levels(scenario.factors.concurrency), default=1)
     if load.concurrency_max < greatest:
@@ -125,23 +123,6 @@ def _validate_calls(scenario: Scenario) -> ValidationMessages:
             yield field, message, "drive them by wireload"
     if load.generators > 1:
         yield ("load", "generators"), "several generators have no common order of calls", "use one"
-
-
-def _validate_shape(scenario: Scenario) -> ValidationMessages:
-    factors, load = scenario.factors, scenario.load
-    if load.model == "ramp":
-        if load.from_rate_per_s is None:
-            yield ("load", "model"), "a ramp needs a rate to begin with", "add load.from_rate_per_s"
-        first = load.from_rate_per_s or 0
-        if load.growing_s > load.window_s:
-            message = f"the rate would grow for {load.growing_s:g} s, and the window is over after {load.window_s:g} s"
-            yield ("load", "ramp_s"), message, "lower it, or lengthen load.window_s"
-        most = load.count_ramp_requests(max(collect_levels(factors.rate_per_s))) + first * load.warmup_s
-        if most > ENTRIES_MAX:
-            message = f"{most:,.0f} requests in warm-up and window are over {ENTRIES_MAX:,}"
-            yield ("load", "window_s"), message, "shorten them, or lower the rates"
-    if load.model == "replay" and load.timing is None and load.recording is None:
-        yield ("load", "model"), "a replay needs a timing file", "add load.timing, or give --timing"
 
 
 def _validate_search(scenario: Scenario) -> ValidationMessages:
