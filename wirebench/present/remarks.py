@@ -158,7 +158,7 @@ def write_answer(run: Run, comparisons: Sequence[Comparison]) -> tuple[str, ...]
     cells = summarise(run.records, run.info.compare)
     sweeps = map(describe_sweep, find_series(cells, "concurrency"))
     checks = (*sentences.describe_cross_checks(comparisons), *sentences.describe_agreement(comparisons))
-    found = (*describe_capacities(cells), *describe_recoveries(cells), *sweeps)
+    found = (*describe_capacities(cells), *sweeps)
     return tuple(map(capitalise, (*found, *sentences.summarise_comparisons(comparisons), *checks)))
 
 
