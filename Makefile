@@ -15,7 +15,6 @@ BLOCKS ?= ## repetitions of every cell, if not the scenario's
 SEED ?= ## dev: seed of the order of the cells, to repeat a run's
 REPLICAS ?= ## pods of each service that deploy installs, or of the loaded one
 WORKERS ?= ## processes in each pod, or of run-*
-RESULTS ?= ## yes: cluster-up and deploy also install the results server; no: they remove it; unset: they leave it unchanged
 RATE ?= ## requests/s of load-*; else as many as get replies
 CONCURRENCY ?= 8 ## connections of load-*
 DURATION ?= 30s ## how long load-* lasts

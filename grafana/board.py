@@ -6,34 +6,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from wirebench.present.live_queries import EVENTS, NAMESPACES, ChartEvent
-
-
-@dataclass(frozen=True)
-class Datasource:
-    """What a dashboard asks: its name, its type in Grafana, and what the choice above the dashboard calls it."""
-
-    name: str
-    type: str
-    title: str
-
-
-PROMETHEUS = Datasource("prometheus", "prometheus", "Prometheus")
-#: The index of results.
-POSTGRESQL = Datasource("postgresql", "grafana-postgresql-datasource", "Results")
+from grafana.queries import NAMESPACES
 
 #: What a chart needs that not every system has: cAdvisor's figures, a CPU limit of the services, PostgreSQL as store.
 Need = Literal["cadvisor", "cpu-limit", "postgres"]
-#: `lines`, `states` and `heatmap` are over time, `points` too, a point a run; `table` has a row for each set of labels,
+#: `lines`, `states` and `heatmap` are over time; `table` has a row for each set of labels,
 #: and `curve` points of each transport over its first query, which gives the place, with the others there.
-Kind = Literal["lines", "points", "states", "heatmap", "table", "curve"]
+Kind = Literal["lines", "states", "heatmap", "table", "curve"]
 #: Those that show one value of each series, that of the time range.
 INSTANT: tuple[Kind, ...] = ("table", "curve")
 
 
 @dataclass(frozen=True)
 class Query:
-    """PromQL and the name of each series in the legend, or of a column; or SQL, whose column `metric` has the names.
+    """PromQL and the name of each series in the legend, or of a column.
 
     The colours go by the transport in a name of series (`{{transport}}`), which it begins with.
     """
@@ -49,9 +35,7 @@ class Chart:
     """One panel. Its description says what it shows, how to read it, and what a bad sign is.
 
     `lowest` and `highest` bound the axis, which reaches to `soft_highest` at least; `limit` draws a line that should
-    not be crossed; `states` are the names of values 0, 1, …, the first the good one; `sort` names columns of a table,
-    `links` where the values of a column lead to, below the address of `wirebench serve`, `widths` those of columns in
-    pixels; `empty` is what an empty one says.
+    not be crossed; `states` are the names of values 0, 1, …, the first the good one; `sort` names columns of a table.
     """
 
     title: str
@@ -66,9 +50,6 @@ class Chart:
     limit: float | None = None
     states: tuple[str, ...] = ()
     sort: tuple[str, ...] = ("transport",)
-    links: tuple[tuple[str, str], ...] = ()
-    widths: tuple[tuple[str, int], ...] = ()
-    empty: str | None = None
 
 
 @dataclass(frozen=True)
@@ -104,10 +85,6 @@ class Board:
     description: str
     variables: tuple[Variable, ...]
     rows: tuple[Row, ...]
-    datasource: Datasource = PROMETHEUS
-    events: tuple[ChartEvent, ...] = EVENTS
-    time_range: str = "now-15m"
-    refresh: str = "10s"
 
     def charts(self) -> Iterator[Chart]:
         """Yield the charts of all rows."""

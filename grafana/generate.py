@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 from grafana_foundation_sdk.builders import (
     common,
@@ -20,7 +19,6 @@ from grafana_foundation_sdk.builders import (
 )
 from grafana_foundation_sdk.cog.builder import Builder
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
-from grafana_foundation_sdk.cog.runtime import UnknownDataquery
 from grafana_foundation_sdk.cog.variants import Dataquery
 from grafana_foundation_sdk.models import common as options
 from grafana_foundation_sdk.models import dashboard as models
@@ -28,8 +26,8 @@ from grafana_foundation_sdk.models import heatmap as heatmaps
 from grafana_foundation_sdk.models import prometheus as promql
 from grafana_foundation_sdk.models import xychart as curves
 
-from grafana.board import INSTANT, PROMETHEUS, Board, Chart, Datasource, Need, Query, Variable
-from wirebench.present.live_queries import ChartEvent
+from grafana.board import INSTANT, Board, Chart, Need, Query, Variable
+from grafana.queries import EVENTS, ChartEvent
 
 #: The same in all panels of all dashboards; names of Grafana's palette. Red is left for bad signs.
 COLOURS: Mapping[str, str] = MappingProxyType({"rest": "blue", "grpc": "orange", "socket": "green"})
@@ -56,6 +54,9 @@ _EMPTY: Mapping[Need, str] = MappingProxyType(
 _STATE_COLOURS = ("green", "yellow", "orange", "red")
 #: The default address of `wirebench serve`.
 _RESULTS_URL = "http://127.0.0.1:8400"
+_PROMETHEUS = "prometheus"
+#: The one that is chosen above the dashboard.
+_DATASOURCE = options.DataSourceRef(type_val=_PROMETHEUS, uid="${datasource}")
 _Panel = timeseries.Panel | table.Panel | xychart.Panel | heatmap.Panel | statetimeline.Panel
 
 
@@ -70,28 +71,26 @@ def _dashboard(board: Board) -> models.Dashboard:
         .uid(board.uid)
         .description(board.description)
         .tags([TAG])
-        .time(board.time_range, "now")
-        .refresh(board.refresh)
+        .time("now-15m", "now")
+        .refresh("10s")
         .tooltip(models.DashboardCursorSync.CROSSHAIR)
         .readonly()
         .link(_link_to_the_others())
-        .link(_link_to_results(board))
-        .with_variable(
-            dashboard.DatasourceVariable("datasource").label(board.datasource.title).type(board.datasource.type)
-        )
+        .link(_link_to_report())
+        .with_variable(dashboard.DatasourceVariable("datasource").label("Prometheus").type(_PROMETHEUS))
     )
     for variable in board.variables:
-        builder.with_variable(_variable(board.datasource, variable))
+        builder.with_variable(_variable(variable))
     builder.with_variable(dashboard.TextBoxVariable("results").label("wirebench serve").default_value(_RESULTS_URL))
-    for event in board.events:
-        builder.annotation(_annotation(board.datasource, event))
+    for event in EVENTS:
+        builder.annotation(_annotation(event))
     number = 0
     for row in board.rows:
         number += 1
         builder.with_row(dashboard.Row(row.title).id(number))
         for chart, width in zip(row.charts, _WIDTHS[len(row.charts)], strict=True):
             number += 1
-            builder.with_panel(_panel(board.datasource, chart).id(number).span(width).height(row.height))
+            builder.with_panel(_panel(chart).id(number).span(width).height(row.height))
     built = builder.build()
     for panel in built.panels or ():
         if isinstance(panel, models.Panel):
@@ -109,10 +108,9 @@ def _link_to_the_others() -> dashboard.DashboardLink:
     )
 
 
-def _link_to_results(board: Board) -> dashboard.DashboardLink:
+def _link_to_report() -> dashboard.DashboardLink:
     """Lead to the run that is chosen: the server knows it by its namespace."""
-    run = "/runs/${namespace}" if board.datasource is PROMETHEUS else ""
-    link = dashboard.DashboardLink("Report").type(models.DashboardLinkType.LINK).url(f"${{results}}{run}")
+    link = dashboard.DashboardLink("Report").type(models.DashboardLinkType.LINK).url("${results}/runs/${namespace}")
     return (
         link.icon("external link")
         .tooltip("The run's results and report, by wirebench serve")
@@ -120,11 +118,11 @@ def _link_to_results(board: Board) -> dashboard.DashboardLink:
     )
 
 
-def _annotation(datasource: Datasource, event: ChartEvent) -> dashboard.AnnotationQuery:
+def _annotation(event: ChartEvent) -> dashboard.AnnotationQuery:
     return (
         dashboard.AnnotationQuery()
         .name(event.name)
-        .datasource(_chosen(datasource))
+        .datasource(_DATASOURCE)
         .enable(enable=True)
         .icon_color(event.colour)
         .expr(event.expr)
@@ -133,52 +131,43 @@ def _annotation(datasource: Datasource, event: ChartEvent) -> dashboard.Annotati
     )
 
 
-def _chosen(datasource: Datasource) -> options.DataSourceRef:
-    """Refer to the datasource that is chosen above the dashboard."""
-    return options.DataSourceRef(type_val=datasource.type, uid="${datasource}")
-
-
-def _variable(datasource: Datasource, variable: Variable) -> dashboard.QueryVariable:
+def _variable(variable: Variable) -> dashboard.QueryVariable:
     builder = (
         dashboard.QueryVariable(variable.name)
         .label(variable.title)
-        .datasource(_chosen(datasource))
+        .datasource(_DATASOURCE)
         .definition(variable.query)
         .refresh(models.VariableRefresh.ON_TIME_RANGE_CHANGED)
         .sort(models.VariableSort.NATURAL_ASC)
     )
     if variable.several:
         everything = models.VariableOption(selected=True, text=["All"], value=["$__all"])
-        builder.multi(multi=True).include_all(include_all=True).current(everything)
-    if datasource is not PROMETHEUS:
-        return builder.query(variable.query)  # all are all values, each by itself
-    if variable.several:
-        builder.all_value(".*")
+        builder.multi(multi=True).include_all(include_all=True).current(everything).all_value(".*")
     # 1: label values
     return builder.query({"qryType": 1, "query": variable.query, "refId": f"variable-{variable.name}"})
 
 
-def _panel(datasource: Datasource, chart: Chart) -> _Panel:
+def _panel(chart: Chart) -> _Panel:
     panel = _KINDS[chart.kind](chart)
-    panel.title(chart.title).description(chart.description).datasource(_chosen(datasource)).unit(chart.unit)
+    panel.title(chart.title).description(chart.description).datasource(_DATASOURCE).unit(chart.unit)
     by_name, by_place = models.FieldColorModeId.PALETTE_CLASSIC_BY_NAME, models.FieldColorModeId.PALETTE_CLASSIC
     panel.color_scheme(dashboard.FieldColor().mode(by_place if chart.kind == "curve" else by_name))
     if chart.lowest is not None:
         panel.min(chart.lowest)
     if chart.highest is not None:
         panel.max(chart.highest)
-    if empty := chart.empty or (chart.needs and _EMPTY[chart.needs]):
-        panel.no_value(empty)
+    if chart.needs:
+        panel.no_value(_EMPTY[chart.needs])
     for transport, colour in COLOURS.items():
-        colouring = {"mode": _colour_mode(datasource, chart), "fixedColor": colour}
+        colouring = {"mode": _colour_mode(chart), "fixedColor": colour}
         panel.override_by_regexp(rf"/\b{transport}\b/", [_property("color", colouring)])
-    _add_queries(panel, datasource, chart)
+    _add_queries(panel, chart)
     return panel
 
 
-def _add_queries(panel: _Panel, datasource: Datasource, chart: Chart) -> None:
+def _add_queries(panel: _Panel, chart: Chart) -> None:
     for ref_id, query in zip(string.ascii_uppercase, chart.queries, strict=False):
-        panel.with_target(_target(datasource, ref_id, query, chart.kind))
+        panel.with_target(_target(ref_id, query, chart.kind))
         if query.unit:
             _override_column(panel, chart, query, [_property("unit", query.unit)])
         if query.dashed:
@@ -191,12 +180,7 @@ def _add_queries(panel: _Panel, datasource: Datasource, chart: Chart) -> None:
                 _override_column(panel, chart, query, properties)
             else:
                 panel.override_by_query(ref_id, properties)
-    for column, address in chart.links:
-        link = {"title": "Report", "url": f"${{results}}/{address}", "targetBlank": True}
-        panel.override_by_name(column, [_property("links", [link])])
-    for column, width in chart.widths:
-        panel.override_by_name(column, [_property("custom.width", width)])
-    if datasource is PROMETHEUS and chart.kind in INSTANT:
+    if chart.kind in INSTANT:
         for name, settings in _columns_of(chart):
             panel.with_transformation(models.DataTransformerConfig(id_val=name, options=settings))
 
@@ -226,9 +210,9 @@ def _columns_of(chart: Chart) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "partitionByValues", {"fields": ["transport"], "keepFields": False}
 
 
-def _colour_mode(datasource: Datasource, chart: Chart) -> models.FieldColorModeId:
+def _colour_mode(chart: Chart) -> models.FieldColorModeId:
     """Return shades of a transport's colour where there are many series of it."""
-    many = datasource is not PROMETHEUS or any(query.legend.count("{{") > 1 for query in chart.queries)
+    many = any(query.legend.count("{{") > 1 for query in chart.queries)
     return models.FieldColorModeId.SHADES if many else models.FieldColorModeId.FIXED
 
 
@@ -259,11 +243,6 @@ def _lines(chart: Chart) -> timeseries.Panel:
         panel.thresholds(dashboard.ThresholdsConfig().mode(models.ThresholdsMode.ABSOLUTE).steps(steps))
         panel.thresholds_style(common.GraphThresholdsStyleConfig().mode(options.GraphThresholdsStyleMode.DASHED))
     return panel
-
-
-def _points(chart: Chart) -> timeseries.Panel:
-    """Draw every value, as they are few, and a line from each to the next of its series; no mean of what isn't one."""
-    return _lines(chart).show_points(options.VisibilityMode.ALWAYS).span_nulls(span_nulls=True)
 
 
 def _states(chart: Chart) -> statetimeline.Panel:
@@ -310,39 +289,13 @@ def _curve(chart: Chart) -> xychart.Panel:
 
 
 _KINDS: Mapping[str, Callable[[Chart], _Panel]] = MappingProxyType(
-    {"lines": _lines, "points": _points, "states": _states, "heatmap": _heatmap, "table": _table, "curve": _curve}
+    {"lines": _lines, "states": _states, "heatmap": _heatmap, "table": _table, "curve": _curve}
 )
 
 
-def _target(datasource: Datasource, ref_id: str, query: Query, kind: str) -> Builder[Dataquery]:
-    if datasource is not PROMETHEUS:
-        return _Sql(datasource, ref_id, query, "table" if kind == "table" else "time_series")
-    chosen = _chosen(datasource)
-    target = prometheus.Dataquery().ref_id(ref_id).datasource(chosen).expr(query.expr).legend_format(query.legend)
+def _target(ref_id: str, query: Query, kind: str) -> Builder[Dataquery]:
+    target = prometheus.Dataquery().ref_id(ref_id).datasource(_DATASOURCE).expr(query.expr).legend_format(query.legend)
     return target.instant().format(promql.PromQueryFormat.TABLE) if kind in INSTANT else target.range()
-
-
-@dataclass(frozen=True)
-class _Sql(Builder[Dataquery]):
-    """A query of a database, for which the SDK has no type: as Grafana's editor of SQL writes it."""
-
-    datasource: Datasource
-    ref_id: str
-    query: Query
-    format: Literal["time_series", "table"]
-
-    def build(self) -> Dataquery:
-        """Return what the JSON has."""
-        return UnknownDataquery(
-            {
-                "datasource": _chosen(self.datasource),
-                "editorMode": "code",
-                "format": self.format,
-                "rawQuery": True,
-                "rawSql": self.query.expr,
-                "refId": self.ref_id,
-            }
-        )
 
 
 def _property(name: str, value: Any) -> models.DynamicConfigValue:  # noqa: ANN401 - whatever the field option takes

@@ -4,12 +4,10 @@ CLUSTER_TOOLS := .tools/bin/kind .tools/bin/helm .tools/bin/kubectl
 
 # $(call has-image,NAME): whether it was there when images were last built.
 has-image = $(shell grep --no-messages --silent '^  $(1):' build/cluster/images.yaml && echo yes)
-# Whether there is to be a results server, with a database.
-HAS_RESULTS = $(if $(RESULTS),$(filter yes,$(RESULTS)),$(call has-image,serve))
-HAS_POSTGRES = $(or $(POSTGRES),$(HAS_RESULTS),$(call has-image,postgres))
+HAS_POSTGRES = $(or $(POSTGRES),$(call has-image,postgres))
 
 ##@ Kubernetes
-.PHONY: docker-up docker-down cluster-up cluster-load cluster-podinfo cluster-postgres deploy undeploy prometheus grafana results cluster-down cluster-clean \
+.PHONY: docker-up docker-down cluster-up cluster-load cluster-podinfo cluster-postgres deploy undeploy prometheus grafana cluster-down cluster-clean \
   load-rest load-grpc load-socket
 docker-up: ## start a Docker engine if none answers (as root, on Debian)
 	@scripts/cluster/engine up
@@ -63,9 +61,6 @@ prometheus: ## dev: print the address of Prometheus
 grafana: ## print the address of Grafana, or why it is not there
 	@scripts/cluster/deploy $@
 
-results: ## print how to reach the results server in the cluster (RESULTS=yes installs it)
-	@scripts/cluster/deploy $@
-
 cluster-down: ## remove the cluster; images and tools stay, for the next
 	@scripts/cluster/cluster down
 
@@ -77,10 +72,9 @@ cluster-preflight:
 	@scripts/cluster/cluster preflight
 
 images: .tools/bin/wireload .tools/bin/truth .tools/bin/k6 .tools/bin/ghz .tools/bin/toxiproxy-server .tools/bin/prometheus .tools/bin/wirebench-go \
-  build/locks/services.txt build/locks/load.txt $(if $(HAS_RESULTS),build/locks/serve.txt)
-	$(if $(filter-out yes no,$(RESULTS)),$(error RESULTS=$(RESULTS): yes or no))
+  build/locks/services.txt build/locks/load.txt
 	@scripts/cluster/images build/cluster/images.yaml services services-go load prometheus grafana \
-	  $(if $(HAS_RESULTS),serve) $(if $(HAS_POSTGRES),postgres)
+	  $(if $(HAS_POSTGRES),postgres)
 
 # It waits for downloads and runs on one core in places: other images are built beside it.
 node-image: .tools/bin/kubectl

@@ -48,7 +48,7 @@ EXPORT_bench := --all-packages --no-dev --group setup
 EXPORT_dev := --all-packages
 EXPORT_services := --package wirebench-services --no-dev --group build
 EXPORT_load := --only-group load
-EXPORT_serve := --package wirebench --no-dev --group build
+EXPORT_client := --package wirebench --no-dev --group build
 EXPORT_locust := --only-group locust
 build/locks/%.txt: uv.lock pyproject.toml .venv/bin/uv
 	@$(BIN)/uv export --quiet --frozen --no-emit-workspace --no-header --no-annotate $(EXPORT_$*) --output-file $@

@@ -2,8 +2,7 @@
 
 from grafana.board import Board
 from grafana.boards.generators import GENERATORS
-from grafana.boards.results import RESULTS
 from grafana.boards.scaling import SCALING
 from grafana.boards.transports import TRANSPORTS
 
-BOARDS: tuple[Board, ...] = (TRANSPORTS, SCALING, GENERATORS, RESULTS)
+BOARDS: tuple[Board, ...] = (TRANSPORTS, SCALING, GENERATORS)

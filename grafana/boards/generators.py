@@ -3,8 +3,8 @@
 from grafana_foundation_sdk.models import units
 
 from grafana.board import NAMESPACE, TRANSPORT, Board, Chart, Query, Row, Variable, values_of
+from grafana.queries import CHOSEN, LOADS, count_requests, sum_client_durations
 from wirebench.measure.gates import GENERATOR_CPU_MAX
-from wirebench.present.live_queries import CHOSEN, LOADS, count_requests, sum_client_durations
 
 _GENERATORS = f'{{__name__=~"{LOADS}", namespace="$namespace"}}'
 _POD = Variable("generator", "Generator", values_of(_GENERATORS, "pod"))

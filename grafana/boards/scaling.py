@@ -3,8 +3,8 @@
 from grafana_foundation_sdk.models import units
 
 from grafana.board import NAMESPACE, TRANSPORT, Board, Chart, Query, Row
+from grafana.queries import CHOSEN, sum_client_durations
 from wirebench.model.record import FAIRNESS_MIN
-from wirebench.present.live_queries import CHOSEN, sum_client_durations
 
 _SCALE = "{{transport}} {{replicas}} × {{workers}}"
 _LIMIT_USED = 'namespace_pod_container:container_cpu_limit_used:ratio_irate1m{container!="load"}'

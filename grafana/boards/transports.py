@@ -3,10 +3,7 @@
 from grafana_foundation_sdk.models import units
 
 from grafana.board import NAMESPACE, TRANSPORT, Board, Chart, Query, Row
-from wirebench.model.labels import capitalise
-from wirebench.model.metric import METRICS
-from wirebench.model.scenario import ERROR_SHARE_MAX
-from wirebench.present.live_queries import (
+from grafana.queries import (
     CHOSEN,
     FIGURES,
     LATENCIES,
@@ -14,6 +11,9 @@ from wirebench.present.live_queries import (
     compute_failed_share,
     count_requests,
 )
+from wirebench.model.labels import capitalise
+from wirebench.model.metric import METRICS
+from wirebench.model.scenario import ERROR_SHARE_MAX
 
 _UNITS = {
     "1/s": units.RequestsPerSecond,

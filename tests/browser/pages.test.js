@@ -19,7 +19,6 @@ const PAGES = {
   hostile: `/runs/${HOSTILE}`,
   choice: "/compare",
   comparison: `/compare?base=${BASE}&head=${HEAD}`,
-  live: "/live",
 };
 
 const text = (locator) => locator.innerText();
@@ -143,29 +142,6 @@ test("several runs are drawn one after the other, and other machines are said to
   await follow(page.getByRole("button", { name: "Show as charts" }));
   assert.equal(await page.locator(".chapter").count(), 2);
   assert.match(await text(page.locator(".alert")), /2 different machines/);
-});
-
-test("live metrics of two transports stand beside each other, and follow Prometheus", async (t) => {
-  const page = await site.open(t, "/");
-  await follow(page.getByRole("link", { name: "Live" }));
-  const rows = page.getByRole("region", { name: /Which transport is faster/ }).locator("tbody tr");
-  assert.deepEqual(await rows.locator("th").allInnerTexts(), ["REST", "gRPC"]);
-  assert.match(await text(rows.nth(1)), /4\.00 ms/);
-  assert.deepEqual(await page.locator(".plot .line").count(), 6);
-  assert.match(await page.locator(".plot").first().textContent(), /REST 2 × 1/);
-  await page.evaluate(() => document.querySelector("[data-live=table] tbody").remove());
-  await rows.first().waitFor(); // the next look has brought it back
-  await choice(page, "Namespace").selectOption("other");
-  await choice(page, "Time range").selectOption("5m");
-  await follow(page.getByRole("button", { name: "Show" }));
-  assert.equal(new URL(page.url()).search, "?namespace=other&range=5m");
-  assert.match(await text(page.locator("caption")), /Namespace other, last 5m/);
-});
-
-test("live metrics without Prometheus say what is wrong and what to do", async (t) => {
-  const page = await site.open(t, "/live", { at: "empty" });
-  assert.match(await text(page.locator("[data-live=problem]")), /127\.0\.0\.1:1: .*refused.*Next: start Prometheus/);
-  assert.equal(await page.locator(".plot").count(), 3);
 });
 
 test("HTML and SQL in names stay text", async (t) => {

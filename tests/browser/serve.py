@@ -8,7 +8,6 @@ import tempfile
 import threading
 from pathlib import Path
 
-from tests.support.fake_prometheus import answering, show_a_load
 from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed, quick_cells
 from wirebench.report import FILE_NAME
 from wirebench.results.index import Index
@@ -30,20 +29,18 @@ def main() -> None:
         filled, empty = Path(folder, "filled"), Path(folder, "empty")
         fill(filled)
         empty.mkdir()
-        with answering(show_a_load) as prometheus:
-            addresses = {"filled": serve(filled, prometheus), "empty": serve(empty, "http://127.0.0.1:1")}
-            sys.stdout.write(json.dumps(addresses) + "\n")
-            sys.stdout.flush()
-            sys.stdin.read()
+        sys.stdout.write(json.dumps({"filled": serve(filled), "empty": serve(empty)}) + "\n")
+        sys.stdout.flush()
+        sys.stdin.read()
 
 
-def serve(folder: Path, prometheus: str) -> str:
-    """Serve the runs of a folder, and live metrics, in a thread that ends with the process; return the address."""
+def serve(folder: Path) -> str:
+    """Serve the runs of a folder in a thread that ends with the process; return the address."""
     url = f"sqlite:///{folder}/index.db"
     with Index(url) as index:
         index.catch_up(folder)
     listener = listen("127.0.0.1", 0)
-    server = PageServer(make_app(folder, url, prometheus=prometheus))
+    server = PageServer(make_app(folder, url))
     threading.Thread(target=server.run, args=([listener],), daemon=True).start()
     return format_url(listener)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -17,14 +16,13 @@ from tests.support.index_rows import rows_of
 from tests.support.postgres import PostgresServer
 from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed
 from wirebench.analysis.summary import summarise
-from wirebench.errors import UsageError, WirebenchError
+from wirebench.errors import UsageError
 from wirebench.model.metric import COMPARED, METRICS, SPREAD, name_spread
 from wirebench.model.record import Instrument
-from wirebench.results.index import Filters, Index, IndexFollower, IndexUnusableError, Result
+from wirebench.results.index import Filters, Index, IndexUnusableError, Result
 from wirebench.results.index.tables import SCHEMA, version
 from wirebench.results.index.url import parse
-from wirebench.results.runs import Run, RunWriter, load_run
-from wirebench.system.signals import Interrupted
+from wirebench.results.runs import Run, load_run
 
 START = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 EAST, WEST = timezone(timedelta(hours=14)), timezone(timedelta(hours=-12))
@@ -84,25 +82,6 @@ def write_runs(folder: Path, count: int) -> list[str]:
     return names[::-1]
 
 
-def no_warning(error: WirebenchError) -> None:
-    """Fail if there is a warning."""
-    raise AssertionError(error.message)
-
-
-def test_a_run_written_live_is_the_same_as_one_rebuilt(url: str, tmp_path: Path) -> None:
-    """Record by record: no figure, gate or word depends on how it got there."""
-    with IndexFollower(url, tmp_path, no_warning) as follower:
-        write_run(tmp_path, EARLIER, gates=(passed(), GENERATOR_GATE), follower=follower)
-        cells = [stream_run.stream_cell("rest"), stream_run.stream_cell("socket")]
-        stream_run.write_run(tmp_path, cells, {"rest": 1.0, "socket": 0.5}, blocks=2, follower=follower)
-    live = rows_of(url)
-    with Index(url) as index:
-        assert 0 == index.catch_up(tmp_path).runs
-        index.rebuild(tmp_path)
-    assert {"runs": 2, "cells": 18, "blocks": 36} == {name: len(live[name]) for name in ("runs", "cells", "blocks")}
-    assert live == rows_of(url)
-
-
 def test_figures_are_those_that_tables_and_reports_show(index: Index, tmp_path: Path) -> None:
     """Latencies are merged, counts are added up, and the others are geometric means."""
     instrument = Instrument(coarse=True, p50_error_ms=None, p99_error_ms=None, ceiling_per_s=9, ceiling_share=0.3)
@@ -146,10 +125,8 @@ def test_what_the_folder_has_more_is_caught_up(index: Index, url: str, tmp_path:
     assert {older: "it was told again", newer: ""} == {row.run_id: row.reason for row in index.runs(Filters()).rows}
     assert before["blocks"] == [row for row in rows_of(url)["blocks"] if row[2] == "1"]
     (tmp_path / older).rename(tmp_path.parent / f"{tmp_path.name}-gone")
-    assert (older,) == index.catch_up(tmp_path).elsewhere
-    assert 2 == index.contents().runs
-    assert (older,) == index.rebuild(tmp_path).elsewhere
-    assert 1 == index.contents().runs
+    index.catch_up(tmp_path)
+    assert 2 == index.runs(Filters()).total
 
 
 def test_damaged_runs_are_named_and_hide_no_other(index: Index, tmp_path: Path) -> None:
@@ -161,12 +138,11 @@ def test_damaged_runs_are_named_and_hide_no_other(index: Index, tmp_path: Path) 
     (tmp_path / renamed).rename(tmp_path / "renamed")
     too_many = load_run(tmp_path / huge).records[0].model_copy(update={"requests": 10**30})
     next((tmp_path / huge / "records").iterdir()).write_text(too_many.model_dump_json())
-    for put in (index.catch_up, index.rebuild):
-        damaged = {each.folder.name: each.reason for each in put(tmp_path).damaged}
-        assert {twice, text_, "renamed", huge} == damaged.keys()
-        assert damaged[twice].startswith("two records are of block 1 of rest-")
-        assert f"it is the run {renamed}, in a folder of another name" == damaged["renamed"]
-        assert [whole] == [row.run_id for row in index.runs(Filters()).rows]
+    damaged = {each.folder.name: each.reason for each in index.catch_up(tmp_path).damaged}
+    assert {twice, text_, "renamed", huge} == damaged.keys()
+    assert damaged[twice].startswith("two records are of block 1 of rest-")
+    assert f"it is the run {renamed}, in a folder of another name" == damaged["renamed"]
+    assert [whole] == [row.run_id for row in index.runs(Filters()).rows]
 
 
 @pytest.mark.parametrize(
@@ -257,29 +233,6 @@ def test_a_cursor_that_is_none_is_rejected(index: Index, tmp_path: Path, cursor:
         index.results(Filters(), cursor=index.runs(Filters(), limit=1).next_cursor)
 
 
-def test_readers_keep_the_old_index_until_the_new_one_is_whole(index: Index, url: str, tmp_path: Path) -> None:
-    """Also for good, if the rebuild is interrupted."""
-    names = write_runs(tmp_path, 3)
-    index.catch_up_run(tmp_path / names[2])
-    before = rows_of(url)
-    seen = []
-
-    def look(done: int, total: int, records: int) -> None:
-        seen.append((done, total, records, index.contents().runs))
-        if done == interrupted_at:
-            raise Interrupted("SIGINT")
-
-    interrupted_at = 2
-    with pytest.raises(Interrupted):
-        index.rebuild(tmp_path, look)
-    assert [(1, 3, 1, 1), (2, 3, 2, 1)] == seen
-    assert before == rows_of(url)
-    interrupted_at = 0
-    index.rebuild(tmp_path, look)
-    assert (3, 3, 3, 1) == seen[-1]
-    assert 3 == index.contents().runs
-
-
 def test_an_index_of_an_earlier_version_is_rebuilt(url: str, tmp_path: Path) -> None:
     """Its tables give way to those of this version, whatever they were; the folder has all that was in them."""
     write_run(tmp_path, cells=[cell("rest"), cell("grpc")])
@@ -289,7 +242,7 @@ def test_an_index_of_an_earlier_version_is_rebuilt(url: str, tmp_path: Path) -> 
     set_schema(url, "0001", "ALTER TABLE cells RENAME COLUMN transport TO protocol", "DROP VIEW results",
                "CREATE VIEW results AS SELECT id AS cell_id FROM cells")  # fmt: skip
     with Index(url) as index:
-        assert (True, 0) == (index.is_new, index.contents().runs)
+        assert (True, 0) == (index.is_new, index.runs(Filters()).total)
         index.catch_up(tmp_path)
     assert new == rows_of(url)
 
@@ -311,35 +264,3 @@ def test_an_index_of_a_newer_version_is_rejected(index: Index, url: str) -> None
     with pytest.raises(IndexUnusableError, match=f"its schema is 9999, this version's {SCHEMA}") as error:
         Index(url)
     assert "use that version" in error.value.hint
-
-
-def test_a_run_that_is_removed_leaves_nothing(index: Index, url: str, tmp_path: Path) -> None:
-    """No cell, block, statistic, latency or gate of it; all of the other's."""
-    older, newer = write_runs(tmp_path, 2)
-    index.catch_up(tmp_path)
-    index.remove_run(newer)
-    index.remove_run("nothing")
-    assert dict.fromkeys(("runs", "cells", "blocks", "statistics", "latencies", "gates"), 1) == {
-        name: len(rows) for name, rows in rows_of(url).items()
-    }
-    assert [older] == [row.run_id for row in index.runs(Filters()).rows]
-
-
-def test_a_database_that_goes_away_in_mid_run_costs_one_warning(postgres: PostgresServer, tmp_path: Path) -> None:
-    """All records are on disk; when it is back before the run's end, they are in the index, too."""
-    url = postgres.empty()
-    warnings: list[WirebenchError] = []
-    other = write_run(tmp_path / "other")
-    with IndexFollower(url, tmp_path, warnings.append) as follower:
-        writer = RunWriter(tmp_path, other.info.model_copy(update={"status": "running"}), follower)
-        shutil.copytree(other.folder / "histograms", writer.folder / "histograms", dirs_exist_ok=True)
-        for number, record in enumerate(other.records):
-            if number == 3:
-                postgres.stop()
-            writer.add(record)
-        postgres.up()
-        writer.update(status="complete")
-    assert 1 == len(warnings)
-    assert other.records == load_run(writer.folder).records
-    with Index(url) as index:
-        assert len(other.records) == index.contents().records

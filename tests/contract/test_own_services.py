@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -13,15 +11,10 @@ import pytest
 
 from tests.support.runs import needs_tools, only_run, second_lane, wirebench
 from tests.support.waiting import wait_until
-from wirebench.errors import UsageError, WirebenchError
+from wirebench.errors import WirebenchError
 from wirebench.model.application import read_application
 from wirebench.model.cell import ServiceSpec
-from wirebench.report import write_report
-from wirebench.results.bundle.importing import import_bundle
-from wirebench.results.bundle.write import write_bundle
 from wirebench.results.runs import Run
-from wirebench.run.repetition import plan_again
-from wirebench.run.target_options import TargetOptions
 from wirebench.system.paths import APPLICATIONS, TOOLS
 from wirebench.system.ports import LOOPBACK, reserve_ports
 from wirebench.system.readiness import accepts_connections
@@ -96,62 +89,6 @@ def test_a_run_says_what_was_asked_of_whom(echoes: Run) -> None:
     report = (echoes.folder / "report.html").read_text()
     assert "None" not in report
     assert "podinfo.yaml" in report
-
-
-def test_such_a_run_is_bundled_and_imported(echoes: Run, tmp_path: Path) -> None:
-    """With what was asked of its variants."""
-    made = write_bundle(echoes, write_report, tmp_path / "run.wirebench.tar.gz")
-    with made.path.open("rb") as stream:
-        imported = import_bundle(stream, made.path.name, tmp_path / "results", write_report).run
-    for name in ("application.json", "contract-grpc.binpb"):
-        assert (echoes.folder / name).read_bytes() == (imported.folder / name).read_bytes()
-
-
-@pytest.mark.slow
-def test_such_a_run_is_reproduced(echoes: Run, tmp_path: Path) -> None:
-    """By the commands of the application file that is here, if it asks the same."""
-    done = wirebench("reproduce", echoes.folder, "--blocks", "1", "--no-calibrate", "--out", tmp_path)
-    assert "complete" == only_run(tmp_path).info.status, done.stderr
-    changed = tmp_path / "podinfo.yaml"
-    changed.write_text((APPLICATIONS / "examples" / "podinfo.yaml").read_text().replace("random_text: 100", "text: 9"))
-    here = TargetOptions("local")
-    with pytest.raises(UsageError, match="has other operations than the application that was measured"):
-        plan_again(echoes, here, changed)
-
-
-@pytest.mark.slow
-def test_commands_that_come_with_a_run_are_not_started(echoes: Run, tmp_path: Path) -> None:
-    """Wherever it says that its application file is: it may have been imported, with logs that are such a file."""
-    folder = shutil.copytree(echoes.folder, tmp_path / echoes.folder.name)
-    log = folder / "logs" / "served.log"
-    log.parent.mkdir(exist_ok=True)
-    shutil.copy(folder / "application.json", log)
-    here = TargetOptions("local")
-    for its_own in (folder / "application.json", log):
-        forged = replace(echoes, folder=folder, info=echoes.info.model_copy(update={"application": str(its_own)}))
-        with pytest.raises(UsageError, match="its services aren't started"):
-            plan_again(forged, here)
-
-
-@pytest.mark.slow
-def test_what_was_imported_is_reproduced_only_by_a_file_that_is_named(echoes: Run, tmp_path: Path) -> None:
-    """Its sender may have chosen any path that exists here; a bundle's, an imported run's, and its scenario's."""
-    made = write_bundle(echoes, write_report, tmp_path / "run.wirebench.tar.gz")
-    done = wirebench("reproduce", made.path, "--out", tmp_path / "here")
-    assert 2 == done.returncode
-    assert "podinfo.yaml is named by an imported run" in done.stderr
-    assert "--application FILE" in done.stderr
-    assert not (tmp_path / "here").exists()
-    with made.path.open("rb") as stream:
-        imported = import_bundle(stream, made.path.name, tmp_path / "results", write_report).run
-    assert (True, False) == (imported.is_imported, echoes.is_imported)
-    here = TargetOptions("local")
-    for application in (imported.info.application, None):
-        forged = replace(imported, info=imported.info.model_copy(update={"application": application}))
-        with pytest.raises(UsageError, match="named by an imported run"):
-            plan_again(forged, here)
-    assert plan_again(imported, here, APPLICATIONS / "examples" / "podinfo.yaml").cells
-    assert made.digest == write_bundle(imported, write_report, tmp_path / "again.wirebench.tar.gz").digest
 
 
 @pytest.mark.slow

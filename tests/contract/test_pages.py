@@ -198,7 +198,7 @@ def test_the_page_of_a_run_shows_its_charts(tmp_path: Path) -> None:
 
 
 def test_variants_are_shown_by_name_wherever_results_are(tmp_path: Path) -> None:
-    """On pages, in the API and its exports, with two runs; nothing shows as None."""
+    """On pages, in the API, with two runs; nothing shows as None."""
     unknown = {"runtime": None, "implementation": None, "store": None}
     cells = [cell("rest", variant=name, operation="item", **unknown) for name in ("flask-v1", "flask-v2")]
     for day in (1, 2):

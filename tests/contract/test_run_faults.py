@@ -29,19 +29,13 @@ from wirebench.targets import LocalTarget, divide_cores
 pytestmark = [first_lane, needs_tools]
 
 
-#: The page of a run, on any free port.
-SERVED = ("--serve", "--serve-port", "0")
-
-
-@pytest.mark.parametrize(
-    ("number", "options"), [(signal.SIGINT, SERVED), pytest.param(signal.SIGTERM, (), marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_an_interrupted_run_keeps_its_cells_and_leaves_nothing_running(
-    scenario: Callable[[str], Path], tmp_path: Path, number: signal.Signals, options: tuple[str, ...]
+    scenario: Callable[[str], Path], tmp_path: Path, number: signal.Signals
 ) -> None:
-    """Ctrl-C and `kill` end with status 130; what was finished stays, marked incomplete. Its page ends with it."""
+    """Ctrl-C and `kill` end with status 130; what was finished stays, marked incomplete."""
     out = tmp_path / "results"
-    with running(scenario(LONG), out, 2, *options) as (process, _):
+    with running(scenario(LONG), out, 2) as (process, _):
         process.send_signal(number)
         _, errors = process.communicate(timeout=TIMEOUT_S)
         assert 130 == process.returncode
@@ -50,14 +44,13 @@ def test_an_interrupted_run_keeps_its_cells_and_leaves_nothing_running(
     run = only_run(out)
     assert ("incomplete", f"it was interrupted ({number.name})") == (run.info.status, run.info.reason)
     assert len(run.records) >= 2
-    assert not {"progress.json", "snapshot.json"} & {path.name for path in run.folder.iterdir()}
     assert 0 == wirebench("results", "last", "--out", out).returncode
 
 
 def test_a_killed_run_leaves_nothing_running(scenario: Callable[[str], Path], tmp_path: Path) -> None:
-    """Even SIGKILL, which can't be handled, ends services, driver and page; the records stay readable."""
+    """Even SIGKILL, which can't be handled, ends services and driver; the records stay readable."""
     out = tmp_path / "results"
-    with running(scenario(LONG), out, 1, *SERVED) as (process, _):
+    with running(scenario(LONG), out, 1) as (process, _):
         process.kill()
     assert ("incomplete", "it was killed") == (only_run(out).info.status, only_run(out).info.reason)
 

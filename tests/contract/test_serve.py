@@ -144,8 +144,7 @@ def test_a_lost_database_is_said_until_it_is_back(tmp_path: Path, postgres: Post
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("DROP SCHEMA public CASCADE")
             connection.execute("CREATE SCHEMA public")
-        assert HTTPStatus.SERVICE_UNAVAILABLE == site.ask("/api/v1/runs").status
-        site.until("/runs", 2)  # created again, and filled from the folder
+        assert 2 == site.get("/runs")["total"]  # created again, and filled from the folder
 
 
 schema = schemathesis.openapi.from_dict(description())

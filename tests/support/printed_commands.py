@@ -61,7 +61,7 @@ RULES = (
          Place.ELSEWHERE, "tests/contract/test_wheel.py"),
     Rule(r"\.tools/bin/helm .*|make load-rest .*--connection reopen.*", Place.ELSEWHERE, "tests/cluster/test_load.py"),
     Rule(r"helm upgrade --install agents .*", Place.ELSEWHERE, "tests/cluster/test_run.py"),
-    Rule(r"helm .*", Place.ELSEWHERE, "tests/cluster/test_deployed.py tests/cluster/test_results.py"),
+    Rule(r"helm .*", Place.ELSEWHERE, "tests/cluster/test_deployed.py"),
     Rule(r".*test_dashboards_live.py", Place.CI),
     Rule(r"make dashboards", Place.ELSEWHERE, "tests/unit/charts/test_dashboards.py"),
     Rule(r"make fuzz.*|make test-contract .*", Place.PARSED, "parts of make test"),
@@ -72,8 +72,6 @@ RULES = (
     Rule(r"make (docker-up cluster-up .*|bench TARGET=kubernetes .*|replicate .*|accuracy.*)|"
          + WIREBENCH + r"calibrate --target kubernetes", Place.PARSED, "minutes or hours"),
     Rule(WIREBENCH + r".*--target kubernetes.*", Place.ELSEWHERE, "tests/cluster/test_run.py"),
-    Rule(r"make (results|deploy RESULTS=yes)|" + WIREBENCH + r"send .*", Place.ELSEWHERE,
-         "tests/cluster/test_results.py"),
     Rule(r"make (load-.*|prometheus grafana|undeploy)|" + WIREBENCH + r"run quick --prometheus .*",
          Place.CLUSTER),
     Rule(r"\.tools/bin/kubectl .* get nodes", Place.CLUSTER),
@@ -97,8 +95,7 @@ RULES = (
     Rule(r"echo .* nc .*|wireload socket .*|" + WIREBENCH + r"run --socket .*", Place.HERE, needs=(SOCKET,)),
     Rule(r"curl -s .*cursor=….*", Place.PARSED, "the cursor of an earlier reply"),
     Rule(r"curl -s .*", Place.HERE, needs=(SERVE,)),
-    Rule(WIREBENCH + r"(compare|reproduce) .*", Place.HERE, statuses=(0, 1)),
-    Rule(r"find .*", Place.HERE, statuses=(0, 1)),  # 1: files that only some runs have
+    Rule(WIREBENCH + r"compare .*", Place.HERE, statuses=(0, 1)),
     Rule(r"(make (bench|example-podinfo|help|help-dev)|python |sqlite3 |eval |" + WIREBENCH + r").*", Place.HERE),
 )  # fmt: skip
 

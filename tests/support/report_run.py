@@ -17,7 +17,7 @@ from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import Clock, DriverVersion, HistogramFile
 from wirebench.model.record import Gate, Generator, Record, Server, summarise_histogram
 from wirebench.model.run_info import RunInfo
-from wirebench.results.runs import Run, RunFollower, RunWriter, load_run
+from wirebench.results.runs import Run, RunWriter, load_run
 
 WINDOW_S = 1.6
 START_NS = 1_790_000_000_000_000_000
@@ -108,7 +108,6 @@ class RunBuilder:
     #: Fields of all records, or what makes those of each.
     record: Mapping[str, Any] | Callable[[Record], Mapping[str, Any]] = field(default_factory=dict)
     server: Mapping[str, Any] = field(default_factory=dict)
-    follower: RunFollower | None = None
     #: Which share of a block's requests takes six times as long.
     slow_share: Callable[[int], float] = lambda _block: 0.004
     #: How many times as fast as others a cell is.
@@ -116,7 +115,7 @@ class RunBuilder:
 
     def write(self, folder: Path) -> Run:
         """Write the run's folder and read it back."""
-        writer = RunWriter(folder, run_info(len(self.cells), self.blocks, self.info), self.follower)
+        writer = RunWriter(folder, run_info(len(self.cells), self.blocks, self.info))
         random = np.random.default_rng(self.seed)
         for block in range(1, self.blocks + 1):
             for order, position in enumerate(random.permutation(len(self.cells))):

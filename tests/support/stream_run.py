@@ -20,7 +20,7 @@ from wirebench.model.histogram_file import Clock, HistogramFile, Streams
 from wirebench.model.record import Record
 from wirebench.model.scenario import Load
 from wirebench.plan.plan import PlannedCell
-from wirebench.results.runs import Run, RunFollower, RunWriter, load_run
+from wirebench.results.runs import Run, RunWriter, load_run
 
 MS = 1_000_000
 OPERATION = "ledger.stream_transactions"
@@ -67,10 +67,9 @@ def write_run(
     cells: Sequence[Cell],
     gaps_ms: Mapping[str, float],
     blocks: int = 3,
-    follower: RunFollower | None = None,
 ) -> Run:
     """Write a run in which each transport's gaps are so long, a little longer from block to block, and read it back."""
-    writer = RunWriter(folder, run_info(len(cells), blocks, {}), follower)
+    writer = RunWriter(folder, run_info(len(cells), blocks, {}))
     for block in range(1, blocks + 1):
         for of in cells:
             gap_ms = gaps_ms[of.transport] * (1 + block / 1000)

@@ -84,16 +84,11 @@ class Site:
 
 
 @contextlib.contextmanager
-def served(
-    folder: Path, index_url: str = "", *, runs: int = 0, prometheus: str = "", grafana: str = ""
-) -> Iterator[Site]:
-    """Serve a folder of runs, as `wirebench serve` does, in a thread, once so many are in the index.
-
-    With where live metrics and dashboards are.
-    """
+def served(folder: Path, index_url: str = "", *, runs: int = 0, grafana: str = "") -> Iterator[Site]:
+    """Serve a folder of runs, as `wirebench serve` does, in a thread, once so many are in the index."""
     with listen("127.0.0.1", 0) as listener:
         index_url = index_url or find_database_url(folder)
-        server = PageServer(make_app(folder, index_url, prometheus=prometheus, grafana=grafana))
+        server = PageServer(make_app(folder, index_url, grafana=grafana))
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
         try:

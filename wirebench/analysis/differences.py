@@ -6,7 +6,6 @@ is measured on and with must not: a target, a machine, a load or a driver of ano
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,7 +14,6 @@ from typing import get_args
 
 import yaml
 
-from wirebench.model.application import Application
 from wirebench.model.contract import Driver
 from wirebench.model.labels import Factors, pluralise
 from wirebench.model.scenario import Load
@@ -167,21 +165,14 @@ def read_load(scenario_text: str) -> Load | None:
         return None
 
 
-def has_same_operations(run: Run, application: Application) -> bool:
-    """Return whether a run was of an application with these operations, whatever its variants."""
-    return _read_application(run) == _describe_application(json.loads(application.dump()))
-
-
 def _read_application(run: Run) -> dict[str, str]:
     """Return a fingerprint of a run's operations; nothing for the built-in application."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        return _describe_application(json.loads((run.folder / APPLICATION_FILE).read_bytes()))
-    return {}
-
-
-def _describe_application(application: Mapping[str, object]) -> dict[str, str]:
-    asked = json.dumps([application.get("seeded"), application.get("operations")])
-    return {"application": f"{application.get('application') or 'unnamed'} {_compute_fingerprint(asked.encode())}"}
+    try:
+        application = json.loads((run.folder / APPLICATION_FILE).read_bytes())
+        asked = json.dumps([application.get("seeded"), application.get("operations")])
+        return {"application": f"{application.get('application') or 'unnamed'} {_compute_fingerprint(asked.encode())}"}
+    except (OSError, ValueError, AttributeError):
+        return {}
 
 
 def _describe_scenario(run: Run) -> dict[str, str]:

@@ -20,16 +20,10 @@ COMMANDS = {
     "resume": "Continue an interrupted run.",
     "load": "Send a plain load to a service in a cluster.",
     "list": "List scenarios and runs.",
-    "bundle": "Export a run as one file, for others.",
-    "import": "Import a run that was bundled elsewhere.",
-    "reproduce": "Run a scenario again here, and check whether its verdicts hold.",
     "results": "Show the figures and verdicts of a run.",
     "report": "Write the report of a run: one HTML file.",
     "compare": "Compare two runs by the cells that both have.",
-    "export": "Export results or runs, for spreadsheets and notebooks.",
     "serve": "Serve results as pages and as an API, until Ctrl-C.",
-    "send": "Send a run to a cluster's results server.",
-    "index": "Update the index of runs, and show what it holds.",
     "calibrate": "Measure how accurate each driver is, here or in a cluster.",
     "verify": "Check that all services answer the same requests alike.",
     "doctor": "Check this machine for what would spoil runs or their figures.",
@@ -37,7 +31,7 @@ COMMANDS = {
     "client": "Talk to a service: one call, an interactive menu, or a demo.",
     "completion": "Print a script that makes a shell complete commands.",
 }
-_MODULES = {"list": "list_", "import": "import_"}
+_MODULES = {"list": "list_"}
 #: Set by a shell that asks for completions, which typer then prints.
 COMPLETE_VARIABLE = "_WIREBENCH_COMPLETE"
 

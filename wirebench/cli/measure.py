@@ -1,4 +1,4 @@
-"""What `run`, `resume` and `reproduce` do alike: measure, show the figures, write the report."""
+"""What `run` and `resume` do alike: measure, show the figures, write the report."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import shlex
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,8 +14,6 @@ from wirebench.cli import stdout
 from wirebench.cli.output import warn_of_index
 from wirebench.cli.progress import TerminalProgress
 from wirebench.cli.results import show_run
-from wirebench.cli.send import send_when_over
-from wirebench.cli.serving import NOTE, ServedPages, serve_page
 from wirebench.cli.verbosity import note
 from wirebench.errors import WirebenchError
 from wirebench.model.labels import pluralise
@@ -56,32 +54,21 @@ def make_temporary_folder() -> Iterator[Path]:
             raise
 
 
-def measure_and_show(measurement: PlannedRun, page_port: int | None, *, json: bool) -> None:
-    """Measure, show the figures and write the report; meanwhile, serve the run's page on a port, if one is given.
-
-    Raises UsageError, WirebenchError, Interrupted.
-    """
-    out, name = measurement.out, measurement.name
-    with serve_page(out, page_port, name) if page_port is not None else contextlib.nullcontext() as page:
-        with send_when_over(out / name, measurement.target.find_access()):
-            result = measure(measurement, page=page)
-            conclude(result, lambda: show_run(result, json=json))
-        if page:
-            page.stay()
+def measure_and_show(measurement: PlannedRun, *, json: bool) -> None:
+    """Measure, show the figures and write the report. Raises UsageError, WirebenchError, Interrupted."""
+    run = _measure(measurement)
+    _conclude(run, json=json)
 
 
-def measure(measurement: PlannedRun, *, page: ServedPages | None = None) -> Run:
-    """Measure with progress on stderr, and return the run; its report isn't written yet.
-
-    Raises UsageError, WirebenchError, Interrupted.
-    """
+def _measure(measurement: PlannedRun) -> Run:
+    """Measure with progress on stderr, and return the run; its report isn't written yet."""
     started: RunStart | None = None
 
     @contextlib.contextmanager
     def show_progress(start: RunStart) -> Iterator[Progress]:
         nonlocal started
         started = start
-        _announce(start, page)
+        _announce(start)
         with TerminalProgress(start.plan, TimeLeft.of(start.plan, start.info.target)) as progress:
             yield progress
 
@@ -96,7 +83,6 @@ def measure(measurement: PlannedRun, *, page: ServedPages | None = None) -> Run:
                 resumed=measurement.resumed,
                 calibrate=measurement.calibrate,
                 keep_application=measurement.keep_application,
-                notes=(NOTE,) if page else (),
                 show_progress=show_progress,
                 on_index_error=warn_of_index,
             )
@@ -111,16 +97,13 @@ def measure(measurement: PlannedRun, *, page: ServedPages | None = None) -> Run:
     return run
 
 
-def conclude(run: Run, show_figures: Callable[[], None]) -> None:
-    """Show the figures, and then write the report: even if that fails, the figures were shown.
-
-    Raises WirebenchError, Interrupted.
-    """
+def _conclude(run: Run, *, json: bool) -> None:
+    """Show the figures, and then write the report: even if that fails, the figures were shown."""
     from wirebench.report import write_report
 
     again = f"write the report by: wirebench report {run.folder}"
     try:
-        problem = _try_to_print(show_figures)
+        problem = _try_to_print(run, json=json)
         report = write_report(run)
     except WirebenchError as error:
         raise WirebenchError(error.message, f"{error.hint}; then {again}") from error
@@ -132,9 +115,9 @@ def conclude(run: Run, show_figures: Callable[[], None]) -> None:
         raise WirebenchError(f"can't print the figures: {problem}", f"`wirebench results {run.folder}` shows them")
 
 
-def _try_to_print(show_figures: Callable[[], None]) -> str:
+def _try_to_print(run: Run, *, json: bool) -> str:
     try:
-        show_figures()
+        show_run(run, json=json)
         sys.stdout.flush()
     except OSError as error:  # a closed pipe, a full disk
         stdout.drop()
@@ -142,7 +125,7 @@ def _try_to_print(show_figures: Callable[[], None]) -> str:
     return ""
 
 
-def _announce(start: RunStart, page: ServedPages | None) -> None:
+def _announce(start: RunStart) -> None:
     plan, info = start.plan, start.info
     done = f", {len(plan.done)} of {pluralise(plan.cells_total, 'window')} done before" if plan.done else ""
     at_most = "at most " if plan.scenario.load.model == "calls" else ""
@@ -157,8 +140,6 @@ def _announce(start: RunStart, page: ServedPages | None) -> None:
         *(f"note: {note}" for note in info.notes),
     ]
     note("\n".join(lines))
-    if page:
-        page.open()
 
 
 def _describe_rest(folder: Path, *, is_interrupted: bool) -> None:

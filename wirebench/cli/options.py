@@ -15,16 +15,12 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from wirebench.cli.serving import PORT
 from wirebench.cli.verbosity import set_verbosity
 from wirebench.errors import UsageError
 from wirebench.model.contract import TRANSPORTS
 from wirebench.results.runs import DEFAULT_FOLDER, LAST
 from wirebench.system.paths import SCENARIOS
 from wirebench.system.tls import ClientTls, make_context
-
-#: What a file is called that is stdout.
-STDOUT = Path("-")
 
 DURATION_S_MIN = 1.0
 #: ghz sends a load in parts of 20 s, and each takes a moment to start: half an hour is what the Job's deadline allows.
@@ -103,8 +99,8 @@ class TlsOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class KubectlOptions:
-    """How to reach a cluster."""
+class Cluster:
+    """How to reach a cluster, and what to install there."""
 
     context: Annotated[
         str | None, _cluster_option(metavar="NAME", help="Cluster's context; default: that of `make cluster-up`.")
@@ -112,32 +108,10 @@ class KubectlOptions:
     kubeconfig: Annotated[
         Path | None, _cluster_option(metavar="FILE", help="The file with that --context; default: where kubectl looks.")
     ] = None
-
-
-@dataclass(frozen=True, slots=True)
-class Cluster(KubectlOptions):
-    """How to reach a cluster, and what to install there."""
-
     values: Annotated[
         list[Path] | None,
         _cluster_option(metavar="FILE", help="Values of charts/wirebench: images of your registry, tolerations …"),
     ] = None
-
-
-@dataclass(frozen=True, slots=True)
-class RunFilters:
-    """Which runs are looked at."""
-
-    machine: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only runs on these machines.")] = None
-    target: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only runs on these targets.")] = None
-    since: Annotated[str, typer.Option(metavar="TIME", help="Started then or later: 2026-11-21 or with a time.")] = ""
-    until: Annotated[str, typer.Option(metavar="TIME", help="Started then or before; a date includes its day.")] = ""
-
-    @property
-    def given(self) -> dict[str, list[str]]:
-        """What was given, by the name of the filter; an empty time counts as not given."""
-        machine, target = self.machine or [], self.target or []
-        return {"machine": machine, "target": target, "since": [self.since], "until": [self.until]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,23 +126,6 @@ class Verbosity:
     def apply(self) -> None:
         """Set it from now on. Raises UsageError for both."""
         set_verbosity(quiet=self.quiet, verbose=self.verbose)
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """The page of a run."""
-
-    serve: Annotated[bool, typer.Option("--serve", help="Serve a page of the run in progress, and open it.")] = False
-    serve_port: Annotated[
-        int | None, typer.Option(min=0, max=65_535, help=f"Port of that page; default: {PORT}; 0 takes a free one.")
-    ] = None
-
-    @property
-    def port(self) -> int | None:
-        """The port to serve on, 0 for any free one; None if nothing is served. Raises UsageError."""
-        if self.serve_port is not None and not self.serve:
-            raise UsageError("--serve-port: nothing is served", "add --serve")
-        return PORT if self.serve and self.serve_port is None else self.serve_port
 
 
 def complete_scenarios(incomplete: str) -> list[str]:

@@ -64,7 +64,7 @@ def make_console(file: TextIO | None = None) -> Console:
 
 
 class _PlainConsole(Console):
-    """Shows control characters as what they are: questions, versions and reasons may be of an imported run."""
+    """Shows control characters as what they are: questions, versions and reasons may come from elsewhere."""
 
     def render_str(self, text: str, **options: Any) -> Text:  # noqa: ANN401 - rich's, handed on
         return super().render_str(_escape_lines(text), **options)
@@ -79,9 +79,9 @@ def warn_of_damaged(run: DamagedRun) -> None:
 
 
 def warn_of_index(error: WirebenchError) -> None:
-    """Warn on stderr that a run isn't added to the index, and what to do at its end."""
-    next_step = "next: fix that, then run `wirebench index` to add what is missing"
-    sys.stderr.write(f"warning: {error.message}; the run continues without it\n{next_step}\n")
+    """Warn on stderr that a run isn't in the index."""
+    next_step = "next: fix that; `wirebench serve` adds what is missing"
+    sys.stderr.write(f"warning: {error.message}; the run isn't in the index\n{next_step}\n")
 
 
 def _escape_lines(text: str) -> str:

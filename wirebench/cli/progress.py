@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from pathlib import Path
 from typing import Any, Self
 
 from rich.console import Console
@@ -12,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from wirebench.cli.verbosity import is_quiet
 from wirebench.model.record import Record
-from wirebench.plan.plan import Plan, PlannedCell
+from wirebench.plan.plan import Plan
 from wirebench.present.numbers import format_minutes
 from wirebench.run.progress import TimeLeft
 
@@ -67,7 +66,7 @@ class TerminalProgress(ProgressBar):
     def step(self, text: str) -> None:
         self.update(text, always=True, description=text)
 
-    def begin_cell(self, planned: PlannedCell, snapshot: Path | None) -> None:  # noqa: ARG002 - figures come at the end
+    def begin_cell(self) -> None:
         self.update(note=f"{format_minutes(self._time_left.compute_s())} left")
 
     def end_cell(self, record: Record, done: int, total: int) -> None:

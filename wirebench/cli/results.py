@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
+import csv
+import sys
+from typing import Annotated
+
+import typer
 from pydantic import TypeAdapter
 
 from wirebench.cli.options import Json, Out, RunArgument
 from wirebench.cli.output import make_console, print_json, print_run, warn_of_damaged
+from wirebench.errors import UsageError
 from wirebench.results.runs import DEFAULT_FOLDER, LAST, Run, find_run
 
 
-def results(run: RunArgument = LAST, *, out: Out = DEFAULT_FOLDER, json: Json = False) -> None:
+def results(
+    run: RunArgument = LAST,
+    *,
+    out: Out = DEFAULT_FOLDER,
+    json: Json = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print CSV: a row for each cell.")] = False,
+) -> None:
     """Show the figures and verdicts of a run."""
-    show_run(find_run(run, out, warn_of_damaged), json=json)
+    if json and csv:
+        raise UsageError("--json and --csv: they exclude each other", "choose one of them")
+    found = find_run(run, out, warn_of_damaged)
+    if csv:
+        print_csv(found)
+    else:
+        show_run(found, json=json)
 
 
 def show_run(run: Run, *, json: bool) -> None:
@@ -22,3 +40,26 @@ def show_run(run: Run, *, json: bool) -> None:
 
     data = TypeAdapter(RunData).dump_python(make_run_data(run), mode="json")
     print_json({**data, "records": run.records})
+
+
+def print_csv(run: Run) -> None:
+    """Print the cells of a run: their factors, their figures by the names of the API, and the gates that failed."""
+    from wirebench.model.metric import METRICS, SPREAD, name_spread
+    from wirebench.present.run_data import describe_cells
+
+    figures = [metric.field for metric in METRICS.values()]
+    figures += [name for metric in SPREAD for name in name_spread(metric)]
+    rows = [
+        {
+            "run_id": cell.run_id,
+            "cell": cell.cell,
+            **cell.factors,
+            "blocks": cell.blocks,
+            **{name: getattr(cell, name) for name in figures},
+            "failed_gates": " ".join(cell.failed_gates),
+        }
+        for cell in describe_cells(run)
+    ]
+    writer = csv.DictWriter(sys.stdout, list(rows[0]) if rows else [], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)

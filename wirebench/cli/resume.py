@@ -10,7 +10,6 @@ from wirebench.cli.output import warn_of_damaged
 from wirebench.cli.target import make_target_options
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.results.runs import DEFAULT_FOLDER, LAST, Run, find_run
-from wirebench.run.repetition import plan_again
 from wirebench.run.resumption import check_resumable, plan_rest
 
 
@@ -21,7 +20,6 @@ def resume(  # noqa: PLR0913 - one parameter an option
     cluster: common.Cluster,
     addresses: common.Addresses,
     tls_files: common.TlsOptions,
-    page: common.Page,
     prometheus: common.Prometheus = None,
     out: common.Out = DEFAULT_FOLDER,
     calibrate: common.Calibrate = None,
@@ -34,7 +32,6 @@ def resume(  # noqa: PLR0913 - one parameter an option
     addresses of its target again.
     """
     verbosity.apply()
-    page_port = page.port
     found = _find_run(run, out)
     check_resumable(found)
     target = make_target_options(
@@ -45,11 +42,11 @@ def resume(  # noqa: PLR0913 - one parameter an option
         has_variants=found.info.application is not None,
         prometheus=prometheus,
     )
-    plan = plan_rest(plan_again(found, target, application), found)
+    plan = plan_rest(found, target, application)
     is_named = found.folder.name == found.info.id  # neither `.` nor a link
     parent = found.folder.parent if is_named else found.folder.resolve().parent
     measurement = PlannedRun(plan, target, parent, found.info.id, resumed=found, calibrate=calibrate)
-    measure_and_show(measurement, page_port, json=json)
+    measure_and_show(measurement, json=json)
 
 
 def _find_run(name: str, out: Path) -> Run:

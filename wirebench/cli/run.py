@@ -41,7 +41,6 @@ def run(  # noqa: PLR0913 - one parameter an option
     timing: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Timing file of a replay, in place of the scenario's.")
     ] = None,
-    page: common.Page,
     prometheus: common.Prometheus = None,
     out: common.Out = DEFAULT_FOLDER,
     calibrate: common.Calibrate = None,
@@ -61,7 +60,7 @@ def run(  # noqa: PLR0913 - one parameter an option
     Services on other machines need --rate and --concurrency, which limit the load.
     """
     verbosity.apply()
-    page_port, tls, changes = page.port, tls_files.load(), overrides.parse()
+    tls, changes = tls_files.load(), overrides.parse()
     file = nullcontext(find_scenario(scenario)) if scenario else write_requests(requests, tls, changes)
     with file as path:
         read = read_scenario(path, timing, changes)
@@ -78,4 +77,4 @@ def run(  # noqa: PLR0913 - one parameter an option
         plan = plan_for_target(read, options, seed)
         name = make_run_id(path.stem)
         measurement = PlannedRun(plan, options, out, name, calibrate=calibrate, keep_application=not scenario)
-        measure_and_show(measurement, page_port, json=json)
+        measure_and_show(measurement, json=json)

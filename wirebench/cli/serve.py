@@ -9,13 +9,10 @@ from typing import Annotated
 import typer
 
 from wirebench.cli.options import Out, check_folder
-from wirebench.errors import UsageError
 from wirebench.results.runs import DEFAULT_FOLDER
 
-_PROMETHEUS_URL = "http://127.0.0.1:9090"
 
-
-def serve(  # noqa: PLR0913 - options
+def serve(
     *,
     host: Annotated[
         str, typer.Option(metavar="ADDR", help="Address to listen on; 0.0.0.0 is all of them.")
@@ -26,14 +23,6 @@ def serve(  # noqa: PLR0913 - options
         typer.Option(
             metavar="NAME",
             help="A name besides localhost that the server answers to, as behind a proxy; can be repeated.",
-        ),
-    ] = None,
-    live: Annotated[bool, typer.Option("--live", help="Show live metrics from Prometheus, at /live.")] = False,
-    prometheus: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            help=f"Prometheus that --live asks, one with the rules of grafana/rules; default: {_PROMETHEUS_URL}.",
         ),
     ] = None,
     grafana: Annotated[
@@ -50,23 +39,12 @@ def serve(  # noqa: PLR0913 - options
     from wirebench.web import Hosts, PageServer, format_url, listen, make_app
 
     grafana_url = parse_base_url(grafana, "Grafana") if grafana else ""
-    if prometheus is not None and not live:
-        raise UsageError("--prometheus: without --live nothing asks it", "add --live")
-    live_url = parse_base_url(prometheus or _PROMETHEUS_URL, "Prometheus") if live else ""
     url = find_database_url(check_folder(out))
     Index(url).close()  # fail now, not at the first request
     with listen(host, port) as listener:
-        app = make_app(
-            out,
-            url,
-            hosts=Hosts.of(host, listener.getsockname()[0], allowed_host or ()),
-            prometheus=live_url,
-            grafana=grafana_url,
-        )
-        address = format_url(listener)
-        sys.stdout.write(f"results of {out}/ at {address} (Ctrl-C ends it)\n")
-        if live:
-            sys.stdout.write(f"live metrics of {live_url} at {address}live\n")
+        hosts = Hosts.of(host, listener.getsockname()[0], allowed_host or ())
+        app = make_app(out, url, hosts=hosts, grafana=grafana_url)
+        sys.stdout.write(f"results of {out}/ at {format_url(listener)} (Ctrl-C ends it)\n")
         sys.stdout.flush()
         PageServer(app).run([listener])
     # Threads may still be at work on answers that were cut off, and Python would wait for them.

@@ -1,4 +1,4 @@
-"""Where services run, from the options of `run`, `resume`, `reproduce` and `verify`."""
+"""Where services run, from the options of `run`, `resume` and `verify`."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ from wirebench.targets import ExternalTarget
 
 Seed = Annotated[
     int | None,
-    typer.Option(
-        "--seed", min=0, max=SEED_MAX, help="Repeats an order of cells; default: random, of a reproduction the same."
-    ),
+    typer.Option("--seed", min=0, max=SEED_MAX, help="Repeats an order of cells; default: random."),
 ]
 
 

@@ -49,8 +49,8 @@ class Job:
     """The load of one cell in one block.
 
     `address` is host:port. Where the client balances, `replicas` are the addresses behind that host. `id_base` is the
-    first id that a creating operation may use. The driver writes the histogram file to `output`, its log to `log`, and
-    once a second to `snapshot`, if it can (`wirebench.drivers.snapshot`). `generator` is the index of this load
+    first id that a creating operation may use. The driver writes the histogram file to `output` and its log to `log`.
+    `generator` is the index of this load
     generator and their number. `tls` is None for plain text. `application` has the requests with the headers of the
     cell's variant, `requests` is a file with the same as JSON, and `descriptors` one with the messages of gRPC.
     """
@@ -66,7 +66,6 @@ class Job:
     replicas: tuple[str, ...] = ()
     generator: tuple[int, int] = (0, 1)
     metrics_push: MetricsPush | None = None
-    snapshot: Path | None = None
     tls: ClientTls | None = None
     #: Where the driver runs, if not on this machine's network.
     namespace: NetworkNamespace | None = None
@@ -123,8 +122,6 @@ class Driver(ABC):
     setup = SETUP
     #: How many cores it can use; None if as many as there are.
     cores_max: int | None = None
-    #: Whether it writes a job's snapshot once a second.
-    writes_snapshots = False
     #: What it logs when Prometheus rejects its metrics; the load continues. Empty if it doesn't push by itself.
     push_failure = ""
 

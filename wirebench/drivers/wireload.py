@@ -26,7 +26,6 @@ class Wireload(Driver):
 
     name = "wireload"
     path = TOOLS / "wireload"
-    writes_snapshots = True
     push_failure = "live metrics: "
 
     def run(self, job: Job, watch: Callable[[Child], None]) -> tuple[HistogramFile, ...]:
@@ -95,7 +94,6 @@ def describe_job(job: Job) -> dict[str, Any]:
         "generator": generator,
         "generators": generators,
         "output": job.output,
-        "snapshot": job.snapshot,
         # By when they end, requests that a burst makes wait would be counted after it, or not at all.
         "by_due": bool(cell.shape),
         "slices": SLICES if cell.shape else None,

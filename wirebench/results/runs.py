@@ -3,21 +3,17 @@
 results/20261121T101500Z-quick/
     run.json  records/*.json  histograms/*.json  logs/*.log  report.html  timing.json (of a replay)
     application.json  contract-VARIANT.binpb (both only of runs with variants)
-    progress.json  snapshot.json (both only while it is running)
-    imported (of a run that came in a bundle)
 """
 
 from __future__ import annotations
 
-import contextlib
-import platform
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import psutil
 from pydantic import BaseModel, ValidationError
@@ -28,7 +24,6 @@ from wirebench.model.record import Record
 from wirebench.model.run_info import RunInfo
 from wirebench.model.validation_messages import describe_first
 from wirebench.results.histograms import merge_latencies
-from wirebench.results.progress import SILENT_S, read_progress
 from wirebench.system.files import is_file, lock_folder, make_write_error, write_atomic
 
 DEFAULT_FOLDER = Path("results")
@@ -36,8 +31,6 @@ DEFAULT_FOLDER = Path("results")
 TIMING_FILE = "timing.json"
 #: The application of a run with variants, as it was read.
 APPLICATION_FILE = "application.json"
-#: Marks a run that came in a bundle: its content may be forged.
-IMPORTED_FILE = "imported"
 #: How far two readings of when a process began lie apart at most, in seconds: the clock may be set meanwhile.
 _BEGAN_TOLERANCE_S = 60.0
 #: The name that stands for the newest run; with ~1 for the one before, and so on.
@@ -59,10 +52,6 @@ class Run:
     info: RunInfo
     records: tuple[Record, ...]
 
-    @property
-    def is_imported(self) -> bool:
-        return (self.folder / IMPORTED_FILE).exists()
-
 
 @dataclass(frozen=True, slots=True)
 class DamagedRun:
@@ -72,35 +61,16 @@ class DamagedRun:
     reason: str
 
 
-class RunFollower(Protocol):
-    """Copies a run as it is written to disk. None of its failures may reach the run."""
-
-    def update_info(self, info: RunInfo) -> None:
-        """Copy the run's info: first that it has begun, last how it has ended."""
-
-    def add_record(self, record: Record) -> None:
-        """Copy a record."""
-
-    def resume_run(self, info: RunInfo) -> None:
-        """Copy a run that is resumed, some of whose records are on disk."""
-
-    def discard_run(self, info: RunInfo) -> None:
-        """Remove the run: it was removed from disk."""
-
-
 class RunWriter:
     """Writes a run while it is running; what was written stays readable whatever happens next."""
 
-    def __init__(
-        self, folder: Path, info: RunInfo, follower: RunFollower | None = None, *, found: Run | None = None
-    ) -> None:
-        """Make the run's folder and say there, and to the follower, that the run has begun.
+    def __init__(self, folder: Path, info: RunInfo, *, found: Run | None = None) -> None:
+        """Make the run's folder and say there that the run has begun.
 
         Or that it is resumed, where it was `found`. Raises WirebenchError, and UsageError if it has changed since.
         """
         self.folder = folder / info.id
         self.info = info
-        self._follower = follower
         if found:
             self._take_over(found)
         else:
@@ -129,8 +99,6 @@ class RunWriter:
             self._remove_what_has_no_record(found.records)
         except OSError as error:
             raise make_write_error(self.folder, error) from error
-        if self._follower:
-            self._follower.resume_run(self.info)
 
     def _remove_what_has_no_record(self, records: Iterable[Record]) -> None:
         """Remove what drivers have left of a window that was not finished: some fail if it exists."""
@@ -147,23 +115,11 @@ class RunWriter:
     def log_path(self, name: str) -> Path:
         return self.folder / "logs" / f"{name}.log"
 
-    @property
-    def snapshot_path(self) -> Path:
-        """Where the driver of the cell that is being measured writes its progress."""
-        return self.folder / "snapshot.json"
-
-    def remove_snapshot(self) -> None:
-        """Remove the progress of a load that is over."""
-        with contextlib.suppress(OSError):
-            self.snapshot_path.unlink()
-
     def add(self, record: Record) -> None:
         """Put a record on disk, whole or not at all, with the latencies of its cell up to now."""
         if before := load_records(self.folder, record.cell):
             record = record.model_copy(update={"merged": merge_latencies(self.folder, (*before, record))})
         write_atomic(self.folder / "records" / f"{record.id}.json", record.model_dump_json(indent=1))
-        if self._follower:
-            self._follower.add_record(record)
 
     def keep(self, path: Path, name: str) -> None:
         """Put a copy of a file that the run depends on into its folder, under this name. Raises WirebenchError."""
@@ -187,8 +143,6 @@ class RunWriter:
 
     def discard(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
-        if self._follower:
-            self._follower.discard_run(self.info)
 
     def update(self, **changes: Any) -> None:  # noqa: ANN401 - fields of RunInfo
         self.info = self.info.model_copy(update=changes)
@@ -201,8 +155,6 @@ class RunWriter:
 
     def _write_info(self) -> None:
         write_atomic(self.folder / "run.json", self.info.model_dump_json(indent=1))
-        if self._follower:
-            self._follower.update_info(self.info)
 
 
 def make_run_id(scenario: str, now: datetime | None = None) -> str:
@@ -230,11 +182,10 @@ def load_run(folder: Path, cell: str = "") -> Run:
 def load_info(folder: Path) -> RunInfo:
     """Read what is said of a run. Raises WirebenchError that names the file if it can't be read.
 
-    A run that says that it is running, and whose process isn't there, was killed. One on another machine, or in another
-    container, can't be seen: it is running for as long as it is heard of.
+    A run that says that it is running, and whose process isn't on this machine, was killed.
     """
     info = _read(folder / "run.json", RunInfo)
-    if info.status != "running" or _is_alive(info) or _is_heard(folder):
+    if info.status != "running" or _is_alive(info):
         return info
     return info.model_copy(update={"status": "incomplete", "reason": "it was killed"})
 
@@ -314,12 +265,6 @@ def _read(path: Path, model: type[_Model]) -> _Model:
     except ValidationError as error:
         hint = "it was written by another version, or damaged: move the folder away, or choose another run"
         raise WirebenchError(f"{path}: {describe_first(error)}", hint) from None
-
-
-def _is_heard(folder: Path) -> bool:
-    """Whether a run on another machine has just reported progress."""
-    progress = read_progress(folder)
-    return progress is not None and progress.host != platform.node() and progress.silent_s() < SILENT_S
 
 
 def _is_alive(info: RunInfo) -> bool:

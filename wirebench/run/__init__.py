@@ -1,4 +1,4 @@
-"""The one place that executes a plan: run, resume, reproduce.
+"""The one place that executes a plan: run, resume.
 
 from wirebench.plan import make_plan, read_scenario
 from wirebench.run import execute

@@ -29,7 +29,7 @@ from wirebench.results.runs import RunWriter
 from wirebench.run.calibrator import Calibrator
 from wirebench.run.load_pod import pods
 from wirebench.run.preparation import lay_out_ids
-from wirebench.run.progress import Progress, ProgressFile, ProgressListeners, TimeLeft
+from wirebench.run.progress import Progress
 from wirebench.run.verifier import Verifier
 from wirebench.system.signals import Interrupted
 from wirebench.targets import Description, Endpoint, Target
@@ -132,18 +132,12 @@ class _Execution:
             self.services_s += time.monotonic() - before
 
     def _measure(self, planned: PlannedCell, endpoint: Endpoint) -> None:
-        # Load pods keep their figures until they end.
-        is_live = DRIVERS[planned.cell.driver].writes_snapshots and self.target.load_pods is None
-        snapshot = self.writer.snapshot_path if is_live else None
-        self.progress.begin_cell(planned, snapshot)
-        try:
-            record = self._measure_cell(planned, endpoint, snapshot)
-            self.done += 1
-            self.progress.end_cell(record, self.done, self.plan.cells_total)
-        finally:
-            self.writer.remove_snapshot()
+        self.progress.begin_cell()
+        record = self._measure_cell(planned, endpoint)
+        self.done += 1
+        self.progress.end_cell(record, self.done, self.plan.cells_total)
 
-    def _measure_cell(self, planned: PlannedCell, endpoint: Endpoint, snapshot: Path | None) -> Record:
+    def _measure_cell(self, planned: PlannedCell, endpoint: Endpoint) -> Record:
         cell, output = planned.cell, self.writer.histogram_path(planned.id)
         job = Job(
             cell=cell,
@@ -154,7 +148,6 @@ class _Execution:
             output=output,
             log=self.writer.log_path(planned.id),
             cores=self.target.cores.generator if self.target.cores else None,
-            snapshot=snapshot,
             tls=endpoint.tls,
             metrics_push=self._make_metrics_push(cell),
         )
@@ -252,17 +245,15 @@ def measure_plan(plan: Plan, target: Target, writer: RunWriter, progress: Progre
     complete, or incomplete with the reason. Without any record, the folder stays only if a failed process has logged
     something. Raises WirebenchError, Interrupted.
     """
-    file = ProgressFile(writer.folder, plan, TimeLeft.of(plan, target.name))
-    listeners = ProgressListeners((progress, file))
     ids = lay_out_ids(plan, target)
     sender = pods.PodSender(target.load_pods) if target.load_pods else None
     logs_count = True
     try:
-        with file, tempfile.TemporaryDirectory(prefix="wirebench-") as folder:
+        with tempfile.TemporaryDirectory(prefix="wirebench-") as folder:
             variants = Variants(plan.scenario, Path(folder), writer.folder, sender) if plan.scenario.variants else None
-            verifier = Verifier(plan, target, writer, listeners, variants, ids.count)
+            verifier = Verifier(plan, target, writer, progress, variants, ids.count)
             execution = _Execution(
-                plan, target, writer, listeners, ids, verifier, target.describe(), before, done=len(plan.done)
+                plan, target, writer, progress, ids, verifier, target.describe(), before, done=len(plan.done)
             )
             _run_blocks(execution)
     except (Interrupted, KeyboardInterrupt):

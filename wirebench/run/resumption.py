@@ -11,10 +11,15 @@ from wirebench.analysis.pauses import split_at_pauses
 from wirebench.errors import UsageError
 from wirebench.model.labels import pluralise
 from wirebench.model.run_info import RunInfo
-from wirebench.model.scenario import Load
+from wirebench.model.scenario import Load, Scenario
+from wirebench.model.source import parse_yaml
+from wirebench.plan.load import check_scenario
 from wirebench.plan.plan import Plan
-from wirebench.results.runs import APPLICATION_FILE, Run
+from wirebench.results.runs import APPLICATION_FILE, TIMING_FILE, Run
 from wirebench.run.execution import TimeSpent
+from wirebench.run.target_options import TargetOptions, plan_for_target
+
+_RUN_AGAIN = "`wirebench run` measures its scenario again"
 
 
 def check_resumable(run: Run) -> None:
@@ -29,7 +34,7 @@ def check_resumable(run: Run) -> None:
     if info.conformance_mismatches:
         raise UsageError(
             f"run {info.id} ended because the services didn't answer alike: corrected, they are different services",
-            _suggest_reproduce(run),
+            _RUN_AGAIN,
         )
 
 
@@ -39,31 +44,46 @@ def _read_application_text(folder: Path) -> str:
     try:
         return path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"can't read {path}: {error}", "run the scenario again: wirebench run") from None
+        raise UsageError(f"can't read {path}: {error}", _RUN_AGAIN) from None
 
 
-def plan_rest(plan: Plan, run: Run) -> Plan:
+def plan_rest(run: Run, target: TargetOptions, application_file: Path | None = None) -> Plan:
     """Return the plan of a run with its records marked as done. Raises UsageError if they don't match the plan."""
+    plan = plan_for_target(_read_scenario(run, application_file), target, run.info.seed)
     application = plan.scenario.application
     if application.variants and _read_application_text(run.folder) != application.dump():
         raise UsageError(
             f"run {run.info.id}: {application.path} has changed since",
-            f"the rest would measure something else; {_suggest_reproduce(run)}",
+            f"the rest would measure something else; {_RUN_AGAIN}",
         )
     planned = {(each.id, each.order): each.cell.factors for block in plan.blocks for each in block}
     for record in run.records:
         if planned.get((record.id, record.order)) != record.factors:
             raise UsageError(
                 f"run {run.info.id}: its record {record.id} isn't in the plan of its scenario and seed",
-                f"use the version that created the run; {_suggest_reproduce(run)}",
+                f"use the version that created the run; {_RUN_AGAIN}",
             )
     if plan.cells_total != run.info.cells * run.info.blocks:
         raise UsageError(
             f"run {run.info.id}: its scenario plans {pluralise(plan.cells_total, 'window')}, and run.json has "
             f"{run.info.cells * run.info.blocks}",
-            f"use the version that created the run; {_suggest_reproduce(run)}",
+            f"use the version that created the run; {_RUN_AGAIN}",
         )
     return dataclasses.replace(plan, done=frozenset(record.id for record in run.records))
+
+
+def _read_scenario(run: Run, application_file: Path | None) -> Scenario:
+    """Read a run's scenario, with its timing file and with the application file that is here. Raises UsageError."""
+    known = application_file or (Path(run.info.application) if run.info.application else None)
+    path = run.folder / f"{run.info.scenario}.yaml"
+    name = f"{run.folder / 'run.json'}: scenario_text"
+    try:
+        data, source = parse_yaml(run.info.scenario_text, path, name, "a scenario")
+        scenario = check_scenario(data, source, run.folder / TIMING_FILE, known)
+    except UsageError as error:
+        hint = "name its application file: --application FILE" if known else "use the version that created the run"
+        raise UsageError(error.message, hint, error.details) from None
+    return scenario.add_earlier_overrides(run.info.overrides)
 
 
 def resume_info(run: Run, now: RunInfo) -> RunInfo:
@@ -76,7 +96,7 @@ def resume_info(run: Run, now: RunInfo) -> RunInfo:
         others = f", and {pluralise(len(found) - 1, 'thing')} more" if len(found) > 1 else ""
         raise UsageError(
             f"run {run.info.id} was measured on or with something else ({_describe(found[0])}{others})",
-            f"their figures can't be compared in one run; {_suggest_reproduce(run)}",
+            f"their figures can't be compared in one run; {_RUN_AGAIN}",
             "\n".join(map(_describe, found)) if len(found) > 1 else "",
         )
     return run.info.model_copy(
@@ -110,7 +130,3 @@ def compute_time_spent(run: Run, load: Load) -> TimeSpent:
 
 def _describe(found: Difference) -> str:
     return f"{found.name}: {found.base} then, {found.head} now"
-
-
-def _suggest_reproduce(run: Run) -> str:
-    return f"`wirebench reproduce {run.folder}` measures everything again"

@@ -6,7 +6,7 @@ import contextlib
 import shlex
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,14 +19,13 @@ from wirebench.results.runs import (
     DEFAULT_FOLDER,
     TIMING_FILE,
     Run,
-    RunFollower,
     RunWriter,
     load_run,
     make_run_id,
 )
 from wirebench.run import preparation, resumption
 from wirebench.run.execution import TimeSpent, measure_plan
-from wirebench.run.progress import Progress, ProgressListeners
+from wirebench.run.progress import NoProgress, Progress
 from wirebench.run.target_options import TargetOptions
 from wirebench.targets import Cores, Target
 
@@ -47,8 +46,8 @@ ShowProgress = Callable[[RunStart], AbstractContextManager[Progress]]
 
 
 def warn_of_index(error: WirebenchError) -> None:
-    """Issue a Python warning: the run continues without the index."""
-    warnings.warn(f"{error.message}; the run continues without the index", stacklevel=2)
+    """Issue a Python warning: the run isn't in the index."""
+    warnings.warn(f"{error.message}; the run isn't in the index", stacklevel=2)
 
 
 def execute(  # noqa: PLR0913 - options, each with a default
@@ -61,8 +60,7 @@ def execute(  # noqa: PLR0913 - options, each with a default
     resumed: Run | None = None,
     calibrate: bool | None = None,
     keep_application: bool = False,
-    notes: Sequence[str] = (),
-    show_progress: ShowProgress = lambda _: contextlib.nullcontext(ProgressListeners(())),
+    show_progress: ShowProgress = lambda _: contextlib.nullcontext(NoProgress()),
     on_index_error: Callable[[WirebenchError], None] = warn_of_index,
 ) -> Run:
     """Run a plan, and return the complete run. Its folder is in `out`.
@@ -70,43 +68,53 @@ def execute(  # noqa: PLR0913 - options, each with a default
     `name` is the name of the run (by default its start and its scenario), `command` the command line that it records
     (by default that of this process); `resumed` is the run to continue, whose plan `plan_rest` returns. If `calibrate`
     is false (by default as in the resumed run, otherwise true), records have no instrument error. With
-    `keep_application`, run.json names the run's own copy of the application file. `notes` are added to the run's
-    caveats.
+    `keep_application`, run.json names the run's own copy of the application file.
 
     However it ends, nothing stays running, and what was measured is on disk. Raises UsageError if nothing was started,
     WirebenchError, and Interrupted or KeyboardInterrupt.
     """
-    from wirebench.results.index import IndexFollower, find_database_url
-
     options = target or TargetOptions(plan.target)
     if options.kind != plan.target:
         raise UsageError(f"the plan is for the target {plan.target}, not {options.kind}", "use plan_for_target")
     if calibrate is None:
         calibrate = resumed is None or resumed.info.calibrate
     name = resumed.info.id if resumed else name or make_run_id(plan.scenario.source.path.stem)
-    with IndexFollower(find_database_url(out), out, on_index_error) as index:
-        place = options.make_target(plan.scenario, name, out)
-        try:
-            preparation.prepare(plan, place)
-            command = command or shlex.join(["python", *sys.argv])
-            info = preparation.create_info(plan, place, name, command, calibrate=calibrate)
-            if keep_application:
-                info = info.model_copy(update={"application": str((out / name / APPLICATION_FILE).absolute())})
-            writer = _create_writer(plan, info, out, index, resumed)
-        except BaseException:
-            place.clean_up()
-            raise
-        for note in notes:
-            writer.note(note)
+    place = options.make_target(plan.scenario, name, out)
+    try:
+        preparation.prepare(plan, place)
+        command = command or shlex.join(["python", *sys.argv])
+        info = preparation.create_info(plan, place, name, command, calibrate=calibrate)
+        if keep_application:
+            info = info.model_copy(update={"application": str((out / name / APPLICATION_FILE).absolute())})
+        writer = _create_writer(plan, info, out, resumed)
+    except BaseException:
+        place.clean_up()
+        raise
+    try:
         _measure(plan, place, writer, resumed, show_progress)
+    finally:
+        update_index(writer.folder, on_index_error)
     return load_run(writer.folder)
 
 
-def _create_writer(plan: Plan, info: RunInfo, out: Path, index: RunFollower, resumed: Run | None) -> RunWriter:
+def update_index(folder: Path, on_error: Callable[[WirebenchError], None]) -> None:
+    """Put a run into the index; its failures never reach the run."""
+    from wirebench.results.index import Index, find_database_url
+
+    if not folder.is_dir():  # nothing of it was worth keeping
+        return
+    try:
+        with Index(find_database_url(folder.parent)) as index:
+            index.catch_up_run(folder)
+    except WirebenchError as error:
+        on_error(error)
+
+
+def _create_writer(plan: Plan, info: RunInfo, out: Path, resumed: Run | None) -> RunWriter:
     """Create the run's folder with all that the run depends on, or continue with that of a resumed run."""
     if resumed:
-        return RunWriter(out, resumption.resume_info(resumed, info), index, found=resumed)
-    writer = RunWriter(out, info, index)
+        return RunWriter(out, resumption.resume_info(resumed, info), found=resumed)
+    writer = RunWriter(out, info)
     if timing := plan.scenario.load.timing_path:
         writer.keep(timing, TIMING_FILE)
     if plan.scenario.variants:

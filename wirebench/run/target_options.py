@@ -14,7 +14,7 @@ from wirebench.model.contract import TargetName
 from wirebench.model.scenario import BLOCKS_MAX, EVERY_TRANSPORT, Scenario
 from wirebench.plan.plan import Plan, make_plan
 from wirebench.targets import ExternalTarget, LocalTarget, Target, divide_cores
-from wirebench.targets.kubernetes import Access, KubernetesTarget, find_access
+from wirebench.targets.kubernetes import KubernetesTarget, find_access
 
 SEED_MAX = 2**31 - 1 - BLOCKS_MAX  # each block adds its number
 
@@ -59,12 +59,6 @@ class TargetOptions:
     def make_load_target(self, name: str) -> KubernetesTarget:
         """Return a target that starts load pods alone, under a name like a run's. Raises UsageError."""
         return KubernetesTarget(name, *find_access(self.context, self.kubeconfig, self.values))
-
-    def find_access(self) -> Access | None:
-        """Return how to access the cluster; None if the target is no cluster. Raises UsageError."""
-        if self.kind != "kubernetes":
-            return None
-        return find_access(self.context, self.kubeconfig, self.values)[0]
 
 
 def choose_target(scenario: Scenario) -> TargetName:

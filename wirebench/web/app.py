@@ -7,17 +7,15 @@ from pathlib import Path
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount
 
 from wirebench.errors import WirebenchError
-from wirebench.results.export import MEDIA_TYPES
 from wirebench.web import api, pages
 from wirebench.web.catalogue import Catalogue
 from wirebench.web.guard import Guard, Hosts
-from wirebench.web.pages.live import LiveMetrics
 from wirebench.web.problems import answer_problem, make_problem
 
 _LOOPBACK = Hosts()
@@ -25,12 +23,10 @@ _LOOPBACK = Hosts()
 _GZIP_BYTES_MIN = 1000
 
 
-def make_app(
-    results_folder: Path, index_url: str, *, hosts: Hosts = _LOOPBACK, prometheus: str = "", grafana: str = ""
-) -> Starlette:
+def make_app(results_folder: Path, index_url: str, *, hosts: Hosts = _LOOPBACK, grafana: str = "") -> Starlette:
     """Return the application over a folder of runs and the index of them.
 
-    `prometheus` is where live metrics are, `grafana` where the dashboards are; empty where there is none.
+    `grafana` is where the dashboards are; empty where there is none.
 
     Endpoints find the runs by `request.app.state.catalogue`. They are plain functions: starlette runs those in threads.
     """
@@ -39,19 +35,12 @@ def make_app(
         routes=[Mount("/api/v1", app=api.ROUTER), *pages.make_routes()],
         middleware=[
             Middleware(Guard, hosts=hosts),
-            Middleware(
-                GZipMiddleware,
-                minimum_size=_GZIP_BYTES_MIN,
-                compresslevel=5,
-                exclude_content_types=(*DEFAULT_EXCLUDED_CONTENT_TYPES, MEDIA_TYPES["parquet"]),  # is compressed
-            ),
+            Middleware(GZipMiddleware, minimum_size=_GZIP_BYTES_MIN, compresslevel=5),
         ],
         exception_handlers={HTTPException: _render_error, WirebenchError: _render_error},
-        lifespan=catalogue.follow,
     )
     app.state.catalogue = catalogue
     app.state.grafana = grafana
-    app.state.live = LiveMetrics(prometheus) if prometheus else None
     return app
 
 

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+import math
+import os
 import threading
-from collections.abc import AsyncIterator, Iterator
+import time
+from collections.abc import Iterator
 from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import urlencode
 
-from starlette.applications import Starlette
-
 from wirebench.errors import WirebenchError
-from wirebench.results.index import Filters, Index, IndexUnusableError
+from wirebench.results.index import Filters, Index
 from wirebench.results.runs import DamagedRun, Run, is_run_name, load_run
 from wirebench.targets.kubernetes.namespace import name_namespace
 from wirebench.web.problems import HttpError
-from wirebench.web.watch import FolderWatch
 
-#: How long a request waits for an index that is being rebuilt, in seconds.
-_WAIT_S_MAX = 5.0
+#: How often all runs are compared although nothing has changed: a killed run writes nothing more.
+_COMPARE_S = 60.0
+
+#: When each run was last changed: its run.json and its folder of records.
+_State = dict[str, tuple[int, int]]
 
 
 class Catalogue:
@@ -27,54 +30,40 @@ class Catalogue:
 
     def __init__(self, folder: Path, index_url: str) -> None:
         self.folder = folder
+        #: Runs that could not be read when the index was last updated.
+        self.damaged: tuple[DamagedRun, ...] = ()
         self._url = index_url
         self._lock = threading.Lock()
-        self._device = folder.stat().st_dev
-        self._index: Index | None = None
-        self._watch = FolderWatch(folder, self._open)
+        self._known: _State = {}
+        self._compared_s = -math.inf
 
     @contextlib.contextmanager
     def index(self) -> Iterator[Index]:
-        """Have the index, once it has all that the folder had at the start, or when the index was lost.
-
-        Raises IndexUnusableError; HttpError while it isn't that far, or the folder is lost as well.
-        """
-        with self._open() as index:
-            if not self._watch.has_caught_up(_WAIT_S_MAX):
-                raise HttpError(
-                    HTTPStatus.SERVICE_UNAVAILABLE,
-                    f"the index lacks runs: {self._watch.describe_progress()}",
-                    "ask again later",
-                )
-            yield index
-
-    @contextlib.contextmanager
-    def _open(self) -> Iterator[Index]:
-        """Have the index as it is; it is opened again after it has failed, or was lost."""
+        """Have the index, with all that the folder has. Raises IndexUnusableError; HttpError without the folder."""
         self._check_folder()
-        with self._lock:
-            if self._index is not None and self._index.is_lost():
-                self._index.close()
-                self._index = None
-                self._watch.restart()
-            if self._index is None:
-                self._index = Index(self._url)
-                if self._index.is_new:
-                    self._watch.restart()
-            index = self._index
-        try:
+        with Index(self._url) as index:
+            self._catch_up(index)
             yield index
-        except IndexUnusableError:
-            self._forget(index)
-            raise
+
+    def _catch_up(self, index: Index) -> None:
+        with self._lock:
+            state, now_s = self._read_state(), time.monotonic()
+            if index.is_new or state != self._known or now_s > self._compared_s + _COMPARE_S:
+                self.damaged = index.catch_up(self.folder).damaged
+                self._known, self._compared_s = state, now_s
+
+    def _read_state(self) -> _State:
+        """Look at every run, without reading any."""
+        state = {}
+        with contextlib.suppress(OSError), os.scandir(self.folder) as entries:
+            for entry in entries:
+                with contextlib.suppress(OSError):  # not a run, or not yet
+                    info, records = (Path(entry.path, name).stat() for name in ("run.json", "records"))
+                    state[entry.name] = (info.st_mtime_ns, records.st_mtime_ns)
+        return state
 
     def _check_folder(self) -> None:
-        """Raise HttpError if the folder isn't there, or if what was mounted there isn't."""
-        try:
-            is_there = self.folder.stat().st_dev == self._device
-        except OSError:
-            is_there = False
-        if not is_there:
+        if not self.folder.is_dir():
             raise HttpError(
                 HTTPStatus.SERVICE_UNAVAILABLE, "the folder of the runs is gone", "put it back, or serve another: --out"
             )
@@ -109,35 +98,9 @@ class Catalogue:
 
     def _has_indexed(self, run_id: str) -> bool:
         """Say whether the index has a run; not while it can't be used: what is known of one run needs no index."""
-        with contextlib.suppress(WirebenchError), self._open() as index:
+        with contextlib.suppress(WirebenchError), Index(self._url) as index:
             return bool(index.runs(Filters(run_id=(run_id,)), limit=1).rows)
         return False
-
-    def list_damaged(self) -> tuple[DamagedRun, ...]:
-        return self._watch.damaged
-
-    def check_running(self) -> None:
-        """Continue long work, unless the server is being stopped. Raises HttpError."""
-        if self._watch.is_stopping:
-            raise HttpError(HTTPStatus.SERVICE_UNAVAILABLE, "the server is being stopped", "ask again later")
-
-    @contextlib.asynccontextmanager
-    async def follow(self, _app: Starlette) -> AsyncIterator[None]:
-        """Keep the index up to date with the folder while the application runs; then close it."""
-        self._watch.start()
-        try:
-            yield
-        finally:
-            self._watch.stop()
-            self._forget(self._index)
-
-    def _forget(self, index: Index | None) -> None:
-        """Close an index that has failed, unless another thread has done so."""
-        with self._lock:
-            if index is not None and index is self._index:
-                self._index = None
-                index.close()
-                self._watch.compare_all()
 
 
 def read_changed_ns(folder: Path) -> int:

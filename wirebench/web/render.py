@@ -18,7 +18,7 @@ from wirebench.present.templates import make_environment
 from wirebench.report.page import FOLDER as REPORT_FOLDER
 
 #: The pages that every page leads to.
-NAVIGATION = (("Results", "/"), ("Compare", "/compare"), ("Live", "/live"))
+NAVIGATION = (("Results", "/"), ("Compare", "/compare"))
 
 #: An address of these pages among words.
 _ADDRESS = re.compile(r"(?<!\S)(/(?!/)[^\s;,]*)")

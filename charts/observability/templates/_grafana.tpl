@@ -17,7 +17,4 @@
   value: {{ $value | quote }}
 {{- end }}
 {{ include "observability.secretEnvironment" (dict "secret" (include "observability.grafanaSecret" .) "variables" (dict "GF_SECURITY_ADMIN_USER" "admin-user" "GF_SECURITY_ADMIN_PASSWORD" "admin-password")) | trim }}
-{{- if .Values.results.enabled }}
-{{ include "observability.secretEnvironment" (dict "secret" (include "observability.results" .) "variables" (dict "WIREBENCH_READER_PASSWORD" "reader-password")) | trim }}
-{{- end }}
 {{- end }}

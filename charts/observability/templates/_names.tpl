@@ -14,15 +14,11 @@
 {{ include "observability.fullname" . }}-grafana
 {{- end }}
 
-{{- define "observability.results" -}}
-{{ include "observability.fullname" . }}-results
-{{- end }}
-
 {{- define "observability.grafanaSecret" -}}
 {{ .Values.grafana.existingSecret | default (include "observability.grafana" .) }}
 {{- end }}
 
-{{/* What selects pods, and never changes. Takes root and name: prometheus, grafana, results or test. */}}
+{{/* What selects pods, and never changes. Takes root and name: prometheus, grafana or test. */}}
 {{- define "observability.selectorLabels" -}}
 app.kubernetes.io/name: {{ .name }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}

@@ -19,19 +19,18 @@ from wirebench_services.admin import ServiceCollector
 from wirebench_services.settings import RestSettings, read_settings
 
 from grafana.__main__ import GENERATED, path_of
-from grafana.board import PROMETHEUS, Board, Chart
+from grafana.board import Board, Chart
 from grafana.boards import BOARDS
 from grafana.boards.generators import THROTTLED_MAX
-from grafana.boards.results import RESULTS
 from grafana.boards.scaling import SCALING
 from grafana.boards.transports import TRANSPORTS
 from grafana.generate import COLOURS, to_json
+from grafana.queries import EVENTS, FIGURES, LATENCIES
 from wirebench.measure.gates import GATES
-from wirebench.present.live_queries import FIGURES, LATENCIES
 from wirebench.system.paths import ROOT
 
 #: What Grafana puts in itself.
-BUILT_IN = {"__rate_interval", "__range", "__timeFilter"}
+BUILT_IN = {"__rate_interval", "__range"}
 UNITS = {value for name, value in vars(units).items() if not name.startswith("_") and isinstance(value, str)}
 
 every_board = pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.uid)
@@ -84,7 +83,7 @@ def test_generated_files_are_current() -> None:
 
 def test_addresses_stay() -> None:
     """Links to dashboards go by their uid."""
-    names = ["transports", "scaling", "generators", "results"]
+    names = ["transports", "scaling", "generators"]
     assert [f"wirebench-{name}" for name in names] == [board.uid for board in BOARDS]
 
 
@@ -107,9 +106,9 @@ def test_one_datasource(board: Board) -> None:
     assert ["datasource"] == [variable["name"] for variable in variables if variable["type"] == "datasource"]
     found = list(values_of("datasource", dashboard))
     targets = sum(len(panel["targets"]) for panel in panels(board))
-    chosen = {"type": board.datasource.type, "uid": "${datasource}"}
+    chosen = {"type": "prometheus", "uid": "${datasource}"}
     # Of the variables, neither that choice itself nor the address of the results has one.
-    assert [chosen] * (len(panels(board)) + targets + len(variables) - 2 + len(board.events)) == found
+    assert [chosen] * (len(panels(board)) + targets + len(variables) - 2 + len(EVENTS)) == found
     assert {board.uid, "${datasource}"} == set(values_of("uid", dashboard))
 
 
@@ -139,8 +138,7 @@ def test_every_panel_explains_itself(board: Board) -> None:
         assert panel["title"]
         assert re.fullmatch(r"[A-Z].{40,}\.", panel["description"]), panel["title"]
         assert unit in UNITS or unit.startswith("suffix: "), panel["title"]
-        if board.datasource is PROMETHEUS:
-            assert all(target["legendFormat"] for target in panel["targets"]), panel["title"]
+        assert all(target["legendFormat"] for target in panel["targets"]), panel["title"]
 
 
 @every_board
@@ -168,16 +166,6 @@ def test_a_curve_is_drawn_over_its_first_query() -> None:
     assert "palette-classic" == curve["fieldConfig"]["defaults"]["color"]["mode"]
     dashed = [each["matcher"] for each in curve["fieldConfig"]["overrides"] if "lineStyle" in json.dumps(each)]
     assert [{"id": "byRegexp", "options": r"/^ideal\b/"}] == dashed
-
-
-def test_what_is_chosen_is_text_in_sql() -> None:
-    """A name with a quote in it is chosen like any other: Grafana doubles it, in the format `sqlstring`."""
-    boards = [board for board in BOARDS if board.datasource is not PROMETHEUS]
-    queries = [variable.query for board in boards for variable in board.variables]
-    queries += [query.expr for board in boards for chart in board.charts() for query in chart.queries]
-    assert queries
-    for query in queries:
-        assert set() == set(re.findall(r"\$(?!__timeFilter\()(?!\{\w+:sqlstring})\S*", query))
 
 
 @every_chart
@@ -248,7 +236,7 @@ def test_columns_have_names_of_their_own(board: Board) -> None:
 def test_what_happens_is_written_into_every_plot(board: Board) -> None:
     """Scale, new replicas, loads and alerts; of results, whose time is that of runs, none."""
     shown = {each["name"]: each for each in generated(board)["annotations"].get("list", [])}
-    names = ["Scale", "New replicas", "Load", "Alert"] if board.datasource is PROMETHEUS else []
+    names = ["Scale", "New replicas", "Load", "Alert"]
     assert names == [name for name, each in shown.items() if each["enable"]]
     assert all(each["datasource"]["uid"] == "${datasource}" for each in shown.values())
 
@@ -258,16 +246,7 @@ def test_dashboards_lead_to_each_other_and_to_the_report(board: Board) -> None:
     """To the run's, by its namespace, at the address of `wirebench serve` that is written above the dashboard."""
     others, report = generated(board)["links"]
     assert (True, True, ["wirebench"]) == (others["keepTime"], others["includeVars"], others["tags"])
-    assert ("${results}/runs/${namespace}" if board.datasource is PROMETHEUS else "${results}") == report["url"]
-
-
-def test_runs_in_the_table_of_results_lead_to_their_pages() -> None:
-    """At the address of `wirebench serve` that is written above the dashboard."""
-    (table,) = (panel for panel in panels(RESULTS) if panel["type"] == "table")
-    overrides = [each for each in table["fieldConfig"]["overrides"] if each["matcher"]["options"] == "run"]
-    properties = itertools.chain.from_iterable(each["properties"] for each in overrides)
-    ((link,),) = (each["value"] for each in properties if each["id"] == "links")
-    assert "${results}/runs/${__value.text}" == link["url"]
+    assert "${results}/runs/${namespace}" == report["url"]
 
 
 def test_alerts_have_the_limits_of_the_gates() -> None:

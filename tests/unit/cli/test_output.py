@@ -16,8 +16,7 @@ from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell
 from tests.support.waiting import run_program
 from wirebench.cli import output
 from wirebench.cli.options import list_scenario_files
-from wirebench.cli.output import fit_installation, warn_of_index
-from wirebench.errors import WirebenchError
+from wirebench.cli.output import fit_installation
 from wirebench.model.histogram_file import ErrorText
 
 
@@ -40,13 +39,6 @@ def test_the_most_frequent_errors_are_shown(tmp_path: Path) -> None:
     assert "! 2 more error texts in the report" in render_run(run)
 
 
-def test_the_next_step_for_a_failed_index_removes_no_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    """A rebuild could, where others share the database."""
-    warn_of_index(WirebenchError("the index is locked"))
-    said = "warning: the index is locked; the run continues without it\nnext: fix that, then run `wirebench index`"
-    assert capsys.readouterr().err.startswith(said)
-
-
 def test_next_steps_fit_a_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make targets are in a checkout, and pages where the wheel has them; other words stay."""
     step = "run `make setup`, or make room: docs/scenarios.md, mydocs/own.md"
@@ -57,7 +49,7 @@ def test_next_steps_fit_a_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fitted == fit_installation(step)
 
 
-@pytest.mark.parametrize("command", ["results 20260101T000000Z-old", "export"])
+@pytest.mark.parametrize("command", ["results 20260101T000000Z-old", "results 20260101T000000Z-old --csv"])
 def test_what_cannot_be_printed_is_one_line(results: Path, command: str) -> None:
     """A disk that is full, and a stdout that is closed; who reads it may leave early without a word."""
     line = f"{sys.executable} -m wirebench.cli {command} --out {results}"

@@ -140,13 +140,12 @@ def make_completion_script() -> str:
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("wirebench re", {"report", "reproduce", "results", "resume"}),
-        ("wirebench results --", {"--out", "--json", "--help"}),
+        ("wirebench re", {"report", "results", "resume"}),
+        ("wirebench results --", {"--out", "--json", "--csv", "--help"}),
         ("wirebench results 2026", {"20260101T000000Z-old"}),
         ("wirebench results l", {"last"}),
         ("wirebench list s", {"scenarios"}),
         ("wirebench run quic", {"quick"}),
-        ("wirebench reproduce 2026", {"20260101T000000Z-old"}),
         ("wirebench completion f", {"fish"}),
         ("wirebench nothing -", {"-h", "--help", "--version"}),
     ],
@@ -215,7 +214,7 @@ def test_quiet_and_verbose_exclude_each_other() -> None:
     """It is wrong usage."""
     with pytest.raises(UsageError, match="--quiet and --verbose"):
         set_verbosity(quiet=True, verbose=True)
-    for command in ("load rest", "run quick", "resume", "reproduce last", "calibrate", "verify"):
+    for command in ("load rest", "run quick", "resume", "calibrate", "verify"):
         said = reject(*command.split(), "-q", "-v")
         assert said.startswith("error: --quiet and --verbose: they exclude each other\n")
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
 import re
 from pathlib import Path
 
@@ -19,8 +17,6 @@ from wirebench.present.caveats import describe_calibrated_load, describe_calibra
 from wirebench.present.run_data import describe_cells
 from wirebench.present.table import make_request_table
 from wirebench.report.page import render
-from wirebench.results.export import make_table, write_table
-from wirebench.results.index import Filters, Index
 from wirebench.results.runs import Run
 from wirebench.web.pages.results import make_result_table
 
@@ -39,15 +35,6 @@ def calibrate(run: Run, *cells: str) -> Run:
     """Return the run with a full calibration of these cells."""
     records = (each.model_copy(update={"instrument": FINE}) if each.cell in cells else each for each in run.records)
     return dataclasses.replace(run, records=tuple(records))
-
-
-def export(folder: Path) -> list[dict[str, str]]:
-    """Return the results of a folder of runs as an exported file has them."""
-    file = io.BytesIO()
-    with Index(f"sqlite:///{folder}/index.db") as index:
-        index.catch_up(folder)
-        write_table("csv", file, make_table(index, "results", Filters()))
-    return list(csv.DictReader(io.StringIO(file.getvalue().decode())))
 
 
 def test_a_coarse_calibration_is_said_wherever_a_run_is_shown(run: Run) -> None:
@@ -102,8 +89,8 @@ def test_load_pods_are_calibrated_in_their_cluster(run: Run) -> None:
     ) in describe_calibration(there)
 
 
-def test_the_share_of_the_ceiling_is_shown_in_every_table(run: Run, tmp_path: Path) -> None:
-    """In percent: terminal, report, pages, API, index and files."""
+def test_the_share_of_the_ceiling_is_shown_in_every_table(run: Run) -> None:
+    """In percent: terminal, report, pages and API."""
     (first, *_) = summarise(run.records)
     shares = pytest.approx((43.7, 3))
     assert shares == tuple(first.figure(METRICS[name]) for name in ("ceiling_share", "coarse"))
@@ -115,8 +102,6 @@ def test_the_share_of_the_ceiling_is_shown_in_every_table(run: Run, tmp_path: Pa
     shown = dict(zip(headings, table.groups[0][1][0].figures, strict=True))
     assert ("43.7", "3") == (shown["share of the driver's ceiling"], shown["coarsely calibrated"])
     assert shares == (describe_cells(run)[0].ceiling_share_percent, describe_cells(run)[0].coarse_blocks)
-    exported = {(float(each["ceiling_share_percent"]), int(each["coarse_blocks"])) for each in export(tmp_path)}
-    assert [shares] == list(exported)
 
 
 def test_requests_that_were_sent_again_are_a_caveat_of_their_cell(tmp_path: Path) -> None:
@@ -132,11 +117,10 @@ def test_requests_that_were_sent_again_are_a_caveat_of_their_cell(tmp_path: Path
 
 
 def test_requests_that_were_sent_again_are_a_figure_of_every_table(tmp_path: Path) -> None:
-    """Report, pages, API, index and files have the sum over the blocks."""
+    """Report, pages and API have the sum over the blocks."""
     run = RunBuilder(cells=[cell("rest")], blocks=2, record={"retried": 1500}).write(tmp_path)
     (summary,) = summarise(run.records)
     assert 3000 == summary.figure(METRICS["retried"]) == describe_cells(run)[0].retried
     for table in (make_request_table({"": [summary]}), make_result_table(describe_cells(run))):
         headings = [column.heading for column in table.columns]
         assert "3,000" == table.groups[0].rows[0].figures[headings.index("retried")]
-    assert ["3000"] == [row["retried"] for row in export(tmp_path)]

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from tests.support.drawn import Drawn
 from tests.support.report_run import RunBuilder, quick_cells
-from tests.support.run_progress import make_progress
 from wirebench.analysis.summary import summarise
 from wirebench.present.charts import bars, lines, plot
 from wirebench.present.charts.bars import Bar
@@ -19,11 +17,9 @@ from wirebench.present.charts.plot import Mark, Plot, PlotSeries
 from wirebench.present.charts.scale import Scale
 from wirebench.present.charts.style import assign_styles, assign_styles_to_names
 from wirebench.present.charts.svg import WIDTH, element
-from wirebench.results.progress import ProgressPoint
 
 REST, GRPC = assign_styles_to_names([("REST", "rest"), ("gRPC", "grpc")]).values()
 LONG = "REST on uvicorn, 4 workers, with postgres, 4 store connections, connections reopened, TLS"
-NOW = datetime(2026, 11, 21, 18, 0, tzinfo=UTC)
 
 
 def test_what_is_drawn_is_escaped() -> None:
@@ -206,48 +202,3 @@ def test_marks_show_where_the_truth_lies_and_how_sure_a_figure_is() -> None:
         (line,) = drawn.all(kind)
         assert line.attrib["x1"] == line.attrib["x2"]
         assert float(line.attrib["y1"]) > float(line.attrib["y2"])
-
-
-def point(seconds_ago: float, cell_number: int, rate_per_s: float, p99_ms: float | None = 1.0) -> ProgressPoint:
-    """Return a point of the history of a run in progress, of REST in even cells."""
-    return ProgressPoint(
-        at=NOW - timedelta(seconds=seconds_ago),
-        cell=cell_number,
-        variant="gRPC" if cell_number % 2 else "REST",
-        rate_per_s=rate_per_s,
-        p99_ms=p99_ms,
-    )
-
-
-def test_each_cell_of_a_run_in_progress_is_a_line_and_one_second_alone_is_a_dot() -> None:
-    """The scale begins at 0; what is older than two minutes, or wasn't measured, is left out."""
-    history = (point(150, 1, 9e9), point(60, 2, 120), point(59, 2, 60), point(30, 3, 0), point(0, 4, 180, None))
-    seen = make_progress(updated_at=NOW, history=history)
-    chart = lines.draw_live("Rate", "requests/s", seen, lambda each: each.rate_per_s)
-    drawn = Drawn(chart.svg)
-    ((start, end),) = (line for line in drawn.lines() if len(line) > 1)
-    nothing, last = drawn.marks()
-    assert start[0] < end[0] < nothing[0] < last[0]
-    assert nothing[1] - start[1] == pytest.approx(2 * (nothing[1] - end[1]), abs=0.2)
-    assert {"now", "2 min ago", "0"} <= set(drawn.texts("scale"))
-    assert "0 to 180 requests/s, at last 180" == drawn.description
-    assert ["var(--grpc)", "var(--rest)"] == [mark.attrib["stroke"] for mark in drawn.all("mark")]
-    assert {"REST": REST, "gRPC": GRPC} == lines.assign_live_styles(seen)
-    p99 = lines.draw_live("p99", "ms", seen, lambda each: each.p99_ms)
-    assert 1 == len(Drawn(p99.svg).marks())
-
-
-@pytest.mark.parametrize("rate_per_s", [5e-324, 1e-9, 0.3, 1e300])
-def test_a_run_in_progress_is_drawn_whatever_its_file_says(rate_per_s: float) -> None:
-    """Also impossible values."""
-    seen = make_progress(updated_at=NOW, history=(point(0, 1, rate_per_s),))
-    chart = lines.draw_live("Rate", "requests/s", seen, lambda each: each.rate_per_s)
-    ((_, y),) = Drawn(chart.svg).marks()
-    assert plot.TOP <= y <= chart.svg.size[1] - plot.BOTTOM
-
-
-def test_a_chart_of_nothing_says_so() -> None:
-    """Its scale is there."""
-    drawn = Drawn(lines.draw_live("p99", "ms", None, lambda each: each.p99_ms).svg)
-    assert ("nothing yet", [], []) == (drawn.description, drawn.lines(), drawn.marks())
-    assert "1" in drawn.texts("scale")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import dataclasses
 import io
 import json
@@ -15,7 +16,7 @@ from wirebench.analysis.compare_cells import find_comparisons
 from wirebench.analysis.compare_runs import compare_runs
 from wirebench.analysis.summary import summarise
 from wirebench.cli.output import make_console
-from wirebench.cli.results import show_run
+from wirebench.cli.results import print_csv, show_run
 from wirebench.cli.table import print_table
 from wirebench.model.metric import METRICS
 from wirebench.present.data import describe_run_comparison
@@ -52,6 +53,10 @@ def test_the_p99_is_the_same_in_every_view(run: Run, tmp_path: Path) -> None:
     assert merged_ms > 1.3 * typical_ms
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         show_run(run, json=True)
+    with contextlib.redirect_stdout(io.StringIO()) as table_printed:
+        print_csv(run)
+    (line,) = csv.DictReader(io.StringIO(table_printed.getvalue()))
+    assert summary.factors["transport"] == line["transport"]
     other = dataclasses.replace(run, info=run.info.model_copy(update={"id": f"{run.info.id}-2"}))
     (change,) = describe_run_comparison(compare_runs(run, other)).changes
     with Index(f"sqlite:///{tmp_path}/index.db") as index:
@@ -59,9 +64,10 @@ def test_the_p99_is_the_same_in_every_view(run: Run, tmp_path: Path) -> None:
         (row,) = index.results(Filters()).rows
     (described,) = describe_cells(run)
     views = {
+        "results --csv": float(line["p99_ms"]),
         "results --json": json.loads(printed.getvalue())["cells"][0]["p99_ms"],
         "compare": change.base.figures["p99_ms"],
-        "index, API and export": row.p99_ms,
+        "index and API": row.p99_ms,
         "a run in the API": described.p99_ms,
     }
     assert dict.fromkeys(views, merged_ms) == pytest.approx(views)

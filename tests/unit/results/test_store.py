@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import subprocess
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import psutil
 import pytest
 
 from tests.support.report_run import RunBuilder, run_info
-from tests.support.run_progress import make_progress
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.run_info import RunInfo
-from wirebench.results.progress import write_progress
 from wirebench.results.runs import DamagedRun, RunWriter, find_run, load_run, make_run_id
 
 
@@ -67,20 +64,6 @@ def test_a_number_that_another_process_has_is_not_the_run(tmp_path: Path) -> Non
     for name, seconds_before, status in (("now", 0, "running"), ("before", 3600, "incomplete")):
         said = info(f"20260101T120000Z-{name}", process_began_unix_s=began_unix_s - seconds_before)
         assert status == load_run(RunWriter(tmp_path, said).folder).info.status
-
-
-@pytest.mark.parametrize(
-    ("host", "seconds_ago", "status"),
-    [("elsewhere", 1, "running"), ("elsewhere", 60, "incomplete"), (platform.node(), 1, "incomplete")],
-)
-def test_a_run_on_another_machine_is_running_while_it_is_heard_of(
-    tmp_path: Path, host: str, seconds_ago: float, status: str
-) -> None:
-    """Its process can't be seen; here it could, and when it is gone the run was killed."""
-    writer = RunWriter(tmp_path, info(pid=end_process()))
-    heard_at = datetime.now(UTC) - timedelta(seconds=seconds_ago)
-    write_progress(writer.folder, make_progress(updated_at=heard_at, host=host))
-    assert status == load_run(writer.folder).info.status
 
 
 def test_the_last_run_is_found(tmp_path: Path) -> None:

@@ -88,7 +88,6 @@ def test_a_task_holds_nothing_of_the_machine_that_it_comes_from(tmp_path: Path) 
         JOB,
         output=tmp_path / "histograms.json",
         log=tmp_path / "driver.log",
-        snapshot=tmp_path / "snapshot.json",
         cores=frozenset({1}),
         metrics_push=push,
     )
@@ -98,7 +97,7 @@ def test_a_task_holds_nothing_of_the_machine_that_it_comes_from(tmp_path: Path) 
     assert str(tmp_path) not in task
     assert "here" not in task
     job = main._make_job(MeasureTask.model_validate_json(task))
-    assert (main.OUTPUT / "histograms.json", None, None) == (job.output, job.snapshot, job.cores)
+    assert (main.OUTPUT / "histograms.json", None) == (job.output, job.cores)
 
 
 def test_an_answer_is_found_among_what_a_pod_printed() -> None:

@@ -28,7 +28,7 @@ class Stage:
         target = SimpleNamespace(
             runs_all_services=False, restarts_services=restarts_services, start=self.start, stop=lambda: None
         )
-        writer = SimpleNamespace(note=self.notes.append, remove_snapshot=lambda: None)
+        writer = SimpleNamespace(note=self.notes.append)
         progress = SimpleNamespace(
             step=lambda _: None, begin_cell=lambda *_: None, end_cell=lambda record, *_: self.measured.append(record)
         )

@@ -139,21 +139,6 @@ def test_kubernetes_is_of_one_version() -> None:
     assert whole[1] == published[1]
 
 
-@pytest.mark.parametrize(
-    ("said", "before", "expected"), [("yes", "", True), ("no", "yes", False), ("", "yes", True), ("", "", False)]
-)
-def test_results_are_as_they_were_unless_it_is_said(tmp_path: Path, said: str, before: str, expected: bool) -> None:  # noqa: FBT001
-    """RESULTS=yes builds the image of the server, =no leaves it out, and without it nothing changes."""
-    state = tmp_path / "build/cluster"
-    state.mkdir(parents=True)
-    (state / "images.yaml").write_text("image:\n  load: {}\n" + ("  serve: {}\n" if before else ""))
-    text = f"include {ROOT}/make/cluster.mk\nshown:\n\t@echo '$(HAS_RESULTS)'\n"
-    (tmp_path / "Makefile").write_text(text)
-    command = ["make", "--silent", "--directory", str(tmp_path), "shown", f"RESULTS={said}"]
-    done = run_program(command, check=True)
-    assert ("yes" if expected else "") == done.stdout.strip()
-
-
 def copy_deploy(folder: Path, images: Sequence[str], **tools: str) -> Path:
     """Return scripts/cluster/deploy in a folder that has these images, and tools that run a line of shell each."""
     shutil.copytree(ROOT / "scripts", folder / "scripts")
@@ -168,12 +153,12 @@ def copy_deploy(folder: Path, images: Sequence[str], **tools: str) -> Path:
     return folder / "scripts/cluster/deploy"
 
 
-def test_without_grafana_there_is_what_shows_live_metrics(tmp_path: Path) -> None:
-    """Where its image can't be pulled, `make grafana` fails, and says what shows its first rows."""
+def test_without_grafana_its_dashboards_can_be_imported(tmp_path: Path) -> None:
+    """Where its image can't be pulled, `make grafana` fails, and says what can be done."""
     result = run_program([copy_deploy(tmp_path, ("prometheus",), kubectl=""), "grafana"])
     assert 1 == result.returncode
     assert "its image can't be pulled here" in result.stderr
-    assert "make serve ARGS=--live shows the first rows of its dashboards in the browser" in result.stderr
+    assert "import grafana/generated/*.json into a Grafana of yours" in result.stderr
 
 
 @pytest.mark.parametrize(("name", "value"), [("REPLICAS", "0"), ("REPLICAS", "-1"), ("WORKERS", "x")])
@@ -189,7 +174,7 @@ def test_deploy_rejects_what_is_no_number(tmp_path: Path, name: str, value: str)
 def test_deploy_leaves_the_node_for_load_free(tmp_path: Path) -> None:
     """All that it installs runs on the node for services of kind-config.yaml, and leaves runs room there."""
     record = f'printf "%s\\n" "$@" END >>{tmp_path}/helm.txt'
-    run_program([copy_deploy(tmp_path, ("grafana", "serve"), kubectl="", helm=record), "up"], check=True)
+    run_program([copy_deploy(tmp_path, ("grafana",), kubectl="", helm=record), "up"], check=True)
 
     values: dict[str, str] = {}
     for call in (tmp_path / "helm.txt").read_text().split("END\n"):
@@ -197,7 +182,7 @@ def test_deploy_leaves_the_node_for_load_free(tmp_path: Path) -> None:
     nodes = yaml.safe_load((ROOT / "kind-config.yaml").read_text())["nodes"]
     assert [node.get("labels", {}).get("wirebench.dev/role") for node in nodes].count("server") == 1
     key = r"nodeSelector.wirebench\.dev/role"
-    assert ["server"] * 4 == [values[f"{name}.{key}"] for name in ("common", "prometheus", "grafana", "results")]
+    assert ["server"] * 3 == [values[f"{name}.{key}"] for name in ("common", "prometheus", "grafana")]
     assert ("250m", "100m") == (values["common.resources.cpu"], values["common.resources.cpuRequest"])
 
 

@@ -1,19 +1,16 @@
-"""What is drawn as lines: latency by percentile, figures over levels, over a number that only grows, and over time."""
+"""What is drawn as lines: latency by percentile, figures over levels, and over a number that only grows."""
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 
-from wirebench.present.charts.plot import Mark, Plot, PlotFrame, PlotSeries
+from wirebench.present.charts.plot import Mark, Plot, PlotSeries
 from wirebench.present.charts.scale import Scale
-from wirebench.present.charts.style import Style, assign_styles_to_names
-from wirebench.present.charts.svg import Chart, Drawing, Point
+from wirebench.present.charts.style import Style
+from wirebench.present.charts.svg import Drawing, Point
 from wirebench.present.numbers import format_number
-from wirebench.results.progress import HISTORY_MAX, ProgressPoint, RunProgress
 
 #: The percentiles, and which share of the requests is slower: one in so many. The first have room for their labels.
 ONE_IN = {"p50": 2, "p99": 100, "p99.9": 1000, "p90": 10, "p99.99": 10_000, "p99.999": 100_000, "p95": 20}
@@ -21,11 +18,6 @@ ONE_IN = {"p50": 2, "p99": 100, "p99.9": 1000, "p90": 10, "p99.99": 10_000, "p99
 _PERCENTILES = {math.log10(one_in): name for name, one_in in ONE_IN.items()}
 _DESCRIBED = ("p50", "p99")
 _THOUSAND = 1000
-_LIVE_FRAME = PlotFrame(height=130, inset=0)
-_TIMES_FRAME = PlotFrame(height=200, inset=0)
-#: Values that are further apart than this share of the time are no line.
-_GAPS_MIN = 40
-_LIVE_LABELS = {0.0: "now", -float(HISTORY_MAX): "2 min ago"}
 
 
 def make_latency_series(  # noqa: PLR0913 - what there may be of a cell
@@ -142,56 +134,3 @@ def draw_curves(title: str, curves: Sequence[PlotSeries], *, is_log: bool) -> Dr
         f"{curve.style.name} {format_number(curve.points[-1][1])} at {curve.points[-1][0]:,.6g}" for curve in curves
     )
     return Plot(scale, (0, last), Scale(0, last).ticks()).draw(title, "; ".join(ends), curves)
-
-
-def assign_live_styles(progress: RunProgress) -> dict[str, Style]:
-    """Return the styles of a run's variants while it is measured: those that they have in its charts."""
-    return assign_styles_to_names((*progress.variants.items(), *((each.variant, "") for each in progress.history)))
-
-
-def draw_live(
-    title: str, unit: str, progress: RunProgress | None, of: Callable[[ProgressPoint], float | None]
-) -> Chart:
-    """Draw a figure of a run's last two minutes, from 0 on: a line for each cell; one with a single point is a mark."""
-    now, styles = (progress.updated_at, assign_live_styles(progress)) if progress else (datetime.now(UTC), {})
-    points = [
-        (point, min((point.at - now).total_seconds(), 0.0), value)
-        for point in (progress.history if progress else ())
-        if (now - point.at).total_seconds() <= HISTORY_MAX and (value := of(point)) is not None
-    ]
-    series = []
-    for (_, variant), cell in itertools.groupby(points, key=lambda each: (each[0].cell, each[0].variant)):
-        places = [(x, y) for _, x, y in cell]
-        marks = [Mark(*places[0])] if len(places) == 1 else []
-        series.append(PlotSeries(styles[variant], marks, places[len(marks) :]))
-    values = [value for *_, value in points]
-    description = "nothing yet"
-    if values:
-        low, high, last = map(format_number, (min(values), max(values), values[-1]))
-        description = f"{low} to {high} {unit}, at last {last}"
-    plot = Plot(Scale.linear(values), (-HISTORY_MAX, 0), _LIVE_LABELS, _LIVE_FRAME)
-    return Chart(title, unit, plot.draw(f"{title} in the last two minutes", description, series))
-
-
-def draw_times(title: str, lines: Mapping[Style, Sequence[Point]], turns: Mapping[float, str], range_s: int) -> Chart:
-    """Draw lines over (seconds from now, milliseconds) of the last `range_s`; an upright line at each of `turns`.
-
-    A line is broken where values are missing.
-    """
-    values = [value for points in lines.values() for _, value in points]
-    ends = {style.name: format_number(points[-1][1]) for style, points in lines.items() if points}
-    last = "; ".join(f"{name} at last {end} ms" for name, end in ends.items())
-    series = [
-        PlotSeries(style, points=part) for style, points in lines.items() for part in _split_at_gaps(points, range_s)
-    ]
-    labels = {0.0: "now", -float(range_s): f"{range_s // 60:,} min ago", -range_s / 2: f"{range_s / 120:g} min ago"}
-    plot = Plot(Scale.linear(values), (-range_s, 0), labels, _TIMES_FRAME)
-    return Chart(title, "ms", plot.draw(title, last or "nothing yet", series, turns))
-
-
-def _split_at_gaps(points: Sequence[Point], range_s: int) -> Iterator[Sequence[Point]]:
-    first = 0
-    for index in range(1, len(points) + 1):
-        if index == len(points) or points[index][0] - points[index - 1][0] > range_s / _GAPS_MIN:
-            yield points[first:index]
-            first = index

@@ -1,15 +1,14 @@
 """The index database: finds runs and their figures without reading every record.
 
-Run folders are the source of truth. The index is a cache; it can be rebuilt from them at any time.
+Run folders are the source of truth. The index is a cache; `wirebench serve` adds what it lacks.
 """
 
 from __future__ import annotations
 
 from wirebench.results.index.database import IndexUnusableError
-from wirebench.results.index.follower import IndexFollower
-from wirebench.results.index.index import Changes, Contents, Index, Progress
+from wirebench.results.index.index import Changes, Index
 from wirebench.results.index.model import PAGE_ROWS_MAX, Choices, Result, ResultPage, RunRow
-from wirebench.results.index.url import URL_VARIABLE, find_database_url, is_own, without_password
+from wirebench.results.index.url import URL_VARIABLE, find_database_url, without_password
 from wirebench.results.query import Filters
 
 __all__ = [
@@ -17,16 +16,12 @@ __all__ = [
     "URL_VARIABLE",
     "Changes",
     "Choices",
-    "Contents",
     "Filters",
     "Index",
-    "IndexFollower",
     "IndexUnusableError",
-    "Progress",
     "Result",
     "ResultPage",
     "RunRow",
     "find_database_url",
-    "is_own",
     "without_password",
 ]

@@ -35,28 +35,30 @@ class Database:
     Readers see one state of it from the first row to the last, and never wait; there is one writer at a time.
     """
 
-    def __init__(self, url: str, *, damaged_aside: bool = False) -> None:
+    def __init__(self, url: str) -> None:
         """Connect, and make the tables if they aren't there. Raises UsageError, IndexUnusableError.
 
-        A file that is no database any more is moved aside, if wanted, to begin with an empty one; `aside` is where it
-        is then. `is_new` says that the tables were made now, and are empty.
+        A damaged file is replaced by an empty one. `is_new` says that the tables were made now, and are empty.
         """
         parsed = urls.parse(url)
         self.name = urls.without_password(url)
         self._password = parsed.password
         self._is_file = parsed.drivername == "sqlite"
-        self.aside: Path | None = None
         self.is_new = False
         with self._translate_errors():
-            if damaged_aside and self._is_file:
-                self.aside = sqlite.move_aside_if_damaged(Path(str(parsed.database)))
             self._engine = _make_engine(parsed)
             try:
+                self._prepare_tables()
+            except DBAPIError as error:
+                self._engine.dispose()
+                path = Path(self.name)
+                if not (self._is_file and sqlite.says_damaged(error.orig) and sqlite.is_for_an_index(path)):
+                    raise
+                sqlite.remove(path)
                 self._prepare_tables()
             except BaseException:
                 self._engine.dispose()
                 raise
-            self._file = self._identify()
 
     def close(self) -> None:
         self._engine.dispose()
@@ -64,7 +66,7 @@ class Database:
     @contextlib.contextmanager
     def reading(self) -> Iterator[Connection]:
         """Have one state of the database to read. Raises IndexUnusableError."""
-        with self._translate_errors(), self._connect() as connection:
+        with self._translate_errors(), self._engine.connect() as connection:
             if not self._is_file:
                 connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             with connection.begin():
@@ -73,27 +75,8 @@ class Database:
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:
         """Be the one who writes; all that was written is there at the end, or nothing. Raises IndexUnusableError."""
-        with self._translate_errors(), self._connect() as connection, self._begin(connection):
+        with self._translate_errors(), self._engine.connect() as connection, self._begin(connection):
             yield connection
-
-    def is_lost(self) -> bool:
-        """Return whether the file was removed or replaced. Raises IndexUnusableError."""
-        with self._translate_errors():
-            return self._identify() != self._file
-
-    def _connect(self) -> Connection:
-        """Connect, and never to a file that is empty for having lost its place: that would answer with nothing."""
-        if self._identify() != self._file:
-            raise IndexUnusableError(f"the index in {self.name} was removed, or another one is there now", "try again")
-        return self._engine.connect()
-
-    def _identify(self) -> tuple[int, int] | None:
-        """Return what identifies the database's file; None if it isn't a file, or is missing."""
-        with contextlib.suppress(FileNotFoundError):
-            if self._is_file:
-                status = Path(self.name).stat()
-                return status.st_dev, status.st_ino
-        return None
 
     @contextlib.contextmanager
     def _begin(self, connection: Connection) -> Iterator[None]:
@@ -146,7 +129,7 @@ class Database:
             return f"see that the server is there, and what {urls.URL_VARIABLE} says"
         if sqlite.says_damaged(cause):
             if sqlite.is_for_an_index(Path(self.name)):
-                return "`wirebench index --rebuild` rebuilds it"
+                return "remove it: it is a cache, and is filled again from the folders of runs"
             return f"see what {urls.URL_VARIABLE} names: that file is not an index of wirebench"
         return "check that it can be written, that the disk has space, and that no other program has locked it"
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import itertools
 import math
 import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 from sqlalchemy import Connection
@@ -43,7 +40,7 @@ def begin(connection: Connection) -> None:
     connection.exec_driver_sql(connection.info.get(BEGIN, "BEGIN"))
 
 
-def says_damaged(error: BaseException) -> bool:
+def says_damaged(error: BaseException | None) -> bool:
     """Say whether an error is that of a file that is no database, or none any more."""
     return getattr(error, "sqlite_errorcode", 0) & _PRIMARY_CODE in _DAMAGED
 
@@ -56,28 +53,7 @@ def is_for_an_index(path: Path) -> bool:
         return file.read(len(_MAGIC)) == _MAGIC
 
 
-def move_aside_if_damaged(path: Path) -> Path | None:
-    """Give a database that SQLite can't read, if it is one, a name that is free, and return it: FILE.damaged.
-
-    A file that never was a database stays. Raises sqlite3.Error, OSError.
-    """
-    if not path.is_file() or _is_intact(path) or not is_for_an_index(path):
-        return None
-    suffixes = itertools.chain([""], (f".{number}" for number in itertools.count(2)))
-    names = (path.with_name(f"{path.name}.damaged{suffix}") for suffix in suffixes)
-    aside = next(name for name in names if not name.exists())
-    path.rename(aside)
-    for suffix in ("-wal", "-shm"):  # what belongs to it would be taken for the new one's
-        with contextlib.suppress(FileNotFoundError):
-            path.with_name(f"{path.name}{suffix}").rename(aside.with_name(f"{aside.name}{suffix}"))
-    return aside
-
-
-def _is_intact(path: Path) -> bool:
-    try:
-        with closing(sqlite3.connect(path)) as connection:
-            return bool(connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",))
-    except sqlite3.DatabaseError as error:
-        if says_damaged(error):
-            return False
-        raise
+def remove(path: Path) -> None:
+    """Remove a database with its files. Raises OSError."""
+    for suffix in ("", "-wal", "-shm"):  # they would be taken for those of the next one
+        path.with_name(f"{path.name}{suffix}").unlink(missing_ok=True)

@@ -24,16 +24,7 @@ _DRIVERS = {
 
 def find_database_url(folder: Path) -> str:
     """Return the URL of the index of a folder of runs: that of the environment, or else a file in the folder."""
-    return os.environ.get(URL_VARIABLE) or _make_own_url(folder)
-
-
-def is_own(folder: Path) -> bool:
-    """Say whether the index of a folder of runs is that folder's alone: the file in it."""
-    return parse(find_database_url(folder)) == parse(_make_own_url(folder))
-
-
-def _make_own_url(folder: Path) -> str:
-    return str(URL.create("sqlite", database=str(folder / FILE_NAME)))
+    return os.environ.get(URL_VARIABLE) or str(URL.create("sqlite", database=str(folder / FILE_NAME)))
 
 
 def parse(url: str) -> URL:

@@ -34,14 +34,6 @@ def write_run(connection: Connection, info: RunInfo) -> int:
     return found
 
 
-def find_id(connection: Connection, run_id: str) -> int:
-    """Return the id of a run. Raises WirebenchError if the index was rebuilt meanwhile."""
-    found: int | None = connection.scalar(select(runs.c.id).where(runs.c.run_id == run_id))
-    if found is None:
-        raise WirebenchError(f"the index has no run {run_id}", "`wirebench index` puts it there")
-    return found
-
-
 def write_records(connection: Connection, run: int, records: Iterable[Record]) -> int:
     """Put records of a run, and return how many; each takes the place of one of the same cell and block.
 
@@ -69,10 +61,6 @@ def write_records(connection: Connection, run: int, records: Iterable[Record]) -
         connection, latencies, [{"cell_id": each, "clock": clock, **dict(latency)} for each, clock, latency in merged]
     )
     return len(in_order)
-
-
-def remove_run(connection: Connection, run_id: str) -> None:
-    connection.execute(delete(runs).where(runs.c.run_id == run_id))
 
 
 def analyse(connection: Connection) -> None:

@@ -35,11 +35,10 @@ def openapi(_: ApiRequest[Query]) -> dict[str, Any]:
 
 
 ENDPOINTS = (
-    ApiEndpoint("/results", rows.results, rows.Results, rows.RowQuery, has_tables=True),
-    ApiEndpoint("/runs", rows.runs, rows.Runs, rows.RowQuery, has_tables=True),
+    ApiEndpoint("/results", rows.results, rows.Results, rows.RowQuery),
+    ApiEndpoint("/runs", rows.runs, rows.Runs, rows.RowQuery),
     ApiEndpoint("/runs/{run_id}", runs.run, RunData),
     ApiEndpoint("/runs/{run_id}/histograms", runs.histograms, runs.Histograms, runs.HistogramQuery),
-    ApiEndpoint("/runs/{run_id}/progress", runs.progress, runs.ProgressAnswer),
     ApiEndpoint("/compare", runs.compare, RunComparisonData, runs.CompareQuery),
     ApiEndpoint("/health", health, Health),
     ApiEndpoint("/openapi.json", openapi, dict[str, Any]),

@@ -13,7 +13,6 @@ from pydantic import TypeAdapter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from wirebench.results.export import MEDIA_TYPES
 from wirebench.results.query import Query
 from wirebench.web.catalogue import Catalogue
 
@@ -23,26 +22,21 @@ _adapt = functools.cache(TypeAdapter)  # making one takes longer than writing an
 
 @dataclass(frozen=True, slots=True)
 class ApiRequest(Generic[_Query]):
-    """A request whose parameters are valid; `accept` is the header of that name."""
+    """A request whose parameters are valid."""
 
     catalogue: Catalogue
     run_id: str
     query: _Query
-    accept: str
 
 
 @dataclass(frozen=True, slots=True)
 class ApiEndpoint:
-    """One address. `answer` returns a value of the type `answers`, or a response that is ready: a table.
-
-    Its docstring is the summary in the description of the API.
-    """
+    """One address. `answer` returns a value of the type `answers`; its docstring is the summary in the description."""
 
     path: str
     answer: Callable[[ApiRequest[Any]], object]
     answers: Any
     query: type[Query] = Query
-    has_tables: bool = False
 
     def respond(self, request: Request) -> Response:
         """Answer a request. Raises ParameterError, HttpError and others that say why there is no answer."""
@@ -51,16 +45,11 @@ class ApiEndpoint:
                 request.app.state.catalogue,
                 request.path_params.get("run_id", ""),
                 self.query.read(request.query_params.multi_items()),
-                request.headers.get("accept", ""),
             )
         )
-        if isinstance(answer, Response):
-            return answer
         body = _adapt(self.answers).dump_json(answer)
         # A weak tag, as the answer may be compressed on its way.
         headers = {"etag": f'W/"{hashlib.blake2b(body, digest_size=16).hexdigest()}"'}
-        if self.has_tables:
-            headers["vary"] = "Accept"
         if headers["etag"] in map(str.strip, request.headers.get("if-none-match", "").split(",")):
             return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
-        return Response(body, headers=headers, media_type=MEDIA_TYPES["json"])
+        return Response(body, headers=headers, media_type="application/json")

@@ -10,11 +10,10 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from wirebench.model.metric import METRICS
-from wirebench.results.export import MEDIA_TYPES
 from wirebench.web.api.endpoint import ApiEndpoint
 from wirebench.web.problems import ErrorResponse
 
-_JSON = MEDIA_TYPES["json"]
+_JSON = "application/json"
 _TEXT = """Results of wirebench: what was measured, what differs, and how it was measured.
 
 Times are in UTC; units are in the names of fields. `protocol` and `client` are aliases of `transport` and `driver`, in
@@ -54,8 +53,6 @@ def make_openapi(endpoints: Sequence[ApiEndpoint]) -> _Json:
 
 def _describe(endpoint: ApiEndpoint, body: _Json, error: _Json) -> _Json:
     headers = {"ETag": {"required": True, "schema": {"type": "string"}}}
-    if endpoint.has_tables:  # files have no tag, and OpenAPI says no more of them than their type
-        body, headers = body | {media_type: {} for media_type in MEDIA_TYPES.values() if media_type != _JSON}, {}
     return {
         "operationId": endpoint.answer.__name__,
         "summary": endpoint.answer.__doc__,

@@ -18,11 +18,10 @@ from wirebench.present.data import RunComparisonData, describe_run_comparison
 from wirebench.present.latencies import compute_quantile_ms
 from wirebench.present.run_data import RunData, make_run_data
 from wirebench.results.histograms import CellHistograms, merge_blocks, read_histograms
-from wirebench.results.progress import RunProgress, read_progress
 from wirebench.results.query import Levels, One, Query
-from wirebench.results.runs import load_info, load_run
+from wirebench.results.runs import load_run
 from wirebench.web.api.endpoint import ApiRequest
-from wirebench.web.catalogue import Catalogue, read_changed_ns
+from wirebench.web.catalogue import read_changed_ns
 from wirebench.web.problems import HttpError
 
 #: So many replies are kept for the next who asks: merging and encoding a run's histograms takes a second.
@@ -82,12 +81,11 @@ class HistogramQuery(Query):
 def histograms(asked: ApiRequest[HistogramQuery]) -> Histograms:
     """Show the distribution of latencies in each cell of a run."""
     folder = asked.catalogue.run_folder(asked.run_id)
-    return _merge_histograms(asked.catalogue, folder, read_changed_ns(folder), asked.query.cell)
+    return _merge_histograms(folder, read_changed_ns(folder), asked.query.cell)
 
 
 @functools.lru_cache(_HISTOGRAMS_MAX)
 def _merge_histograms(
-    catalogue: Catalogue,
     folder: Path,
     changed_ns: int,  # noqa: ARG001 - a changed run is read again
     names: tuple[str, ...],
@@ -101,7 +99,6 @@ def _merge_histograms(
     unreadable: list[str] = []
     merged: list[CellHistogram] = []
     for name in chosen:
-        catalogue.check_running()
         found = read_histograms(folder, cells[name].records)
         unreadable += found.problems
         merged += _describe_histograms(name, found)
@@ -127,34 +124,6 @@ def _describe_histograms(cell: str, found: CellHistograms) -> Iterator[CellHisto
                 percentiles=tuple(Percentile(each, latency_ms) for each, latency_ms in known if latency_ms is not None),
                 hdr_histogram=merged.encode(),
             )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProgressAnswer:
-    """How a run goes: its progress, and for how many seconds nothing was heard of it.
-
-    Both are null before it has begun and once it is over; `status` tells which.
-    """
-
-    run_id: str
-    status: str
-    reason: str
-    silent_s: float | None
-    progress: RunProgress | None
-
-
-def progress(asked: ApiRequest[Query]) -> ProgressAnswer:
-    """Return the progress of a run that has not ended."""
-    folder = asked.catalogue.run_folder(asked.run_id)
-    info = load_info(folder)
-    found = read_progress(folder) if info.status == "running" else None
-    return ProgressAnswer(
-        run_id=info.id,
-        status=info.status,
-        reason=info.reason,
-        silent_s=round(found.silent_s(), 1) if found else None,
-        progress=found,
-    )
 
 
 class CompareQuery(Query):

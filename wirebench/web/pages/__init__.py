@@ -1,4 +1,4 @@
-"""The pages: results as charts, runs, one run and its sizes, two compared, a figure over runs, live metrics; files."""
+"""The pages: results as charts, runs, one run and its sizes, two compared, a figure over runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from starlette.staticfiles import StaticFiles
 
 from wirebench.present import CHARTS_CSS, LOOK_CSS
 from wirebench.web.pages.compare import show_comparison
-from wirebench.web.pages.live import show_live
 from wirebench.web.pages.results import show_results
 from wirebench.web.pages.run import show_report, show_run
 
@@ -24,7 +23,6 @@ def make_routes() -> list[BaseRoute]:
         Route("/runs/{run_id}", show_run),
         Route("/runs/{run_id}/report", show_report),
         Route("/compare", show_comparison),
-        Route("/live", show_live),
         Route("/static/look.css", lambda _: FileResponse(LOOK_CSS)),
         Route("/static/charts.css", lambda _: FileResponse(CHARTS_CSS)),
         Mount("/static", StaticFiles(directory=_STATIC)),

@@ -20,12 +20,11 @@ from wirebench.present.numbers import ABSENT, describe_errors, format_metric, fo
 from wirebench.present.run_charts import RunCharts, draw_run
 from wirebench.present.table import FigureTable, TableColumn, make_table
 from wirebench.results.index import PAGE_ROWS_MAX, Filters, Index, Result, RunRow
-from wirebench.results.progress import read_progress
 from wirebench.results.query import Single
-from wirebench.results.runs import load_run, run_folders
+from wirebench.results.runs import load_run
 from wirebench.web.catalogue import Catalogue, read_changed_ns
 from wirebench.web.pages.form import Pairs, make_address, make_fields, make_moment_fields
-from wirebench.web.pages.run import describe_measured, describe_time_left, summarise_run
+from wirebench.web.pages.run import summarise_run
 from wirebench.web.render import render
 
 #: So many runs are drawn at most, and so many listed on a page.
@@ -62,7 +61,6 @@ class RunView:
     is_here: bool
     answer: tuple[str, ...]
     json_address: str
-    csv_address: str
 
 
 def show_results(request: Request) -> Response:
@@ -80,15 +78,11 @@ def show_results(request: Request) -> Response:
         drawn = [made for each in of_runs if (made := _draw(catalogue, index, each, pairs))]
         runs = index.runs(query.model_copy(update={"run_id": ()}), limit=LISTED_RUNS, cursor=query.cursor)
     fields, moments = make_fields(query, choices), make_moment_fields(query, pairs)
-    damaged = catalogue.list_damaged()
-    is_empty = not (choices["scenario"] or damaged)
     return render(
         "results.html.j2",
         current_page="/",
         title=drawn[0].run.question if len(drawn) == 1 else "Results",
-        is_empty=is_empty,
-        # Whether there are runs that the index doesn't have yet.
-        is_reading=is_empty and any(run_folders(catalogue.folder)),
+        is_empty=not (choices["scenario"] or catalogue.damaged),
         is_filtered=bool(pairs),
         is_newest=not query.run_id,
         fields=fields[:_FIRST_FIELDS],
@@ -101,12 +95,9 @@ def show_results(request: Request) -> Response:
         shown=[each.run.run_id for each in drawn],
         chosen=query.run_id,
         charts_max=CHARTED_RUNS_MAX,
-        progress={
-            run.run_id: _describe_progress(catalogue, run.run_id) for run in runs.rows if run.status == "running"
-        },
         newest=make_address("/", pairs, "cursor") if query.cursor else "",
         older=make_address("/", pairs, cursor=runs.next_cursor) if runs.next_cursor else "",
-        damaged=damaged,
+        damaged=catalogue.damaged,
     )
 
 
@@ -129,7 +120,6 @@ def _draw(catalogue: Catalogue, index: Index, filters: Filters, pairs: Pairs) ->
         # What it comes to, it says when it is over: who sees verdicts come and go is tempted to stop where they please.
         answer=_summarise(folder) if folder and runs[0].status != "running" else (),
         json_address=make_address("/api/v1/results", of_run),
-        csv_address=make_address("/api/v1/results", of_run, format="csv"),
     )
 
 
@@ -139,12 +129,6 @@ def _summarise(folder: Path) -> tuple[str, ...]:
         return summarise_run(folder, read_changed_ns(folder))
     except WirebenchError:
         return ()
-
-
-def _describe_progress(catalogue: Catalogue, run_id: str) -> str:
-    folder = catalogue.find_folder(run_id)
-    progress = read_progress(folder) if folder else None
-    return f"{describe_measured(progress)}, {describe_time_left(progress)}" if progress else ""
 
 
 def _list_notices(chosen: Sequence[str], drawn: Sequence[RunView]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What the first rows of the dashboard *transports* ask Prometheus: of Grafana, and of `wirebench serve --live`.
+"""What several dashboards ask Prometheus.
 
 PromQL with Grafana's variables in it; grafana/rules/wirebench.yaml records what it reads.
 """
@@ -42,10 +42,12 @@ def sum_client_durations(selector: str = CHOSEN, modifier: str = "") -> str:
 
 
 def count_requests(selector: str = CHOSEN, modifier: str = "") -> str:
+    """Return the query of the requests by transport, per second."""
     return f"histogram_count({sum_client_durations(selector, modifier)})"
 
 
 def compute_failed_share() -> str:
+    """Return the query of the share of requests that failed, by transport."""
     return f"sum by (transport) ({_FAILED}{{{CHOSEN}}}) / ({count_requests()} > 0)"
 
 

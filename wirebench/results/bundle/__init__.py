@@ -1,1 +1,0 @@
-"""A run as one file, for others to import."""
