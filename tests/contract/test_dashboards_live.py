@@ -19,7 +19,7 @@ from typing import cast
 
 import pytest
 
-from grafana.board import INSTANT, PROMETHEUS, Board, Chart, Variable
+from grafana.board import INSTANT, Board, Chart, Variable
 from grafana.boards import BOARDS
 from grafana.boards.transports import TRANSPORTS as SIDE_BY_SIDE
 from tests.support.prometheus import RULES, Prometheus, started_prometheus
@@ -46,10 +46,10 @@ LOAD_S = 32
 RATE_PER_S = 50
 COUNTED = "sum by (transport) (wirebench_request_duration_seconds_count)"
 
-OURS = [board for board in BOARDS if board.datasource is PROMETHEUS]
-CHARTS = [pytest.param(board, chart, id=f"{board.uid}-{chart.title}") for board in OURS for chart in board.charts()]
+
+CHARTS = [pytest.param(board, chart, id=f"{board.uid}-{chart.title}") for board in BOARDS for chart in board.charts()]
 VARIABLES = [
-    pytest.param(board, variable, id=f"{board.uid}-{variable.name}") for board in OURS for variable in board.variables
+    pytest.param(board, variable, id=f"{board.uid}-{variable.name}") for board in BOARDS for variable in board.variables
 ]
 
 
