@@ -32,7 +32,7 @@ pytestmark = [
         reason="wireload and truth are not built: make setup",
     ),
 ]
-BY_WIRELOAD = ONE_CELL.replace("{transport: socket}", "{transport: socket, driver: wireload, concurrency: 4}")
+BY_WIRELOAD = ONE_CELL.replace("implementation: go", "implementation: go, driver: wireload, concurrency: 4")
 UNCALIBRATED = BY_WIRELOAD.replace("concurrency: 4", "concurrency: 4096").replace("blocks: 1", "blocks: 2")
 
 

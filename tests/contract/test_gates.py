@@ -115,7 +115,7 @@ def test_what_else_runs_on_the_cores_fails_a_gate(tmp_path: Path) -> None:
     burner = multiprocessing.get_context("spawn").Process(target=_burn, args=(os.sched_getaffinity(0),), daemon=True)
     burner.start()
     try:
-        assert "interference" in measure(tmp_path, Fault("transport: socket"))
+        assert "interference" in measure(tmp_path, Fault("transport: socket, implementation: go"))
     finally:
         burner.kill()
         burner.join()

@@ -58,7 +58,7 @@ def test_a_killed_run_leaves_nothing_running(scenario: Callable[[str], Path], tm
 def test_a_service_that_dies_is_named_with_its_last_words(scenario: Callable[[str], Path], tmp_path: Path) -> None:
     """One clear line, the service's log, status 1."""
     out = tmp_path / "results"
-    with running(scenario(LONG), out, records=1) as (process, family):
+    with running(scenario(LONG.replace("implementation: go, ", "")), out, records=1) as (process, family):
         command = next(each for each in family if "wirebench-socket" in " ".join(each.cmdline()))
         next(each for each in command.children() if "asyncio_server" in " ".join(each.cmdline())).kill()
         _, errors = process.communicate(timeout=TIMEOUT_S)

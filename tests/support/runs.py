@@ -19,6 +19,7 @@ from wirebench.drivers.driver import SETUP
 from wirebench.results.runs import Run, load_run
 
 WIREBENCH = Path(sys.executable).parent / "wirebench"
+#: Services in Go start much sooner than Python's, which `make bench` measures.
 TINY = """\
 question: Does a tiny run hold together?
 factors:
@@ -26,14 +27,20 @@ factors:
   operation: users.create
   concurrency: 4
   driver: {grpc: [wireload, ghz]}
+  implementation: go
 load: {model: closed, warmup_s: 0.2, window_s: 0.5}
 blocks: 2
 """
-ONE_CELL = "question: How fast is one?\nfactors: {transport: socket}\nload: {warmup_s: 0.1, window_s: 0.5}\nblocks: 1\n"
+ONE_CELL = """\
+question: How fast is one?
+factors: {transport: socket, implementation: go}
+load: {warmup_s: 0.1, window_s: 0.5}
+blocks: 1
+"""
 #: For what happens to a run: its one service starts soon, and it runs for as long as a test needs.
 LONG = """\
 question: What becomes of a run that is stopped?
-factors: {transport: socket, operation: [users.get, users.create], concurrency: 4}
+factors: {transport: socket, implementation: go, operation: [users.get, users.create], concurrency: 4}
 load: {warmup_s: 0.1, window_s: 0.9}
 blocks: 40
 """
