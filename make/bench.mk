@@ -10,7 +10,7 @@ bench: setup$(if $(IS_BY_WIRELOAD),-wireload,$(if $(IS_QUICK),-quick)) $(if $(IS
 	  $(if $(BLOCKS),--blocks $(BLOCKS)) $(if $(SEED),--seed $(SEED)) $(if $(OUT),--out $(OUT)) $(ARGS)
 
 fetch-hcs-timing: .venv/.installed ## dev: fetch when messages came to TOPIC, for benchmark-replay
-	@$(BIN)/wirebench timing fetch-hcs $(if $(TOPIC),--topic '$(TOPIC)') $(if $(TIMING),--out '$(TIMING)') $(ARGS)
+	@$(BIN)/wirebench timing $(if $(TOPIC),--topic '$(TOPIC)') $(if $(TIMING),--out '$(TIMING)') $(ARGS)
 
 benchmark-replay: setup ## replay recorded arrivals on all transports: TIMING
 	@$(BIN)/wirebench run scenarios/replay.yaml --target $(TARGET) $(if $(TIMING),--timing '$(TIMING)') \

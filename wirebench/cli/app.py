@@ -27,7 +27,7 @@ COMMANDS = {
     "calibrate": "Measure how accurate each driver is, here or in a cluster.",
     "verify": "Check that all services answer the same requests alike.",
     "doctor": "Check this machine for what would spoil runs or their figures.",
-    "timing": "Show, generate or fetch timing files, which loads can replay.",
+    "timing": "Fetch when messages came to a Hedera topic, for loads to replay.",
     "client": "Talk to a service: one call, an interactive menu, or a demo.",
     "completion": "Print a script that makes a shell complete commands.",
 }

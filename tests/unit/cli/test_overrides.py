@@ -279,7 +279,7 @@ def test_help_groups_the_options() -> None:
 def test_a_timing_file_makes_any_scenario_a_replay(tmp_path: Path) -> None:
     """Also one that names none."""
     timing = tmp_path / "timing.json"
-    timing.write_text('{"inter_arrival_s": [0.5, 0.5, 0.5]}')
+    timing.write_text("[0, 0.5, 1, 1.5]")
     overrides = override("load={model: replay}", "cross_check=null")
     scenario = read_scenario("quick", timing=timing, overrides=overrides)
     assert make_plan(scenario, 1).scenario.load.recording is not None

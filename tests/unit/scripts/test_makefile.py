@@ -66,7 +66,7 @@ def test_no_rule_is_of_a_variable_that_nothing_sets() -> None:
         (["run-socket", "RUNTIME=goroutines"], "exec .tools/bin/wirebench-go socket --runtime 'goroutines'"),
         (
             ["fetch-hcs-timing", "TOPIC=0.0.7", "TIMING=hcs.json", "ARGS=--network testnet"],
-            ".venv/bin/wirebench timing fetch-hcs --topic '0.0.7' --out 'hcs.json' --network testnet",
+            ".venv/bin/wirebench timing --topic '0.0.7' --out 'hcs.json' --network testnet",
         ),
         (
             ["benchmark-replay", "TIMING=hcs.json", "BLOCKS=2"],
