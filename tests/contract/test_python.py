@@ -41,7 +41,6 @@ def test_a_run_from_python_is_whole(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="the plan is for the target local, not kubernetes"):
         execute(plan, TargetOptions("kubernetes"), tmp_path / "results")
     assert not (tmp_path / "results").exists()
-    run = execute(plan, out=tmp_path / "results", calibrate=False, notes=["noted"])
+    run = execute(plan, out=tmp_path / "results", calibrate=False)
     assert run == only_run(tmp_path / "results")
-    assert "noted" in run.info.notes
     assert run.info == RunInfo.model_validate_json((run.folder / "run.json").read_text())

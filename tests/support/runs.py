@@ -65,9 +65,11 @@ def wirebench(*arguments: str | Path, **options: Any) -> subprocess.CompletedPro
 
 
 @contextmanager
-def running(scenario: Path, out: Path, records: int) -> Iterator[tuple[subprocess.Popen[str], list[psutil.Process]]]:
+def running(
+    scenario: Path, out: Path, records: int, *options: str
+) -> Iterator[tuple[subprocess.Popen[str], list[psutil.Process]]]:
     """Start a run, and yield it with all its processes once so many records are on disk; check that none is left."""
-    with watched([WIREBENCH, "run", scenario, "--out", out, "--seed", "1"], out, records) as started:
+    with watched([WIREBENCH, "run", scenario, "--out", out, "--seed", "1", *options], out, records) as started:
         yield started
 
 
