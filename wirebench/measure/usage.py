@@ -43,11 +43,6 @@ class Usage:
         )
 
 
-def list_process_ids(root_pid: int) -> tuple[int, ...]:
-    """Return the ids of a process and its descendants; empty if it has ended."""
-    return tuple(each.pid for each in _list_processes(root_pid))
-
-
 def _list_processes(root_pid: int) -> frozenset[psutil.Process]:
     try:
         root = psutil.Process(root_pid)

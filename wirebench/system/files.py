@@ -32,27 +32,27 @@ def is_file(path: Path) -> bool:
         return False
 
 
-def write_atomic(path: Path, text: str, *, lasting: bool = True) -> None:
+def write_atomic(path: Path, text: str) -> None:
     """Put a text and a line's end on disk under this name, or change nothing. Raises WirebenchError."""
-    with open_atomic(path, lasting=lasting) as file:
+    with open_atomic(path) as file:
         file.write(f"{text}\n".encode())
 
 
 @contextlib.contextmanager
-def open_atomic(path: Path, *, lasting: bool = True) -> Iterator[BinaryIO]:
+def open_atomic(path: Path) -> Iterator[BinaryIO]:
     """Yield a file to write; what is written gets this name when the block ends well, and otherwise nothing changes.
 
     A link stays, and leads to what is written. A device or a pipe stays what it is, and gets what is written at once.
     Raises WirebenchError for every OSError, in the block as well.
     """
     try:
-        with _open_file(path, lasting=lasting) as file:
+        with _open_file(path) as file:
             yield file
     except OSError as error:
         raise make_write_error(path, error) from error
 
 
-def _open_file(path: Path, *, lasting: bool) -> AbstractContextManager[BinaryIO]:
+def _open_file(path: Path) -> AbstractContextManager[BinaryIO]:
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     if path.exists() and not path.is_file():
@@ -60,23 +60,21 @@ def _open_file(path: Path, *, lasting: bool) -> AbstractContextManager[BinaryIO]
     place = Path(os.path.realpath(path))
     if place.is_symlink():  # it leads to itself
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-    return _replace_file(place, lasting=lasting)
+    return _replace_file(place)
 
 
 @contextlib.contextmanager
-def _replace_file(path: Path, *, lasting: bool) -> Iterator[BinaryIO]:
+def _replace_file(path: Path) -> Iterator[BinaryIO]:
     """Yield a file that takes the place of a plain one, or of none, when the block ends well.
 
-    A reader never meets a part: it is on disk, under a name of its own, before it gets the right one. What isn't to
-    last doesn't wait for the disk, and after a power failure there may be anything.
+    A reader never meets a part: it is on disk, under a name of its own, before it gets the right one.
     """
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
         with temporary.open("wb") as file:
             yield file
             file.flush()
-            if lasting:
-                os.fsync(file.fileno())
+            os.fsync(file.fileno())
         temporary.replace(path)
     finally:
         # Also when interrupted; when all went well there is nothing of that name.

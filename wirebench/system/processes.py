@@ -33,7 +33,6 @@ _POLL_S = 0.01
 _CAPTURE_TIMEOUT_S = 10.0
 _TERM_GRACE_S = 5.0
 _KILL_TIMEOUT_S = 5.0
-_NICE_MAX = 19
 _CPUCLOCK_SCHED = 2
 
 
@@ -54,15 +53,6 @@ class Child:
     @property
     def pid(self) -> int:
         return self.process.pid
-
-    def lower_priority(self) -> None:
-        """Let it run when nothing else wants to from now on, with all that it starts."""
-        with contextlib.suppress(OSError, psutil.Error):  # ended already, or not ours to change: it runs like any other
-            os.setpriority(os.PRIO_PROCESS, self.pid, _NICE_MAX)
-            if sys.platform == "linux":
-                # Linux has priorities by thread; one that is started later inherits that of its parent.
-                for thread in psutil.Process(self.pid).threads():
-                    os.sched_setscheduler(thread.id, os.SCHED_IDLE, os.sched_param(0))
 
     def make_error(self, what: str) -> ProcessError:
         return ProcessError(f"{self.name} {what}", f"its log is {self.log}", read_last_lines(self.log))

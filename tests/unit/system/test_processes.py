@@ -29,11 +29,12 @@ if sys.argv[1] == "stays":
 """
 
 
-@pytest.mark.parametrize("parent", ["stays", "ends"])
-def test_what_a_program_started_ends_with_it(tmp_path: Path, parent: str) -> None:
-    """A process in a group of its own is found and ended, even when its parent has gone before."""
+@pytest.mark.parametrize(("leave", "parent"), [("setpgrp", "stays"), ("setpgrp", "ends"), ("setsid", "stays")])
+def test_what_a_program_started_ends_with_it(tmp_path: Path, leave: str, parent: str) -> None:
+    """One in a group of its own is found even when its parent has gone before; one in a session, by its parent."""
     log = tmp_path / "log"
-    child = processes.start("a program", [sys.executable, "-c", STUBBORN, parent], log)
+    code = STUBBORN.replace("setpgrp", leave)
+    child = processes.start("a program", [sys.executable, "-c", code, parent], log)
     stubborn = psutil.Process(int(wait_until(log.read_text, "it has said its id")))
     if parent == "ends":
         child.wait(TIMEOUT_S)
@@ -72,41 +73,6 @@ def test_a_child_that_takes_too_long_is_ended(tmp_path: Path) -> None:
     with pytest.raises(WirebenchError, match="was still running after 0 s"):
         child.wait(0.1)
     assert child.process.returncode == -signal.SIGTERM
-
-
-def test_what_leaves_the_session_of_a_program_ends_with_it(tmp_path: Path) -> None:
-    """A process in a session of its own is found by its parent, which ends first."""
-    log = tmp_path / "log"
-    code = STUBBORN.replace("os.setpgrp()", "os.setsid()")
-    child = processes.start("a program", [sys.executable, "-c", code, "stays"], log)
-    stubborn = psutil.Process(int(wait_until(log.read_text, "it has said its id")))
-    child.stop(0.1)
-    assert not stubborn.is_running() or stubborn.status() == psutil.STATUS_ZOMBIE
-
-
-def test_a_program_that_gives_way_does_so_with_all_its_threads(tmp_path: Path) -> None:
-    """Those that it has, and those that it starts later."""
-    code = """
-import sys, threading, time
-threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
-print(flush=True)
-time.sleep(0.5)
-threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
-print(flush=True)
-time.sleep(60)
-"""
-    log = tmp_path / "log"
-    child = processes.start("a program", [sys.executable, "-c", code], log)
-    try:
-        wait_until(log.read_text, "it has a thread")
-        child.lower_priority()
-        wait_until(lambda: log.read_text().count("\n") == 2, "it has another thread")
-        threads = [thread.id for thread in psutil.Process(child.pid).threads()]
-        assert 3 == len(threads)
-        assert {os.SCHED_IDLE} == {os.sched_getscheduler(thread) for thread in threads}
-        assert 19 == psutil.Process(child.pid).nice()
-    finally:
-        child.stop()
 
 
 def test_a_program_for_the_user_is_left_alone(tmp_path: Path) -> None:
