@@ -157,25 +157,3 @@ def test_rest_connects_again_when_it_has_to() -> None:
     assert [b"", b"POST /upper HTTP/1.1", b"POST /upper HTTP/1.1"] == [
         each.split(b"\r\n")[0] for each in script.received
     ]
-
-
-@pytest.mark.parametrize(
-    ("operation", "fields", "expected"),
-    [
-        ("users.get", {"id": 7}, "GET /api/users/7"),
-        ("users.get", {}, "GET /api/users/0"),
-        ("users.delete", {"id": -1}, "DELETE /api/users/-1"),
-        ("users.update", {"id": 7, "name": "x"}, "PUT /api/users/7"),
-        ("users.list", {}, "GET /api/users"),
-        ("users.list", {"limit": 3, "after_id": 7}, "GET /api/users?limit=3&after_id=7"),
-        ("users.create_batch", {"users": []}, "POST /api/users/batch"),
-        ("echo.echo", {"payload": b"x"}, "POST /echo"),
-    ],
-)
-def test_routes(operation: str, fields: dict[str, object], expected: str) -> None:
-    """Every operation goes to its path, with its id there and its page in the query."""
-    answer = http("404 Not Found", b'{"success": false, "data": null, "message": "m"}')
-    with playing(b"", answer) as script, RestClient(script.address, TIMEOUT_S) as client:
-        assert Reply("not_found", "m") == client.call(operation, fields)
-
-    assert f"{expected} HTTP/1.1" == script.received[1].split(b"\r\n")[0].decode()

@@ -43,8 +43,11 @@ def test_a_load_at_the_limit_of_details_is_rejected(monkeypatch: pytest.MonkeyPa
 
 
 def test_connections_equal_concurrency(tmp_path: Path) -> None:
-    """The tool's default of one connection for all workers is never used."""
-    arguments = Ghz().build_arguments(JOB, Part(0, 0.5, 1.0, tmp_path))
+    """The tool's default of one connection for all workers is never used; a load without a rate has no limit."""
+    assert "--rps" not in Ghz().build_arguments(JOB, Part(0, 0.5, 1.0, tmp_path))
+    paced = replace(JOB, cell=replace(CELL, rate_per_s=50))
+    arguments = Ghz().build_arguments(paced, Part(0, 0.5, 1.0, tmp_path))
+    assert "50" == arguments[arguments.index("--rps") + 1]
     assert "16" == arguments[arguments.index("--connections") + 1]
     assert "16" == arguments[arguments.index("--concurrency") + 1]
     assert "wait" == arguments[arguments.index("--duration-stop") + 1]

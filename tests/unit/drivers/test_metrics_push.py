@@ -17,7 +17,7 @@ import pytest
 from tests.support.http_servers import QuietHandler, serving
 from tests.support.jobs import CELL, JOB
 from tests.support.waiting import TIMEOUT_S
-from wirebench.drivers import K6, Ghz, metrics_push
+from wirebench.drivers import K6, metrics_push
 from wirebench.drivers.metrics_push import MetricsPush, TimedRequests, check_receivers, parse_base_url, to_otlp
 from wirebench.drivers.per_request import Part
 from wirebench.errors import UsageError
@@ -92,15 +92,6 @@ def receiver(status: int) -> Iterator[tuple[str, list[tuple[str, str | None, Any
 
     with serving(HTTPServer(("127.0.0.1", 0), Handler)) as address:
         yield f"http://{address}", asked
-
-
-def test_metrics_are_pushed_as_json_to_the_otlp_receiver() -> None:
-    """Prometheus takes them at its own address of the protocol."""
-    with receiver(200) as (url, asked):
-        live = MetricsPush(url, LABELS)
-        live.push(REQUESTS)
-    assert [("/api/v1/otlp/v1/metrics", "application/json", to_otlp(REQUESTS, LABELS))] == asked
-    assert not live.problem
 
 
 def test_a_load_goes_on_without_prometheus() -> None:
@@ -220,11 +211,3 @@ def test_k6_writes_native_histograms_and_says_what_it_could_not_write(
     another = MetricsPush("http://p:9090", LABELS)
     K6().run(replace(job, metrics_push=another), lambda _: None)
     assert not another.problem, "of a log that is written on, what was there before says nothing of this load"
-
-
-def test_ghz_keeps_a_rate(tmp_path: Path) -> None:
-    """A load that is asked for at a rate is sent at that rate; one that isn't has no limit."""
-    paced = replace(JOB, cell=replace(CELL, rate_per_s=50))
-    command = list(map(str, Ghz().build_arguments(paced, Part(0, 1.0, 1.0, tmp_path))))
-    assert "50" == command[command.index("--rps") + 1]
-    assert "--rps" not in map(str, Ghz().build_arguments(JOB, Part(0, 1.0, 1.0, tmp_path)))

@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import json
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -119,10 +119,7 @@ def test_tls_is_what_the_job_says(name: str, part: Part) -> None:
     """The service is asked by https, and its authority is told."""
     driver = DRIVERS[name]
     assert isinstance(driver, PerRequestDriver)
-    for tls, expected in (
-        (ClientTls(Path("ca")), ["--cacert", "ca"]),
-        (ClientTls(), []),
-    ):
+    for tls, expected in ((ClientTls(Path("ca")), ["--cacert", "ca"]), (ClientTls(), [])):
         arguments = list(map(str, driver.build_arguments(dataclasses.replace(JOB, tls=tls), part)))
         places = [place for place, each in enumerate(arguments) if each == "--cacert"]
         assert expected == [arguments[place + more] for place in places for more in (0, 1)]
@@ -144,21 +141,18 @@ def test_a_driver_that_is_not_installed_is_an_error_before_anything_starts(
 
 
 @pytest.mark.parametrize(
-    ("classify", "outcome", "expected"),
+    ("outcome", "expected"),
     [
-        (locust.classify_outcome, "201", ("ok", "")),
-        (locust.classify_outcome, "204", ("ok", "")),
-        (locust.classify_outcome, "302", ("unknown", "HTTP 302")),
-        (locust.classify_outcome, "503", ("unavailable", "HTTP 503")),
-        (locust.classify_outcome, "OSError: refused", ("unavailable", "OSError: refused")),
-        (locust.classify_outcome, "TimeoutError: timed out", ("deadline_exceeded", "TimeoutError: timed out")),
+        ("201", ("ok", "")),
+        ("302", ("unknown", "HTTP 302")),
+        ("503", ("unavailable", "HTTP 503")),
+        ("OSError: refused", ("unavailable", "OSError: refused")),
+        ("TimeoutError: timed out", ("deadline_exceeded", "TimeoutError: timed out")),
     ],
 )
-def test_outcomes_are_told_in_the_words_of_histogram_files(
-    classify: Callable[[str], Outcome], outcome: str, expected: Outcome
-) -> None:
-    """Each tool has its own: a status, or what was raised."""
-    assert expected == classify(outcome)
+def test_outcomes_are_told_in_the_words_of_histogram_files(outcome: str, expected: Outcome) -> None:
+    """Locust tells a status, or what was raised."""
+    assert expected == locust.classify_outcome(outcome)
 
 
 def write_oha(part: Part, rows: Sequence[tuple[float, float | None, float, int]], errors: dict[str, int]) -> None:
@@ -199,14 +193,10 @@ def test_oha_without_a_result_is_an_error(part: Part) -> None:
         Oha().read(JOB, part)
 
 
-def test_oha_follows_no_redirects(part: Part) -> None:
-    """A redirect is the reply, as for other drivers."""
-    assert "0" == value(command(Oha(), part), "-r")
-
-
-def test_oha_uses_the_cores_that_it_has(part: Part) -> None:
-    """Its own default is the machine's."""
-    assert "1" == value(command(Oha(), part), "--worker-threads")
+def test_oha_follows_no_redirects_and_uses_the_cores_that_it_has(part: Part) -> None:
+    """A redirect is the reply, as for other drivers; its own default is the machine's cores."""
+    arguments = command(Oha(), part)
+    assert ("0", "1") == (value(arguments, "-r"), value(arguments, "--worker-threads"))
 
 
 def test_locust_waits_for_its_users(part: Part) -> None:

@@ -36,12 +36,6 @@ def ids_in(value: Any) -> Iterator[int]:  # noqa: ANN401 - fields of any shape
             yield from ids_in(inner)
 
 
-def test_the_same_seed_repeats_the_requests() -> None:
-    """A seed is all the randomness that there is."""
-    assert requests(seed=1) == requests(seed=1)
-    assert requests(seed=1) != requests(seed=2)
-
-
 def test_requests_are_of_every_kind() -> None:
     """No operation is left out."""
     assert set(OPERATIONS) == {request.operation for request in requests()}

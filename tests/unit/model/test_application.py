@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import random
 from pathlib import Path
@@ -45,11 +44,9 @@ def draw(folder: Path, inputs: str, **known: object) -> dict[str, object]:
         ("{seeded: things}", "{repeat: 2, of: {seeded: others}}", "things.get: nothing is seeded as 'others'"),
         ("{seeded: things}", "{repeat: 2, of: {fresh: things}}", "inputs.id: of: fresh can't be repeated"),
         ("{seeded: things}", "{range: }", "6: operations.things.get.inputs.id: range: needs a value"),
-        ("{seeded: things}", "{payload: {}}", "6: operations.things.get.inputs.id: payload: needs a value"),
         ("{seeded: things}", '{payload: {"a/b": 1}}', "6: operations.things.get.inputs.id.payload.a/b"),
         ("{seeded: things}", "{seedet: things}", "6: operations.things.get.inputs.id.seedet: no such key"),
         ("{seeded: things}", "{range: [1, 2], list: [3]}", "6: operations.things.get.inputs.id: needs exactly one of"),
-        ("{seeded: things}", "{count: 3}", "6: operations.things.get.inputs.id: needs exactly one of"),
         ("{seeded: things}", "{list: [3, null]}", "6: operations.things.get.inputs.id: list: an item can't be null"),
         ("{seeded: things}", "{file: none.csv, column: id}", "6: operations.things.get.inputs.id: can't read"),
         ("{seeded: things}", '{text: "{size}"}', "inputs.id: there is no input 'size' before it"),
@@ -79,12 +76,9 @@ def test_mistakes_have_a_line(tmp_path: Path, old: str, new: str, expected: str)
     ("request_", "expected"),
     [
         ('rest: {request: GET /, headers: {"X A": b}}', "5: operations.a.rest.headers: 'X A' can't be the name"),
-        ('rest: {request: GET /, headers: {"": b}}', "'' can't be the name"),
-        ('rest: {request: GET /, headers: {content-Length: "1"}}', "content-Length: drivers send it by themselves"),
         ('rest: {request: GET /, headers: {X-A: "a\\r\\nX-B: c"}}', "X-A: its value has a line break"),
         ('grpc: {call: a.B/C, metadata: {"a!": b}}', "5: operations.a.grpc.metadata: 'a!' can't be a key"),
         ("grpc: {call: a.B/C, metadata: {grpc-timeout: 1S}}", "grpc-timeout: drivers send it by themselves"),
-        ("grpc: {call: a.B/C, metadata: {User-Agent: me}}", "User-Agent: drivers send it by themselves"),
         ("grpc: {call: a.B/C, metadata: {a: é}}", "a: its value isn't ASCII"),
         ('grpc: {call: a.B/C, metadata: {a-bin: "a!"}}', "a-bin: its value isn't base64"),
         ('rest: {request: GET /, headers: {User-Agent: é, Host: "${A}", X-N: "{n}"}}', ""),
@@ -110,8 +104,6 @@ def test_headers_that_cannot_be_sent_have_a_line(tmp_path: Path, request_: str, 
         ('start: "serve {port}", ready: "GET {admin_port}/ready"', "variants.v: ready: {admin_port} isn't in start"),
         ("start: serve {port}", "not valid YAML"),
         ("address: '127.0.0.1:99999'", "variants.v.address: Port out of range"),
-        ("address: '127.0.0.1:0'", "variants.v.address: Port out of range"),
-        ("address: '[::1]:65536'", "variants.v.address: Port out of range"),
         ("address: '[::1]:65535', metrics: 'http://[::1]:70000/metrics'", "variants.v.metrics: Port out of range"),
     ],
 )
@@ -210,12 +202,6 @@ def test_parameters_without_a_value_are_left_out(tmp_path: Path) -> None:
 def test_inputs(tmp_path: Path, inputs: str, expected: list[object]) -> None:
     """Each generator makes what docs/applications.md says."""
     assert draw(tmp_path, inputs, fresh=77, payload="large", stream={"items": 9})["a"] in expected
-
-
-def test_random_texts_and_bytes_have_their_size(tmp_path: Path) -> None:
-    """Bytes are base64, as in JSON."""
-    drawn = draw(tmp_path, "a: {random_text: 20}, b: {random_bytes: 20}")
-    assert 20 == len(str(drawn["a"])) == len(base64.b64decode(str(drawn["b"])))
 
 
 def test_inputs_from_files(tmp_path: Path) -> None:

@@ -47,14 +47,6 @@ def test_merging_is_exact(first: list[int], second: list[int]) -> None:
     assert (merged.counts == Histogram.of_values(np.array(first + second)).counts).all()
 
 
-@settings(deadline=None)
-@given(st.integers(1, VALUE_MAX_NS))
-def test_three_digits_are_kept(value: int) -> None:
-    """A value comes back within a thousandth, from one nanosecond to a minute."""
-    (back,) = Histogram.of_values(np.array([value])).compute_quantiles_ns(0.5)
-    assert value == pytest.approx(back, rel=1e-3)
-
-
 def test_mean_and_deviation_are_those_of_the_values() -> None:
     """Mean and standard deviation agree with numpy's to three digits."""
     values = np.random.default_rng(1).lognormal(12, 1, 100_000).astype(np.int64)

@@ -279,14 +279,6 @@ def test_foreign_addresses_get_a_limit(tmp_path: Path, document: Path) -> None:
     )
 
 
-def test_commands_of_variants(tmp_path: Path, proto: Path) -> None:
-    """With both transports, each command says of which it is."""
-    both = ("--start", "rest=shop --port {port}", "--start", "grpc=shop --grpc {port}")
-    application, _, said = init(tmp_path, "--proto", str(proto), *both)
-    assert ["shop --port {port}", "shop --grpc {port}"] == [each.start for each in application.variants.values()]
-    assert "next: `wirebench run" in said
-
-
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [

@@ -64,30 +64,18 @@ def test_streams_without_a_number_of_items_send_what_they_like(tmp_path: Path) -
     assert "item, 1 connection" == names.describe_situation(plan(tmp_path).cells[0].factors)
 
 
-def test_variants_are_shown_by_their_names(tmp_path: Path) -> None:
-    """Nothing that isn't known of them shows."""
-    cells = plan(tmp_path).cells
-    assert ["rest-v1", "rest-v2 TLS"] == [names.name_cell(cell.factors) for cell in cells]
-    assert "item, 1 connection" == names.describe_factors(cells[1].factors, "variant")
-
-
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
         ("shop.yaml", "shup.yaml", "2: application: there is no application 'shup.yaml'"),
         ("application: shop.yaml\n", "", "3: factors.variant: the built-in application has no variants"),
-        ("application: shop.yaml\n", "application: users\n", "4: factors.variant: the built-in application has no"),
         ("[rest-v1, rest-v2]", "[rest-v1, rest-v3]", "4: factors.variant: the application has no variant 'rest-v3'"),
         ("operation: item", "operation: itme", "5: factors.operation: there is no operation or workload 'itme'"),
         ("operation: item", "operation: feed", "5: factors.operation: feed has no rest request, which the variant"),
         ("operation: item", "transport: rest", "5: factors.transport: it is for the built-in application"),
-        ("operation: item", "runtime: uvicorn", "5: factors.runtime: it is for the built-in application"),
-        ("operation: item", "store: memory", "5: factors.store: it is for the built-in application"),
-        ("operation: item", "tls: server", "5: factors.tls: it is for the built-in application"),
         ("operation: item", "workers: [1, 2]", "5: factors.workers: it can't be set on the variant rest-v2"),
         ("operation: item", "concurrency: {grpc: 2}", "5: factors.concurrency.grpc: grpc is of no variant that is"),
         ("operation: item", "driver: {rest: oha}", "5: factors.driver.rest: oha can't drive item: it sends no headers"),
-        ("operation: item", "operation: note\n  driver: {rest: oha}", "6: factors.driver.rest: oha can't drive"),
         ("operation: item", "payload: small", "5: factors.payload: must be a number of bytes or users"),
         ("operation: item", "stream_items: 5", "5: factors.stream_items: item is not a stream"),
         ("{window_s: 1}", "{workloads: {w: {sequence: [itme]}}}", "6: load.workloads.w.sequence: must be one of item,"),
@@ -175,6 +163,11 @@ def test_a_variable_that_is_not_set_is_named(tmp_path: Path, monkeypatch: pytest
     check_variants(
         read(tmp_path, SCENARIO.replace("[rest-v1, rest-v2]\n  operation: item", "rest-v1\n  operation: note"))
     )
+    # A transport that names no operation has the first one.
+    application = APPLICATION.replace("Get, message", 'Get, metadata: {token: "${SHOP_TOKEN}"}, message')
+    text = SCENARIO.replace("[rest-v1, rest-v2]\n  operation: item", "[rest-v1, grpc]\n  operation: {rest: note}")
+    with pytest.raises(UsageError, match="SHOP_TOKEN is not set"):
+        check_variants(read(tmp_path, text, application))
 
 
 def test_drivers_read_the_headers_of_a_variant(tmp_path: Path) -> None:
@@ -206,16 +199,6 @@ def plan_in_cluster(folder: Path, factors: str, load: str = "{window_s: 1}") -> 
     return make_plan(read(folder, text, IN_CLUSTER), 1, "kubernetes")
 
 
-def test_variables_of_a_default_operation_are_needed_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A transport that names no operation has the first one."""
-    monkeypatch.delenv("SHOP_TOKEN", raising=False)
-    application = APPLICATION.replace("Get, message", 'Get, metadata: {token: "${SHOP_TOKEN}"}, message')
-    text = SCENARIO.replace("[rest-v1, rest-v2]\n  operation: item", "[rest-v1, grpc]\n  operation: {rest: note}")
-    assert (application, text) != (APPLICATION, SCENARIO)
-    with pytest.raises(UsageError, match="SHOP_TOKEN is not set"):
-        check_variants(read(tmp_path, text, application))
-
-
 def test_a_run_takes_a_service_in_a_cluster_as_it_is(tmp_path: Path) -> None:
     """What a cell can't set isn't known of it."""
     (cell,) = plan_in_cluster(tmp_path, "variant: theirs, rate_per_s: 10", "{model: open, window_s: 1}").cells
@@ -235,7 +218,6 @@ def test_a_run_takes_a_service_in_a_cluster_as_it_is(tmp_path: Path) -> None:
         ("variant: theirs, placement: same-pod", "the load can't run in the pods of theirs"),
         ("variant: theirs, replicas: 2", "replicas: it can't be set on theirs"),
         ("variant: theirs", "only an open load keeps to its limit"),
-        ("variant: theirs, driver: k6, tls: server", "it is for the built-in application"),
     ],
 )
 def test_what_a_service_in_a_cluster_can_not_be_given_is_named(tmp_path: Path, factors: str, expected: str) -> None:
@@ -244,19 +226,3 @@ def test_what_a_service_in_a_cluster_can_not_be_given_is_named(tmp_path: Path, f
         plan_in_cluster(tmp_path, factors)
     assert "scenario.yaml:" in raised.value.message
     assert raised.value.hint
-
-
-@pytest.mark.parametrize(
-    ("rate", "connections", "expected"), [(10, 2, ""), (11, 2, "10 requests/s"), (10, 3, "2 conn")]
-)
-def test_a_service_that_runs_in_a_namespace_already_has_a_limit(
-    tmp_path: Path, rate: int, connections: int, expected: str
-) -> None:
-    """Its load is an open one within that."""
-    factors = f"variant: theirs, rate_per_s: {rate}, concurrency: {connections}"
-    load = "{model: open, window_s: 1}"
-    if not expected:
-        assert plan_in_cluster(tmp_path, factors, load).cells
-        return
-    with pytest.raises(UsageError, match=expected):
-        plan_in_cluster(tmp_path, factors, load)

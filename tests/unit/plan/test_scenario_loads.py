@@ -63,36 +63,28 @@ REJECTED = {
         ("[crud, shop]", "crud", "10: load.workloads.shop: no cell has this workload"),
         ("[crud, shop]", "[crud, shop, users.delete]", "4: factors.operation: a load deletes only users that it has"),
         ("payload: profile", "payload: huge", "5: factors.payload: must be one of small, profile, list, batch, 512k,"),
-        ("payload: profile", "payload: 0", "5: factors.payload: must be one of small, profile, list, batch, 512k, or"),
-        ("payload: profile", "payload: true", "5: factors.payload: must be one of small"),
         ("payload: profile", "payload: 512k", "5: factors.payload: crud has no payload '512k'"),
         ("[users.create, users.update, users.get, users.delete]", "[]", "9: load.workloads.crud: needs either a"),
         ("[users.create, users.update,", "[users.delete, users.create,", "9: load.workloads.crud: users.delete needs"),
-        ("[users.create, users.update,", "[users.make,", "9: load.workloads.crud.sequence: must be one of users.get,"),
         (
             "sequence: [users.create",
             "mix: {users.get: 0}, sequence: [users.create",
             "9: load.workloads.crud.mix.users.get",
         ),
-        ("users: 9", "users: 0", "12: load.workloads.shop.clients.readers.users: must be at least 1 (it is 0)"),
         (
             "  payload: profile",
             "  workers: 2",
             "5: factors.workers: crud on 2 workers with a store in each one's memory",
         ),
-        ("  payload: profile", "  driver: {grpc: ghz}", "5: factors.driver.grpc: ghz can't drive crud: it sends one"),
         ("  concurrency: 10", "  concurrency: 4", "13: load.workloads.shop.clients.editors: none of 4 users is one of"),
-        ("    crud:", "    Crud:", "9: load.workloads.Crud"),
     ],
     SWEEP: [
         ("[rest, grpc]}", "[rest, grpc], concurrency: 4}", "2: factors.concurrency: a sweep has its own numbers"),
         ("[rest, grpc]}", "[rest, grpc], rate_per_s: 4}", "2: factors.rate_per_s: a sweep has no rate"),
         ("model: sweep", "model: closed", "3: load.concurrency_max: a closed load has no concurrency_max"),
-        ("concurrency_max: 48", "concurrency_max: 1", "3: load.concurrency_max: must be at least 2 (it is 1)"),
     ],
     OPEN: [
         ("max: 48", "max: 15", "3: load.concurrency_max: 15 connections at most are fewer than the 16 of factors."),
-        ("max: 48", "max: 10001", "3: load.concurrency_max: must be at most 10000 (it is 10001)"),
         ("rate_per_s", "driver: {rest: k6}, rate_per_s", "2: factors.driver.rest: k6 opens no more connections than"),
         ("48}", "48}\ncross_check: {driver: {rest: k6}}", "4: cross_check.driver.rest: k6 opens no more connections"),
         (
@@ -102,11 +94,8 @@ REJECTED = {
         ),
     ],
     CALLS: [
-        (", calls: 500", "", "3: load.model: it needs a number of calls"),
-        ("calls: 500", "calls: 0", "3: load.calls: must be at least 1 (it is 0)"),
         ("model: calls", "model: closed", "3: load.calls: a closed load has no calls"),
         ("calls: 500", "calls: 500, warmup_s: 1", "3: load.warmup_s: every call counts"),
-        ("calls: 500", "calls: 500, warmup_calls: 0", "3: load.warmup_calls: must be at least 1 (it is 0)"),
         ("model: calls, calls: 500", "warmup_calls: 5", "3: load.warmup_calls: a closed load has no warmup_calls"),
         (
             "grpc]}\nload: {model: calls",
@@ -125,13 +114,9 @@ REJECTED = {
         ("{phases:", "{sequence: [users.get], phases:", "7: load.workloads.crud: needs either a sequence of"),
         ("{phases: [", "{clients: {a: {phases: [users.get]}}, phases: [", "7: load.workloads.crud.clients.a: phases"),
         ("{phases: [", "{clients: {a: {mix: {users.get: 1}}}, phases: [", "7: load.workloads.crud: needs one of"),
-        ("crud}", "crud, workers: 2}", "2: factors.workers: crud on 2 workers with a store in"),
     ],
     CAPACITY: [
         ("  objective: {p99_ms: 50}\n", "", "4: load.model: a search for the capacity needs an objective"),
-        ("p99_ms: 50", "", "5: load.objective.p99_ms: is missing"),
-        ("50}", "50, eror_share: 0}", "5: load.objective.eror_share: no such key; did you mean 'error_share'?"),
-        ("p99_ms: 50", "p99_ms: 0", "5: load.objective.p99_ms: must be over 0"),
         ("p99_ms: 50", "p99_ms: 30001", "5: load.objective.p99_ms: must be at most 30000"),
         ("p99_ms: 50", "p99_ms: 50, error_share: 0.1", "5: load.objective.error_share: must be at most 0.001"),
         ("p99_ms: 50", "p99_ms: 201", "6: load.window_s: a window of 2 s is too short to show a p99 of 201 ms"),
@@ -195,7 +180,6 @@ def test_a_number_of_calls_has_no_warm_up(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("factors", "load", "expected"),
     [
-        ("concurrency: 2", "timeout_s: 0", "3: load.timeout_s: must be at least 0.001 (it is 0)"),
         ("concurrency: 2", "timeout_s: 61", "3: load.timeout_s: must be at most 60"),
         ("driver: locust", "timeout_s: 1", "2: factors.driver: locust has a timeout of its own"),
         (
@@ -203,7 +187,6 @@ def test_a_number_of_calls_has_no_warm_up(tmp_path: Path) -> None:
             "spawn_rate_per_s: 10, warmup_s: 1.9",
             "3: load.spawn_rate_per_s: the last of 21 users starts after 2 s, the window after 1.9 s",
         ),
-        ("concurrency: 2", "spawn_rate_per_s: 0", "3: load.spawn_rate_per_s: must be over 0.0 (it is 0)"),
         ("concurrency: 2, driver: oha", "spawn_rate_per_s: 9", "2: factors.driver: oha starts all its users at once"),
         ("rate_per_s: 10", "spawn_rate_per_s: 9, model: open", "3: load.spawn_rate_per_s: an open load has no"),
     ],

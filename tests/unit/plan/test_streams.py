@@ -38,10 +38,6 @@ def test_streams_are_planned_with_their_number_of_items(tmp_path: Path) -> None:
         ("  stream_rate", "  driver: {grpc: ghz}\n  stream_rate", "5: factors.driver.grpc: ghz can't drive ledger"),
         ("  stream_rate", "  codec: {rest: protobuf}\n  stream_rate", "5: factors.codec.rest: REST streams are Server"),
         ("  stream_rate", "  stream_items: 0\n  stream_rate", "5: factors.stream_items: must be at least 1 (it is 0)"),
-        ("  stream_rate", "  stream_items: 100001\n  stream_rate", "5: factors.stream_items: must be at most 100000"),
-        ("[100, none]", "[100, 0]", "5: factors.stream_rate_limit_per_s: must be at least 1 (it is 0)"),
-        ("[100, none]", "[100, never]", "5: factors.stream_rate_limit_per_s: must be a whole number (it is 'never')"),
-        ("[100, none]", "[none, none]", "5: factors.stream_rate_limit_per_s: a level appears twice"),
         (
             "  operation: ledger.stream_transactions",
             "  operation: reads",

@@ -80,12 +80,8 @@ def test_without_a_network_there_is_no_proxy(tmp_path: Path) -> None:
     ("network", "expected"),
     [
         ("{delay_ms: -1}", "network.delay_ms: must be at least 0 (it is -1)"),
-        ("{delay_ms: 0.5}", "network.delay_ms: must be a whole number (it is 0.5)"),
         ("{delay_ms: 3600000}", "network.delay_ms: must be at most 5000 (it is 3600000)"),
-        ("{delay_ms: far}", "network.delay_ms: must be a whole number (it is 'far')"),
-        ("{delay_ms: [1, 1]}", "network.delay_ms: a level appears twice in the list"),
         ("{delay: 5}", "network.delay: no such key; did you mean 'delay_ms'?"),
-        ("20", "network: must be a mapping of keys to values (it is 20)"),
         ("", "network: must be a mapping of keys to values (it is nothing)"),
     ],
 )
