@@ -13,12 +13,11 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Literal
+from typing import IO, Any, BinaryIO
 
 import psutil
 
@@ -134,14 +133,13 @@ def start(  # noqa: PLR0913 - what a program is, and where it runs
     environment: Mapping[str, str] | None = None,
     *,
     folder: Path | None = None,
-    death_signal: Literal["TERM", "KILL"] = "TERM",
 ) -> Child:
     """Start a program with its output in `log`, on the given cores. Raises ProcessError if it can't be started.
 
-    It works in `folder`, if one is given. `death_signal` is what it gets if we are killed outright.
+    It works in `folder`, if one is given.
     """
     # With setpriv it ends when we do; the kernel's bond is to this thread.
-    wrapper = ["setpriv", "--pdeathsig", death_signal, "--"] if shutil.which("setpriv") else []
+    wrapper = ["setpriv", "--pdeathsig", "TERM", "--"] if shutil.which("setpriv") else []
     _LOG.info("started %s: %s; log: %s", name, shlex.join(map(str, arguments)), log)
     with _open_log(log) as output, bind_to_cores(cores):
         streams = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": subprocess.STDOUT}
@@ -180,20 +178,6 @@ def read_cpu_s(pid: int) -> float | None:
         return time.clock_gettime(~pid << 3 | _CPUCLOCK_SCHED)
     except OSError:
         return None
-
-
-def launch(arguments: Sequence[str | Path]) -> None:
-    """Start a program for the user, who ends it: nothing is heard of it, not even whether it could be started."""
-    with contextlib.suppress(OSError):
-        process = subprocess.Popen(
-            list(map(str, arguments)),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        # No other process would read its status.
-        threading.Thread(target=process.wait, daemon=True).start()
 
 
 def _open_log(log: Path) -> IO[bytes]:

@@ -44,11 +44,10 @@ type Job struct {
 	Generator  int     `json:"generator"`
 	Generators int     `json:"generators"`
 
-	Live     *jobLive `json:"live"`
-	Output   string   `json:"output"`
-	Snapshot string   `json:"snapshot"`
-	ByDue    bool     `json:"by_due"`
-	Slices   int      `json:"slices"`
+	Live   *jobLive `json:"live"`
+	Output string   `json:"output"`
+	ByDue  bool     `json:"by_due"`
+	Slices int      `json:"slices"`
 
 	RequestsEach int `json:"requests_each"`
 }
@@ -75,10 +74,6 @@ func runJob(ctx context.Context, arguments []string, log io.Writer) error {
 		return fmt.Errorf("%s: %w", arguments[0], err)
 	}
 	load.OnMismatch = func(err error) { fmt.Fprintf(log, "wrong content: %s\n", variable.Hide(err.Error())) }
-	if job.Snapshot != "" {
-		// The load continues if the snapshot can't be written: it is only shown.
-		load.OnSecond = func(taken histogram.Snapshot) { _ = taken.Write(job.Snapshot) }
-	}
 	measured, err := measure(ctx, load, job.Output)
 	if err != nil {
 		return err

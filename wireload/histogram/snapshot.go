@@ -1,8 +1,6 @@
 package histogram
 
 import (
-	"encoding/json"
-	"os"
 	"runtime"
 	"slices"
 	"time"
@@ -10,23 +8,20 @@ import (
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 )
 
-const snapshotSchema = "wirebench.snapshot/1"
-
-// Snapshot is how a load went in one second of its window; docs/histogram-file.md says what its fields mean.
+// Snapshot is how a load went in the last full second of its window.
 type Snapshot struct {
-	Schema     string           `json:"schema"`
-	Seconds    int              `json:"seconds"`
-	Successful int64            `json:"successful"`
-	Failed     int64            `json:"failed"`
-	Items      *int64           `json:"items,omitempty"`
-	Latency    *SnapshotLatency `json:"latency,omitempty"`
+	Seconds    int // Full seconds of the window so far.
+	Successful int64
+	Failed     int64
+	Items      *int64           // Of streams; nil without.
+	Latency    *SnapshotLatency // Nil if nothing came.
 }
 
 // SnapshotLatency are percentiles of what came in that second.
 type SnapshotLatency struct {
-	Clock string `json:"clock"`
-	P50NS int64  `json:"p50_ns"`
-	P99NS int64  `json:"p99_ns"`
+	Clock string
+	P50NS int64
+	P99NS int64
 }
 
 // Sampler takes a snapshot of a fold whenever a second of its window is over. Folding a request costs nothing more
@@ -55,7 +50,7 @@ func (t *Sampler) Take(f *Fold, now time.Time) *State {
 	}
 	t.seconds = seconds
 	last := seconds - 1
-	taken := &State{snapshot: Snapshot{Schema: snapshotSchema, Seconds: seconds}}
+	taken := &State{snapshot: Snapshot{Seconds: seconds}}
 	for _, each := range f.series {
 		if each.perSecond == nil {
 			continue
@@ -132,24 +127,4 @@ func present(histogram *hdr.Histogram) []*hdr.Histogram {
 		return nil
 	}
 	return []*hdr.Histogram{histogram}
-}
-
-// Write replaces the snapshot file: a reader sees a whole one.
-func (s Snapshot) Write(path string) error {
-	if err := checkReplaceable(path); err != nil {
-		return err
-	}
-	text, err := json.Marshal(s)
-	if err != nil {
-		return err
-	}
-	temporary := path + ".tmp"
-	err = os.WriteFile(temporary, text, 0o644)
-	if err == nil {
-		err = os.Rename(temporary, path)
-	}
-	if err != nil {
-		_ = os.Remove(temporary)
-	}
-	return err
 }

@@ -75,11 +75,6 @@ def test_a_child_that_takes_too_long_is_ended(tmp_path: Path) -> None:
     assert child.process.returncode == -signal.SIGTERM
 
 
-def test_a_program_for_the_user_is_left_alone(tmp_path: Path) -> None:
-    """It runs on by itself, and one that isn't there is no error."""
-    processes.launch([sys.executable, "-c", "import sys; open(sys.argv[1], 'w').close()", tmp_path / "seen"])
-    wait_until((tmp_path / "seen").exists, "it has run")
-    processes.launch([tmp_path / "no-such-program"])
 
 
 def test_a_log_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def _put_run(connection: Connection, folder: Path) -> int:
         raise WirebenchError(f"it is the run {info.id}, in a folder of another name", "name the folder as the run")
     if not is_run_name(info.id):
         raise WirebenchError("run.json: id: no run has such a name", "move the folder away")
-    return write.write_records(connection, write.write_run(connection, info), load_records(folder))
+    return write.write_run(connection, info, load_records(folder))
 
 
 def _read_held(connection: Connection) -> dict[str, tuple[dict[str, object], int]]:

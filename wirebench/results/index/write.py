@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, Table, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, Table, delete, insert, select
 from sqlalchemy.exc import DBAPIError
 
 from wirebench.errors import WirebenchError
@@ -23,36 +23,24 @@ from wirebench.results.index.tables import TABLES, blocks, cells, gates, latenci
 IndexRow = dict[str, Any]
 
 
-def write_run(connection: Connection, info: RunInfo) -> int:
-    """Put what is said of a run, and return the run's id. Raises WirebenchError if it doesn't say when it began."""
-    row = make_run_row(info)
-    found: int | None = connection.scalar(select(runs.c.id).where(runs.c.run_id == info.id))
-    if found is None:
-        inserted: int = connection.execute(insert(runs).values(row).returning(runs.c.id)).scalar_one()
-        return inserted
-    connection.execute(update(runs).where(runs.c.id == found).values(row))
-    return found
+def write_run(connection: Connection, info: RunInfo, records: Iterable[Record]) -> int:
+    """Put a run and all its records in the place of what is there of it, and return the number of records.
 
-
-def write_records(connection: Connection, run: int, records: Iterable[Record]) -> int:
-    """Put records of a run, and return how many; each takes the place of one of the same cell and block.
-
-    The latencies of a cell are those of its record here that was measured last.
-    Raises WirebenchError if two of them are of the same cell and block.
+    The latencies of a cell are those of its record that was measured last. Raises WirebenchError if the run doesn't say
+    when it began, or if two records are of the same cell and block.
     """
+    row = make_run_row(info)
+    connection.execute(delete(runs).where(runs.c.run_id == info.id))
+    run: int = connection.execute(insert(runs).values(row).returning(runs.c.id)).scalar_one()
     # In the order of their measuring: the last one of a cell has its latencies.
     in_order = sorted(records, key=lambda record: (record.window_end_unix_ns, record.block))
-    last = {record.cell: record for record in in_order}
-    counts = Counter((record.cell, record.block) for record in in_order)
-    for (cell, block), count in counts.items():
+    for (cell, block), count in Counter((record.cell, record.block) for record in in_order).items():
         if count > 1:
             raise WirebenchError(f"two records are of block {block} of {cell}", "remove one of them")
-    ids = _read_cell_ids(connection, run)
-    _drop(connection, [(ids[cell], block) for cell, block in counts if cell in ids])
-    if new := [{"run": run, **_make_cell_row(record)} for cell, record in last.items() if cell not in ids]:
-        connection.execute(insert(cells), new)
-        ids = _read_cell_ids(connection, run)
-    connection.execute(delete(latencies).where(latencies.c.cell_id.in_([ids[cell] for cell in last])))
+    last = {record.cell: record for record in in_order}
+    if last:
+        connection.execute(insert(cells), [{"run": run, **_make_cell_row(record)} for record in last.values()])
+    ids = dict(connection.execute(select(cells.c.cell, cells.c.id).where(cells.c.run == run)).all())
     for table, list_rows in ((blocks, _list_blocks), (statistics, _list_statistics), (gates, _list_gates)):
         rows = ((record, row) for record in in_order for row in list_rows(record))
         _insert(connection, table, [{"cell_id": ids[of.cell], "block": of.block, **row} for of, row in rows])
@@ -67,16 +55,6 @@ def analyse(connection: Connection) -> None:
     """Let the database see what is in the tables: without, it finds each page by sorting all cells."""
     for table in TABLES:
         connection.exec_driver_sql(f"ANALYZE {table.name}")
-
-
-def _read_cell_ids(connection: Connection, run: int) -> dict[str, int]:
-    return dict(connection.execute(select(cells.c.cell, cells.c.id).where(cells.c.run == run)).all())
-
-
-def _drop(connection: Connection, keys: Sequence[tuple[int, int]]) -> None:
-    if keys:
-        one = delete(blocks).where(blocks.c.cell_id == bindparam("of_cell"), blocks.c.block == bindparam("of_block"))
-        connection.execute(one, [{"of_cell": cell_id, "of_block": block} for cell_id, block in keys])
 
 
 def _insert(connection: Connection, table: Table, rows: Sequence[IndexRow]) -> None:
