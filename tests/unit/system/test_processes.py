@@ -75,8 +75,6 @@ def test_a_child_that_takes_too_long_is_ended(tmp_path: Path) -> None:
     assert child.process.returncode == -signal.SIGTERM
 
 
-
-
 def test_a_log_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
     """No room, or no folder, is one line and no traceback."""
     with pytest.raises(WirebenchError, match=r"can't write .*log: No such file"):
