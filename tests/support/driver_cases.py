@@ -32,7 +32,7 @@ OPEN_CASES = [case(transport, driver) for transport, driver in _PAIRS if not DRI
 STREAM_CASES = [
     case(transport, driver)
     for transport, driver in _PAIRS
-    if not explain_unsupported(driver, transport, [load_builtin().operations["ledger.stream_transactions"]])
+    if not explain_unsupported(driver, [load_builtin().operations["ledger.stream_transactions"]])
 ]
 #: Those that reopen connections.
 REOPENING_CASES = [case(transport, driver) for transport, driver in _PAIRS if transport in DRIVER_FACTS[driver].reopens]

@@ -27,16 +27,9 @@ def _differs_by_url(operation: Operation) -> bool:
     return _only_reads(operation) and not (operation.rest and operation.rest.body and operation.varies)
 
 
-def _check_status(operation: Operation, transport: Transport) -> str:
-    """Return why a driver that takes only statuses of 2xx for successes can't send an operation."""
-    if transport == "rest" and operation.rest and operation.rest.expect.status // 100 != 2:  # noqa: PLR2004 - 2xx
-        return f"it counts status {operation.rest.expect.status} as a failure"
-    return ""
-
-
-def _check_ghz_metadata(operation: Operation, transport: Transport) -> str:
+def _check_ghz_metadata(operation: Operation) -> str:
     """Return why ghz can't send an operation's metadata, which it reads from a file and sends with all calls."""
-    metadata = operation.grpc.metadata if transport == "grpc" and operation.grpc else {}
+    metadata = operation.grpc.metadata if operation.grpc else {}
     if any(any(find_variables(text)) for text in metadata.values()):
         return "values of environment variables would stand in a file"
     if any(any(find_placeholders(text)) for text in metadata.values()):
@@ -44,35 +37,31 @@ def _check_ghz_metadata(operation: Operation, transport: Transport) -> str:
     return "it sends no binary metadata" if any(key.lower().endswith("-bin") for key in metadata) else ""
 
 
-def _check_plain_json(operation: Operation, transport: Transport) -> str:
-    """Return why a driver can't send an operation that sends neither headers nor anything but JSON."""
-    if (transport == "rest" and operation.rest and operation.rest.headers) or (
-        transport == "grpc" and operation.grpc and operation.grpc.metadata
-    ):
+def _check_plain_json(operation: Operation) -> str:
+    """Return why a driver of REST that sends JSON without headers, and takes 2xx for success, can't send it."""
+    if operation.rest and operation.rest.headers:
         return "it sends no headers of an application"
-    if transport == "rest" and operation.sends_text:
+    if operation.sends_text:
         return "it sends JSON alone"
-    return _check_status(operation, transport)
+    if operation.rest and operation.rest.expect.status // 100 != 2:  # noqa: PLR2004 - 2xx
+        return f"it counts status {operation.rest.expect.status} as a failure"
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
 class DriverFacts:
     """What a driver can do; a reason is why it can't, and empty if it can.
 
-    `sends` is whether it can send an operation, and `no_request` why not its request on a transport. It reopens
-    connections on the transports of `reopens`. `json_only` is about REST.
+    `sends` is whether it can send an operation, and `no_request` why not its request. It reopens
+    connections on the transports of `reopens`. What wireload alone can do isn't among them: workloads of several
+    operations, a number of calls, a schedule of single requests, and REST in protobuf or over HTTP/2.
     """
 
     sends: Callable[[Operation], bool] = lambda _: True
     no_other_operation: str = ""
-    no_request: Callable[[Operation, Transport], str] = lambda _, __: ""
+    no_request: Callable[[Operation], str] = lambda _: ""
     no_open_load: str = ""
     reopens: frozenset[Transport] = frozenset()
-    json_only: bool = True
-    #: Whether it sends REST over HTTP/2 without TLS.
-    speaks_h2c: bool = False
-    #: Whether it sends workloads of several operations, a number of calls, and a schedule of single requests.
-    sends_workloads: bool = False
     #: Whether it is in the image of a cluster's load pods.
     in_clusters: bool = False
     #: Memory that a user takes, in KiB; nothing where it wasn't measured.
@@ -87,9 +76,6 @@ _DRIVER_MIB = 60
 DRIVER_FACTS: dict[Driver, DriverFacts] = {
     "wireload": DriverFacts(
         reopens=frozenset(TRANSPORTS),
-        json_only=False,
-        speaks_h2c=True,
-        sends_workloads=True,
         in_clusters=True,
         # The most that was seen of 1,000 to 10,000 users of small requests: docs/method.md.
         user_kib={"rest": 40, "grpc": 60, "socket": 32},
@@ -150,15 +136,15 @@ def name_able_drivers(
         for name in TRANSPORTS[transport].drivers
         if not (rate and DRIVER_FACTS[name].no_open_load)
         and not (reopen and transport not in DRIVER_FACTS[name].reopens)
-        and not explain_unsupported(name, transport, operations)
+        and not explain_unsupported(name, operations)
     )
     return " or ".join(able)
 
 
-def explain_unsupported(driver: Driver, transport: Transport, operations: Sequence[Operation]) -> str:
+def explain_unsupported(driver: Driver, operations: Sequence[Operation]) -> str:
     """Return why a driver can't send an operation, or a workload of several; empty if it can."""
     can = DRIVER_FACTS[driver]
-    able = can.sends_workloads or (len(operations) == 1 and can.sends(operations[0]))
+    able = driver == "wireload" or (len(operations) == 1 and can.sends(operations[0]))
     if operations and not able:
         return can.no_other_operation
-    return next(filter(None, (can.no_request(each, transport) for each in operations)), "")
+    return next(filter(None, map(can.no_request, operations)), "")

@@ -19,7 +19,7 @@ from wirebench.drivers.oha import Oha
 from wirebench.drivers.per_request import Outcome, Part, PerRequestDriver
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.application import Application, load_builtin
-from wirebench.model.contract import TRANSPORTS, Driver, Transport
+from wirebench.model.contract import Driver, Transport
 from wirebench.plan import driver_support as facts
 from wirebench.plan.plan import make_plan
 from wirebench.run.preparation import prepare
@@ -28,7 +28,7 @@ from wirebench.targets import LocalTarget, divide_cores
 
 CELL = dataclasses.replace(jobs.CELL, transport="rest", runtime="gunicorn-gthread", driver="oha", codec="json")
 JOB = dataclasses.replace(jobs.JOB, cell=CELL, cores=frozenset({1}))
-OTHERS = ("oha", "locust")
+OTHERS: tuple[Driver, ...] = ("oha", "locust")
 
 
 @pytest.fixture
@@ -49,23 +49,19 @@ def value(arguments: Sequence[str], flag: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("transport", "name", "operation"),
+    ("name", "operation"),
     [
-        (transport, name, operation)
-        for transport in TRANSPORTS
+        (name, operation)
         for name in OTHERS
-        if name in TRANSPORTS[transport].drivers
         for operation in load_builtin().operations
-        if not facts.explain_unsupported(name, transport, [load_builtin().operations[operation]])
+        if not facts.explain_unsupported(name, [load_builtin().operations[operation]])
     ],
 )
-def test_every_operation_that_may_be_asked_for_has_a_command(
-    transport: Transport, name: str, operation: str, part: Part
-) -> None:
+def test_every_operation_that_may_be_asked_for_has_a_command(name: Driver, operation: str, part: Part) -> None:
     """What a plan lets a driver send, the driver knows to send."""
     driver = DRIVERS[name]
     assert isinstance(driver, PerRequestDriver)
-    assert "16" in command(driver, part, transport=transport, operation=operation)
+    assert "16" in command(driver, part, operation=operation)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +89,7 @@ def test_what_a_driver_cannot_send_is_known(
     """A plan says so before anything starts."""
     operation = {"inputs": {"n": {"counter": 1}}, transport: request_}
     application = Application.model_validate({"operations": {"op": operation}})
-    assert why in (found := facts.explain_unsupported(driver, transport, [application.operations["op"]]))
+    assert why in (found := facts.explain_unsupported(driver, [application.operations["op"]]))
     assert (why == "") == (found == "")
 
 

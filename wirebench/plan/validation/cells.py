@@ -100,9 +100,8 @@ def _validate_http(cell: Cell) -> CellMessages:
         yield "http", f"the runtime {cell.runtime!r} speaks HTTP/1.1 only", hint
     if cell.tls != "none":
         yield "http", "HTTP/2 is measured without TLS (h2c)", "set factors.tls to none, or http to 1"
-    if not DRIVER_FACTS[cell.driver].speaks_h2c:
-        able = " or ".join(name for name, can in DRIVER_FACTS.items() if can.speaks_h2c)
-        yield "driver", f"{cell.driver} doesn't send HTTP/2 without TLS (h2c)", f"drive HTTP/2 over REST by {able}"
+    if cell.driver != "wireload":
+        yield "driver", f"{cell.driver} doesn't send HTTP/2 without TLS (h2c)", "drive HTTP/2 over REST by wireload"
 
 
 def _validate_payload(cell: Cell, scenario: Scenario, operations: Sequence[Operation]) -> CellMessages:
@@ -168,7 +167,7 @@ def _validate_driver(cell: Cell, operations: Sequence[Operation]) -> CellMessage
     if cell.shape == "capacity" and cell.driver != "wireload":
         message = f"{cell.driver} uses too much CPU time to find what a service serves at most"
         yield "driver", message, "search for the capacity by wireload"
-    elif cell.shape and not can.sends_workloads:
+    elif cell.shape and cell.driver != "wireload":
         message = f"{cell.driver} takes no schedule of single requests"
         yield "driver", message, "drive replays by wireload"
     if cell.rate_per_s is not None and can.no_open_load:
@@ -177,9 +176,9 @@ def _validate_driver(cell: Cell, operations: Sequence[Operation]) -> CellMessage
     if cell.connection == "reopen" and cell.transport not in can.reopens:
         able = name_able_drivers(cell.transport, reopen=True)
         yield "connection", f"{cell.driver} keeps its connections", f"drive reopened connections by {able}"
-    if cell.transport == "rest" and cell.codec == "protobuf" and can.json_only:
+    if cell.transport == "rest" and cell.codec == "protobuf" and cell.driver != "wireload":
         yield "driver", f"{cell.driver} sends JSON over REST", "drive protobuf over REST by wireload"
-    if reason := explain_unsupported(cell.driver, cell.transport, operations):
+    if reason := explain_unsupported(cell.driver, operations):
         able = name_able_drivers(cell.transport, operations=operations)
         yield "driver", f"{cell.driver} can't drive {cell.operation}: {reason}", f"drive it by {able}"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from wirebench.model.contract import Driver, LoadModel
 from wirebench.model.scenario import CALLS_MAX, EVERY_TRANSPORT, Load, Scenario
 from wirebench.model.source import FieldPath
-from wirebench.plan.driver_support import DRIVER_FACTS
 from wirebench.plan.validation.messages import ValidationMessages, collect_levels
 
 A_LOAD = {
@@ -118,7 +117,7 @@ def _validate_calls(scenario: Scenario) -> ValidationMessages:
     if load.warmup_calls and collect_levels(scenario.factors.operation).intersection(scenario.application.streams):
         yield ("load", "warmup_calls"), "streams have no warm-up by calls", "remove it, or the stream"
     for field, driver in scenario.drivers.items():
-        if not DRIVER_FACTS[driver].sends_workloads:
+        if driver != "wireload":
             message = f"{driver} sends for a time, and not a number of calls"
             yield field, message, "drive them by wireload"
     if load.generators > 1:
