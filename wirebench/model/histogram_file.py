@@ -133,8 +133,6 @@ class HistogramFile(FrozenModel):
     errors: tuple[ErrorText, ...] = ()
     #: Failures without a reply by class (refused, reset, cut_short, …), of the whole load; not by all drivers.
     error_classes: dict[str, int] = Field(default_factory=dict)
-    #: From the end of the first failed request to that of the last one, if any failed.
-    failures: Window | None = None
     #: Where the load is a number of calls.
     calls: tuple[Calls, ...] = ()
     #: Of the whole load; empty in plain text, and where the driver doesn't report it.
@@ -263,6 +261,7 @@ def _merge(
     for series in (series for part in parts for series in part.series):
         histograms[series.operation, series.code, series.clock].append(series.histogram)
     merged = {key: _sum_histograms(texts) for key, texts in histograms.items()}
+    windows = [part.require_window() for part in parts]
     seconds = [{(each.operation, each.code): each.counts for each in part.per_second} for part in parts]
     totals: Counter[str] = Counter()
     classes: Counter[str] = Counter()
@@ -271,7 +270,10 @@ def _merge(
         classes.update(part.error_classes)
     return HistogramFile(
         driver=first.driver,
-        window=_join_windows([part.require_window() for part in parts]),
+        window=Window(
+            start_unix_ns=min(window.start_unix_ns for window in windows),
+            end_unix_ns=max(window.end_unix_ns for window in windows),
+        ),
         series=tuple(
             Series(operation=operation, code=code, clock=clock, count=each.count, histogram=each.encode())
             for (operation, code, clock), each in merged.items()
@@ -291,7 +293,6 @@ def _merge(
         streams=_merge_streams([part.streams for part in parts if part.streams], merge_seconds),
         errors=choose_most_frequent(error for part in parts for error in part.errors),
         error_classes=dict(classes),
-        failures=_join_windows([part.failures for part in parts if part.failures]),
         tls=add_handshakes(each for part in parts for each in part.tls),
     )
 
@@ -305,16 +306,6 @@ def _merge_streams(
         items_total=sum(each.items_total for each in streams),
         items_per_second=merge_seconds([each.items_per_second for each in streams]),
         cancelled=sum(each.cancelled for each in streams),
-    )
-
-
-def _join_windows(windows: Sequence[Window]) -> Window | None:
-    """Return the window from the first one's start to the last one's end; None of none."""
-    if not windows:
-        return None
-    return Window(
-        start_unix_ns=min(window.start_unix_ns for window in windows),
-        end_unix_ns=max(window.end_unix_ns for window in windows),
     )
 
 

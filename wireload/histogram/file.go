@@ -35,7 +35,6 @@ type File struct {
 	Streams      *FileStreams        `json:"streams,omitempty"`
 	Errors       []FileError         `json:"errors"`
 	ErrorClasses map[string]int64    `json:"error_classes,omitempty"`
-	Failures     *Window             `json:"failures,omitempty"`
 	TLS          []secure.Agreements `json:"tls,omitempty"`
 }
 
@@ -124,7 +123,6 @@ func (f *Fold) Report(driver Driver, ended time.Time, counts Counts) (File, erro
 		Bytes:             counts.Bytes,
 		Errors:            f.reportErrors(),
 		ErrorClasses:      counts.Classes,
-		Failures:          f.failures,
 		TLS:               secure.Counted(),
 	}
 	seconds := 0

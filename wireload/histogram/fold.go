@@ -53,7 +53,6 @@ type Fold struct {
 	stream     *stream // nil until a stream was seen; a load has streams of one operation.
 	operations map[string]struct{}
 	reasons    map[reasonKey]int64
-	failures   *Window
 	lastEnd    int64
 }
 
@@ -95,9 +94,6 @@ func (f *Fold) Series(operation string, outcome Code) *Series {
 func (f *Fold) Add(to *Series, taken Request) {
 	to.add(taken, f.window)
 	f.lastEnd = max(f.lastEnd, taken.EndUnixNS)
-	if to.code != OK {
-		f.addFailure(taken.EndUnixNS)
-	}
 }
 
 // AddReason counts the words that a request failed with; they may be the service's.
@@ -120,15 +116,6 @@ func (f *Fold) streamOf(operation string) *stream {
 		f.stream = &stream{operation: operation}
 	}
 	return f.stream
-}
-
-// addFailure notes between which moments requests failed.
-func (f *Fold) addFailure(end int64) {
-	if f.failures == nil {
-		f.failures = &Window{end, end}
-	}
-	f.failures.StartUnixNS = min(f.failures.StartUnixNS, end)
-	f.failures.EndUnixNS = max(f.failures.EndUnixNS, end)
 }
 
 // requests returns how many requests ended, whatever their outcome.
