@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from http.server import HTTPServer
@@ -16,8 +15,7 @@ import pytest
 
 from tests.support.http_servers import QuietHandler, serving
 from tests.support.jobs import CELL, JOB
-from tests.support.waiting import TIMEOUT_S
-from wirebench.drivers import K6, metrics_push
+from wirebench.drivers import K6
 from wirebench.drivers.metrics_push import MetricsPush, TimedRequests, check_receivers, parse_base_url, to_otlp
 from wirebench.drivers.per_request import Part
 from wirebench.errors import UsageError
@@ -103,23 +101,6 @@ def test_a_load_goes_on_without_prometheus() -> None:
     live = MetricsPush(url, LABELS)
     live.push(REQUESTS)
     assert "refused" in live.problem
-
-
-def test_a_load_goes_on_where_an_error_breaks_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A Prometheus that says how long its error is, and then no more."""
-    over = threading.Event()
-
-    class Handler(QuietHandler):
-        def do_POST(self) -> None:
-            self.answer(503, b"", {"Content-Length": "100"})
-            over.wait(TIMEOUT_S)
-
-    monkeypatch.setattr(metrics_push, "_TIMEOUT_S", 0.2)
-    with serving(HTTPServer(("127.0.0.1", 0), Handler)) as address:
-        live = MetricsPush(f"http://{address}", LABELS)
-        live.push(REQUESTS)
-        over.set()
-    assert "503 Service Unavailable: the reply broke off: timed out" in live.problem
 
 
 @pytest.mark.parametrize(

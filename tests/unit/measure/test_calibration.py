@@ -219,13 +219,6 @@ def test_a_file_that_is_no_calibration_is_named_and_not_used(content: str) -> No
     assert problem.startswith(f"{path} isn't a calibration: ")
 
 
-def test_a_file_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
-    """In one line."""
-    (tmp_path / "state").write_text("a file")
-    with pytest.raises(WirebenchError, match="can't write"):
-        write_calibration(KNOWN)
-
-
 @pytest.mark.parametrize(("share", "is_kept"), [(0.04, True), (0.06, False)])
 def test_what_others_disturbed_is_not_kept(
     share: float,

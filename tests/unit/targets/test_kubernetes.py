@@ -86,15 +86,10 @@ def test_a_pod_that_will_not_become_ready_says_why(status: dict[str, Any], expec
     assert hint in pod.hint
 
 
-@pytest.mark.parametrize("status", [waiting("ContainerCreating"), waiting("PodInitializing"), {}])
+@pytest.mark.parametrize("status", [waiting("ContainerCreating"), {}, unschedulable(1)])
 def test_a_pod_that_may_become_ready_is_waited_for(status: dict[str, Any]) -> None:
-    """A pod that is being made is in no trouble."""
+    """A pod that is being made is in no trouble, and another one that ends may have the room of a node still."""
     assert ("", False) == (a_pod(status).trouble, a_pod(status).ready)
-
-
-def test_a_pod_waits_a_moment_for_room_on_a_node() -> None:
-    """Another one that ends may have it still."""
-    assert "" == a_pod(unschedulable(1)).trouble
 
 
 def test_calls_are_repeated_while_the_api_server_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,7 +167,7 @@ def test_services_that_no_node_can_take_are_rejected() -> None:
 
 
 def test_only_the_services_of_a_cell_run() -> None:
-    """Others are off, pods are new at every upgrade, and what a scenario leaves open is the chart's."""
+    """Others are off, pods are new at every upgrade, what a scenario leaves open is the chart's; agents run alone."""
     built = values.build_services_values({"grpc": SERVICE}, "7", {"a": "b"})
     assert {"enabled": False} == built["rest"] == built["socket"]
     assert {"cpu": "250m"} == built["grpc"]["resources"]
@@ -180,6 +175,9 @@ def test_only_the_services_of_a_cell_run() -> None:
     assert "threads" not in built["grpc"]
     assert {values.UPGRADE_LABEL: "7"} == built["common"]["podLabels"]
     assert 0 == built["common"]["preStopSleepSeconds"] == built["grpc"]["maxConnectionAgeSeconds"]
+    agents = values.build_agent_values()
+    assert {"enabled": True} == agents["agent"]
+    assert {"enabled": False} == agents["rest"] == agents["grpc"] == agents["socket"]
 
 
 def test_a_service_in_go_has_no_choice_of_runtimes() -> None:
@@ -277,13 +275,6 @@ def test_a_load_pod_is_told_all_agents_for_the_service_beside_it() -> None:
     there = build_endpoint_beside_load(beside, Agents({"a": "http://10.0.1.1:9110"}))
     assert {"a": "http://10.0.1.1:9110"} == there.agents
     assert ("127.0.0.1:50051", None) == (there.address, there.replicas[0].containers)
-
-
-def test_agents_run_alone_in_their_release() -> None:
-    """No service is deployed with them."""
-    built = values.build_agent_values()
-    assert {"enabled": True} == built["agent"]
-    assert {"enabled": False} == built["rest"] == built["grpc"] == built["socket"]
 
 
 def an_agent(node: str, address: str, *, ready: bool) -> dict[str, Any]:

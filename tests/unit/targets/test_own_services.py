@@ -121,6 +121,11 @@ def test_a_service_leads_to_its_pods_and_their_port(monkeypatch: pytest.MonkeyPa
     headless = changed(changed(SERVICE, "spec.clusterIP", "None"), "spec.ports", [{"port": 80, "targetPort": 8080}])
     backend = find_backend(Cluster(monkeypatch, services=[headless]).kubectl, PLACE, "here")
     assert ("shop.lab:8080", 8080) == (backend.address, backend.find_host_port(Pod.read(POD)))
+    # A port's name means something to the containers alone.
+    backend = find_backend(
+        Cluster(monkeypatch, services=[changed(SERVICE, "spec.clusterIP", "None")]).kubectl, PLACE, "here"
+    )
+    assert "shop.lab:8080" == backend.find_address(Pod.read(POD))
 
 
 @pytest.mark.parametrize(
@@ -201,13 +206,6 @@ def own_services(folder: Path, cluster: Cluster) -> VariantServices:
     (folder / "shop.yaml").write_text(APPLICATION, encoding="utf-8")
     application = read_application(folder / "shop.yaml")
     return VariantServices(cluster.kubectl, application, ("shop",), ["SHOP_TENANT"])
-
-
-def test_a_headless_service_is_reached_at_the_port_of_its_pods(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its name leads to them, and a port's name means something to their containers alone."""
-    headless = changed(SERVICE, "spec.clusterIP", "None")
-    backend = find_backend(Cluster(monkeypatch, services=[headless]).kubectl, PLACE, "here")
-    assert "shop.lab:8080" == backend.find_address(Pod.read(POD))
 
 
 def test_what_runs_already_is_read_and_not_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
