@@ -129,6 +129,7 @@ def has_ipv6() -> bool:
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not has_ipv6(), reason="there is no IPv6")
 @pytest.mark.parametrize("kind", CONTRACT_KINDS, ids=str)
 def test_ipv6(kind: Kind, tmp_path: Path) -> None:
@@ -175,12 +176,11 @@ def test_a_killed_command_leaves_nothing_running(kind: Kind, tmp_path: Path) -> 
         socket.create_server(service.address).close()
 
 
-@every_runtime
-def test_a_port_in_use(kind: Kind, tmp_path: Path) -> None:
+@pytest.mark.parametrize("service", RUNTIME_KINDS, ids=str, indirect=True)
+def test_a_port_in_use(service: Service, tmp_path: Path) -> None:
     """One clear line and status 1, even if it is a service of the same kind that listens there."""
-    with started(kind, tmp_path) as service:
-        flags = ("--port", service.port, "--admin-port", 0, "--runtime", kind.runtime)
-        status, lines = run_to_the_end(tmp_path, kind, *flags)
+    flags = ("--port", service.port, "--admin-port", 0, "--runtime", service.kind.runtime)
+    status, lines = run_to_the_end(tmp_path, service.kind, *flags)
 
     assert (1, 1) == (status, len(lines))
     assert f"can't listen on {HOST}:{service.port}: " in lines[0].replace("[", "").replace("]", "")

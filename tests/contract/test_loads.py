@@ -15,12 +15,12 @@ from wirebench.targets import toxiproxy
 
 pytestmark = needs_tools
 
-ALL = "transport: [rest, grpc, socket]"
+ALL = "transport: [rest, grpc, socket], implementation: go"
 #: The rest of a scenario, by what it is about.
 SCENARIOS = {
     "closed": f"factors: {{{ALL}, operation: [users.create, users.list], concurrency: 4}}\n"
     "load: {warmup_s: 0.1, window_s: 0.5}",
-    "protobuf": "factors: {transport: [rest, socket], codec: protobuf, concurrency: 4, connection: [keep, reopen]}\n"
+    "protobuf": f"factors: {{{ALL.replace('grpc, ', '')}, codec: protobuf, concurrency: 4, connection: [keep, reopen]}}\n"
     "load: {warmup_s: 0.1, window_s: 0.5}",
     "tls": f"factors: {{{ALL}, tls: server, concurrency: 4, connection: [keep, reopen]}}\n"
     "load: {warmup_s: 0.2, window_s: 0.5}",
@@ -108,7 +108,7 @@ def test_a_request_that_takes_longer_than_the_timeout_has_failed(loads: Loads, s
     """By each driver that has a timeout, through a network that is slower than the timeout allows."""
     text = """\
 question: What does an impatient client see?
-factors: {transport: [rest, grpc], driver: {rest: [wireload, k6], grpc: [wireload, ghz]},
+factors: {transport: [rest, grpc], implementation: go, driver: {rest: [wireload, k6], grpc: [wireload, ghz]},
   concurrency: 2, network: {delay_ms: 600}}
 load: {timeout_s: 0.2, warmup_s: 0.3, window_s: 1}
 blocks: 1
