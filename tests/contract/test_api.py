@@ -1,4 +1,4 @@
-"""The API over HTTP: what it answers is what the records say, on SQLite and on PostgreSQL."""
+"""The API over HTTP: what it answers is what the records say."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from tests.support.postgres import PostgresServer
 from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed, quick_cells
 from tests.support.stream_run import stream_cell, write_run
 from tests.support.web import Site, served
@@ -21,7 +20,6 @@ from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import HistogramFile
 from wirebench.model.metric import METRICS
 from wirebench.model.record import Gate
-from wirebench.results.index import find_database_url
 from wirebench.results.runs import find_run
 
 FIRST, SECOND, NAMED = "20260101T000000Z-quick", "20260102T000000Z-quick", "20260103T000000Z-named"
@@ -53,14 +51,10 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def site(request: pytest.FixtureRequest, results: Path) -> Iterator[Site]:
-    """Return a server over those runs."""
-    url = find_database_url(results)
-    if request.param == "postgresql":
-        server: PostgresServer = request.getfixturevalue("postgres")
-        url = server.empty()
-    with served(results, url) as running:
+@pytest.fixture(scope="module")
+def site(results: Path) -> Iterator[Site]:
+    """Return a server over those runs; test_index.py compares the databases."""
+    with served(results) as running:
         running.until("/runs", 4)
         yield running
 

@@ -208,14 +208,6 @@ def test_wrong_flags(kind: Kind, flags: tuple[object, ...], expected: str, tmp_p
     assert expected in lines[-1]
 
 
-def test_a_flag_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Also in the server's own process, and if the flag's value is the default."""
-    monkeypatch.setenv("WIREBENCH_RUNTIME", "uvicorn")
-    monkeypatch.setenv("WIREBENCH_SEED_USERS", "5")
-    with started(GTHREAD, tmp_path, "--seed-users", 10_000) as service, service.connect() as client:
-        assert client.call("users.get", {"id": 1_010_000}).ok
-
-
 @pytest.mark.parametrize("kind", GO_KINDS, ids=str)
 def test_go_has_no_workers(kind: Kind, tmp_path: Path) -> None:
     """Workers are Python's: Go says so, and what to do."""

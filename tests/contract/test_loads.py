@@ -20,7 +20,8 @@ ALL = "transport: [rest, grpc, socket], implementation: go"
 SCENARIOS = {
     "closed": f"factors: {{{ALL}, operation: [users.create, users.list], concurrency: 4}}\n"
     "load: {warmup_s: 0.1, window_s: 0.5}",
-    "protobuf": f"factors: {{{ALL.replace('grpc, ', '')}, codec: protobuf, concurrency: 4, connection: [keep, reopen]}}\n"
+    "protobuf": f"factors: {{{ALL.replace('grpc, ', '')}, codec: protobuf, concurrency: 4,\n"
+    "  connection: [keep, reopen]}\n"
     "load: {warmup_s: 0.1, window_s: 0.5}",
     "tls": f"factors: {{{ALL}, tls: server, concurrency: 4, connection: [keep, reopen]}}\n"
     "load: {warmup_s: 0.2, window_s: 0.5}",

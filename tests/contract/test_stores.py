@@ -114,12 +114,3 @@ def test_both_languages_share_a_database(first: Kind, second: Kind, postgres: Po
         assert balance == client.call("ledger.get_balance", {"account_id": balance["account_id"]}).data
         items: Any = client.stream("ledger.stream_transactions", {"limit": 200})
         assert list(range(1, 201)) == [each["id"] for each in items]
-
-
-@every_transport
-def test_memory_starts_afresh(kind: Kind, tmp_path: Path) -> None:
-    """A memory store begins with the seeded users, whatever was done to it before."""
-    for _ in range(2):
-        with started(kind, tmp_path) as service, service.connect() as client:
-            assert client.call("users.create", {"user": {"id": 1, **ADA}}).ok
-            assert client.call("users.delete", {"id": 1_000_001}).ok
