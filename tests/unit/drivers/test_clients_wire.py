@@ -14,9 +14,7 @@ import pytest
 
 from tests.support.waiting import TIMEOUT_S
 from wirebench.drivers.clients import ClientError, Reply, RestClient, SocketClient
-from wirebench.drivers.clients.socket import PREFACES
 from wirebench.model.address import Address
-from wirebench.model.contract import Codec
 from wirebench.system.paths import ROOT
 
 VECTORS: dict[str, Any] = json.loads((ROOT / "proto/vectors/socket.json").read_text(encoding="utf-8"))
@@ -57,35 +55,6 @@ def playing(*answers: bytes) -> Iterator[Script]:
         with contextlib.suppress(OSError):
             server.shutdown(socket.SHUT_RDWR)
         thread.join(TIMEOUT_S)
-
-
-def codec_of(vector: dict[str, Any]) -> Codec:
-    """Return the encoding of a vector's connection."""
-    return "protobuf" if vector["encoding"] == "protobuf" else "json"
-
-
-@pytest.mark.parametrize("vector", VECTORS["requests"], ids=lambda vector: vector["name"])
-def test_request_frames_are_those_of_the_vectors(vector: dict[str, Any]) -> None:
-    """A request goes out byte by byte as the protocol has it, after the preface."""
-    codec = codec_of(vector)
-    with playing(b"") as script, SocketClient(script.address, TIMEOUT_S, codec) as client:
-        client.send_frame(vector["id"], vector["method"], bytes.fromhex(vector["body_hex"]))
-        with pytest.raises(ClientError, match="hung up"):
-            client.receive_frame()
-
-    assert bytes.fromhex(VECTORS["prefaces"][codec]) == PREFACES[codec]
-    assert [PREFACES[codec] + bytes.fromhex(vector["hex"])] == script.received
-
-
-@pytest.mark.parametrize("vector", VECTORS["replies"], ids=lambda vector: vector["name"])
-def test_reply_frames_are_those_of_the_vectors(vector: dict[str, Any]) -> None:
-    """A reply is read byte by byte as the protocol has it."""
-    with playing(bytes.fromhex(vector["hex"])) as script, SocketClient(script.address, TIMEOUT_S) as client:
-        client.send_frame(1, "users.get", b"")
-        frame = client.receive_frame()
-
-    body = bytes.fromhex(vector["body_hex"])
-    assert (vector["id"], vector["status"], vector["flags"], vector["message"], body) == frame
 
 
 @pytest.mark.parametrize("vector", VECTORS["malformed_replies"], ids=lambda vector: vector["name"])

@@ -138,14 +138,9 @@ def test_no_error_is_known_beyond_what_was_calibrated(unknown: Cell) -> None:
     assert not KNOWN.covers(unknown, unknown.rate_per_s)
 
 
-def test_a_thorough_point_stays_where_a_run_measures_the_same_load_in_a_hurry() -> None:
-    """As runs do beside loads that were not calibrated."""
-    known = KNOWN.add_points([point(16, 0, 7_000, (0.0, 9.0), coarse=True)])
-    assert KNOWN.points == known.points
-
-
 def test_coarse_points_are_used_where_there_are_no_others() -> None:
-    """And the instrument says so."""
+    """And the instrument says so; a thorough point stays where a run measures the same load in a hurry."""
+    assert KNOWN.points == KNOWN.add_points([point(16, 0, 7_000, (0.0, 9.0), coarse=True)]).points
     coarse = (point(64, 0, 9_000, (0.0, 9.0), coarse=True), point(16, 5, 3_000, (-9.0, 0.0), coarse=True))
     known = KNOWN.add_points(coarse)
     found = known.look_up(rest(16), 3_000)

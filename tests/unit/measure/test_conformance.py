@@ -13,8 +13,6 @@ from wirebench.measure.conformance import ID_SPAN, _generate_requests, _SampleRe
 from wirebench.model.application import load_builtin
 
 BASE = 100_000
-SEEDED = range(1_000_001, 1_010_001)
-INT32_MAX = 2**31 - 1
 OPERATIONS = load_builtin().operations
 
 

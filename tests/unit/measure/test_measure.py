@@ -360,13 +360,6 @@ def test_a_run_waits_for_another_on_the_same_core() -> None:
     second.get(timeout=TIMEOUT_S).release()
 
 
-def test_a_claim_ends_with_its_process() -> None:
-    """Nothing is left behind by a run that was killed."""
-    code = f"import os; from wirebench.targets.cores import CoreClaim; c = CoreClaim([{CORE + 2}], print); os._exit(9)"
-    assert 9 == subprocess.run([sys.executable, "-c", code], check=False, timeout=TIMEOUT_S).returncode
-    CoreClaim({CORE + 2}, pytest.fail).release()
-
-
 def test_the_time_of_processes_is_read_core_by_core(tmp_path: Path) -> None:
     """As the scheduler counts it, or the group of all processes; in a container that group isn't seen."""
     schedstat = tmp_path / "schedstat"

@@ -163,10 +163,9 @@ def test_what_only_a_cluster_can_vary_is_rejected_elsewhere(tmp_path: Path, targ
 
 
 def test_a_cluster_sets_a_limit_where_the_scenario_does_not(tmp_path: Path) -> None:
-    """A CPU limit is always set there, and no other target has any."""
-    scenario = read(tmp_path, GOOD)
-    assert {500} == {cell.cpu_limit_millicores for cell in make_plan(scenario, 1, "kubernetes").cells}
-    assert {None} == {cell.cpu_limit_millicores for cell in make_plan(scenario, 1, "local").cells}
+    """A CPU limit is always set there."""
+    plan = make_plan(read(tmp_path, GOOD), 1, "kubernetes")
+    assert {500} == {cell.cpu_limit_millicores for cell in plan.cells}
 
 
 def test_what_varies_is_offered_for_comparison(tmp_path: Path) -> None:
@@ -193,10 +192,7 @@ def test_each_implementation_has_its_own_runtimes(tmp_path: Path) -> None:
         ("socket", "go", "goroutines"),
     } == {(cell.transport, cell.implementation, cell.runtime) for cell in plan.cells}
     assert {"python", "go"} == {service.implementation for service in plan.services}
-
-
-def test_threads_in_go_are_the_cores_that_it_uses(tmp_path: Path) -> None:
-    """Every runtime in Go takes them."""
+    # Every runtime in Go takes threads, which are the cores that it uses.
     text = GOOD.replace(OPERATION, "implementation: go\n  threads: [1, 2]") + "compare: threads\n"
     assert {1, 2} == {cell.threads for cell in make_plan(read(tmp_path, text), seed=1).cells}
 

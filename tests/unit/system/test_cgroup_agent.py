@@ -121,12 +121,9 @@ def test_an_agent_without_cgroups_is_not_ready(v2: Path, port: int) -> None:
         f"/containers/{ANOTHER}",
         f"/containers/{UID.upper()}",
         f"/containers/{UID}/..",
-        f"/containers/{UID}?a=b",
-        "/containers/..",
         "/containers/../../secret",
         "/containers/%2e%2e",
         "/containers/*",
-        "/containers/",
         "/",
     ],
 )

@@ -71,11 +71,6 @@ def test_a_load_that_cannot_reach_prometheus_says_so(monkeypatch: pytest.MonkeyP
     assert "packet loss" in push.problem
 
 
-def test_without_a_network_there_is_no_proxy(tmp_path: Path) -> None:
-    """Only scenarios that ask for it pay for it."""
-    assert {None} == {each.link for each in planned(tmp_path, "{}")}
-
-
 @pytest.mark.parametrize(
     ("network", "expected"),
     [
