@@ -50,7 +50,7 @@ def test_each_package_has_a_reason() -> None:
 
 
 def test_an_image_has_no_packages_that_it_does_not_need() -> None:
-    """Services have none of the harness, and the results server none of the services."""
+    """Services have none of the harness, and the client none of the services."""
     services = export("services")
     assert {"flask", "grpcio", "setuptools"} <= services
     assert "numpy" not in services
