@@ -157,7 +157,7 @@ def test_without_a_command_there_is_help() -> None:
     assert "verify" in stderr
 
 
-@pytest.mark.parametrize("group", [(), ("timing",), ("client",)])
+@pytest.mark.parametrize("group", [(), ("client",)])
 def test_the_list_of_commands_says_whole_sentences(group: tuple[str, ...]) -> None:
     """None is cut off where a terminal is 80 columns wide."""
     status, shown, _ = wirebench(*group, "--help")

@@ -237,12 +237,11 @@ def test_response_times_have_three_digits(milliseconds: float, expected: str) ->
 
 def test_a_stdout_that_is_not_utf_8_shows_the_rest(tmp_path: Path) -> None:
     """What its encoding lacks is escaped."""
-    path = tmp_path / "timing.json"
-    path.write_text("[0, 0.5, 1]")
-    command = [sys.executable, "-m", "wirebench.cli", "timing", "show", str(path)]
+    run = RunBuilder(cells=[cell("rest")], blocks=1, samples=20).write(tmp_path)
+    command = [sys.executable, "-m", "wirebench.cli", "results", str(run.folder)]
     done = run_program(command, env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert (0, "") == (done.returncode, done.stderr)
-    assert "\\u2502" in done.stdout  # the axis of the plot
+    assert "\\xb5s" in done.stdout  # microseconds
 
 
 def test_the_menu_shows_an_ipv6_address(monkeypatch: pytest.MonkeyPatch) -> None:
