@@ -186,13 +186,13 @@ def check_folder(out: Path) -> Path:
     return out
 
 
-def parse_duration_s(text: str, *, least_s: float = DURATION_S_MIN, most_s: float = DURATION_S_MAX) -> float:
+def parse_duration_s(text: str) -> float:
     """Return how long `30s`, `1m30s`, `5m` or plain seconds are, in seconds. Raises UsageError."""
     found = _DURATION.fullmatch(text)
     seconds = int(found[1] or 0) * 60 + float(found[2] or 0) if found else math.nan
-    if not least_s <= seconds <= most_s:
+    if not DURATION_S_MIN <= seconds <= DURATION_S_MAX:
         raise UsageError(
-            f"the duration {text!r} isn't between {least_s:.0f} s and {most_s / 60:.0f} min",
+            f"the duration {text!r} isn't between {DURATION_S_MIN:.0f} s and {DURATION_S_MAX / 60:.0f} min",
             "write it like 30s, 1m30s or 5m",
         )
     return seconds

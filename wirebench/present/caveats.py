@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from wirebench.analysis.disturbances import find_disturbances
-from wirebench.analysis.pauses import describe_pauses
 from wirebench.analysis.summary import summarise
 from wirebench.model.labels import list_some, pluralise
 from wirebench.model.metric import METRICS
 from wirebench.model.record import CALIBRATED_CONNECTIONS_MAX
 from wirebench.model.run_info import RunInfo
+from wirebench.present.numbers import format_moment
 from wirebench.results.runs import Run
 
 #: Loads that are not calibrated: the factor, and its level where it makes no difference.
@@ -28,7 +28,13 @@ _RUNS_NAMED_MAX, _NOTES_MAX = 3, 20
 def list_caveats(run: Run) -> tuple[str, ...]:
     """Return the caveats of a run's figures: what it noted itself, its calibration, pauses and disturbances."""
     calibration = filter(None, [describe_calibration(run), describe_calibrated_load(run)])
-    return (*run.info.notes, *calibration, *describe_retries(run), *describe_pauses(run), *describe_disturbances(run))
+    return (
+        *run.info.notes,
+        *calibration,
+        *describe_retries(run),
+        *describe_resumption(run.info),
+        *describe_disturbances(run),
+    )
 
 
 def list_run_notes(runs: Mapping[str, RunInfo]) -> Iterator[str]:
@@ -73,6 +79,13 @@ def describe_calibrated_load(run: Run) -> str:
     return (
         f"the drivers' error is that of small requests in plain text on kept connections: with {own} it may be larger"
     )
+
+
+def describe_resumption(run: RunInfo) -> Iterator[str]:
+    """Say when a run was resumed: the cells of a block are paired because they share the moment."""
+    if run.resumed_at:
+        moments = ", ".join(format_moment(each.isoformat()) for each in run.resumed_at)
+        yield f"it was stopped, and resumed at {moments}: a block in two parts adds noise to its ratios"
 
 
 def describe_retries(run: Run) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Comparisons and checks as programs get them: from the API, and from `--json` of `results`, `compare` and `check`."""
+"""Comparisons as programs get them: from the API, and from `--json` of `results` and `compare`."""
 
 from __future__ import annotations
 

@@ -92,8 +92,11 @@ Levels = Annotated[tuple[_Level, ...], BeforeValidator(_split)]
 _Moment = WithJsonSchema({"type": "string", "anyOf": [{"format": "date"}, {"format": "date-time"}]})
 
 
-class RunFilters(Query):
-    """Which runs are meant, by where and when they were measured."""
+class Filters(Query):
+    """What rows must be like: each filter that is set holds, with any of its levels.
+
+    Filters of cells find the runs that have such a cell.
+    """
 
     machine: tuple[str, ...] = Field((), description="Machines: their whole lines, which have commas, one each.")
     target: Levels[TargetName] = Field((), description="Targets.")
@@ -106,14 +109,6 @@ class RunFilters(Query):
     ] = Field(
         None, description="Runs that started then or before: a date, which includes the whole day, or a date and time."
     )
-
-
-class Filters(RunFilters):
-    """What rows must be like: each filter that is set holds, with any of its levels.
-
-    Filters of cells find the runs that have such a cell.
-    """
-
     run_id: Levels[str] = Field((), description="Names of runs.")
     scenario: Levels[str] = Field((), description="Names of scenarios.")
     transport: Levels[Transport] = Field((), description="Transports.")

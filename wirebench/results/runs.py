@@ -171,12 +171,9 @@ def is_run_name(text: str) -> bool:
     return _RUN_NAME.fullmatch(text) is not None
 
 
-def load_run(folder: Path, cell: str = "") -> Run:
-    """Read a run, with the records of this cell alone if one is named.
-
-    Raises WirebenchError that names the file if one can't be read.
-    """
-    return Run(folder, load_info(folder), load_records(folder, cell))
+def load_run(folder: Path) -> Run:
+    """Read a run. Raises WirebenchError that names the file if one can't be read."""
+    return Run(folder, load_info(folder), load_records(folder))
 
 
 def load_info(folder: Path) -> RunInfo:

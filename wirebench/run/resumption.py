@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from wirebench.analysis.differences import Difference, find_differences
-from wirebench.analysis.pauses import split_at_pauses
 from wirebench.errors import UsageError
 from wirebench.model.labels import pluralise
 from wirebench.model.run_info import RunInfo
@@ -108,7 +107,7 @@ def resume_info(run: Run, now: RunInfo) -> RunInfo:
             "process_began_unix_s": now.process_began_unix_s,
             "resumed_at": (*run.info.resumed_at, datetime.now(UTC).replace(microsecond=0)),
             "notes": tuple(dict.fromkeys((*run.info.notes, *now.notes))),
-            # Unknown until it ends. If it is killed, they are computed from its records.
+            # Unknown until it ends.
             "duration_s": None,
             "measured_s": None,
             "services_start_s": None,
@@ -117,12 +116,9 @@ def resume_info(run: Run, now: RunInfo) -> RunInfo:
 
 
 def compute_time_spent(run: Run, load: Load) -> TimeSpent:
-    """Return what the parts of a run took; for a killed one, up to the end of its last window."""
-    duration_s = run.info.duration_s
-    if duration_s is None:
-        duration_s = sum((part.last_window - part.began).total_seconds() for part in split_at_pauses(run))
+    """Return what the parts of a run took."""
     return TimeSpent(
-        duration_s=duration_s,
+        duration_s=run.info.duration_s,
         measured_s=sum(record.compute_load_s(load.warmup_s) for record in run.records),
         services_start_s=run.info.services_start_s,
     )

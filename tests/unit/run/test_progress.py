@@ -16,17 +16,17 @@ class Clock:
 
 
 def test_the_time_left_is_that_of_the_cells_to_come() -> None:
-    """The first counts as long as expected; those to come take as long as the ones before, on average."""
+    """The first takes as long as expected, those to come as long as the ones before, on average."""
     clock = Clock()
-    left = TimeLeft(4, 2.0, clock)
+    left = TimeLeft(7, 2.0, clock, done=3)
     assert 8.0 == left.compute_s()
     clock.now_s += 1.5
     assert 6.5 == left.compute_s()
     clock.now_s += 1.5
-    left.count_done(1)
+    left.count_done(4)
     assert 6.0 == left.compute_s()
     clock.now_s += 5.0
-    left.count_done(2)
+    left.count_done(5)
     assert 7.0 == left.compute_s()
 
 

@@ -12,7 +12,6 @@ import pytest
 
 from tests.support.command_line import reject, render_run, wirebench
 from tests.support.report_run import WINDOW_S, RunBuilder
-from wirebench.analysis.pauses import describe_pauses
 from wirebench.errors import UsageError
 from wirebench.plan.load import read_scenario
 from wirebench.plan.plan import Plan, make_plan
@@ -31,8 +30,7 @@ blocks: 3
 """
 SEED = 11
 STARTED = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
-#: From the beginning of one window to that of the next.
-STEP_S = 8.0
+WINDOWS = 4
 STOPPED = {"status": "incomplete", "reason": "it was interrupted (SIGINT)"}
 
 
@@ -44,36 +42,24 @@ def plan(tmp_path: Path) -> Plan:
     return make_plan(read_scenario(path), SEED)
 
 
-def stopped(folder: Path, plan: Plan, windows: int = 4, pause_s: float = 0, **info: Any) -> Run:  # noqa: ANN401
-    """Return a run of which so many windows are there; if there is a pause, it lies before the last two of them."""
+def stopped(folder: Path, plan: Plan, **info: Any) -> Run:  # noqa: ANN401
+    """Return a run of which four windows are there."""
     said = {"question": "Which is faster?", "scenario_text": TEXT, "seed": SEED, "notes": ("as noted",)} | STOPPED
     built = RunBuilder(cells=plan.cells, blocks=3, samples=100, info=said | info).write(folder)
-    writer_path = built.folder / "records"
     records = {record.id: record for record in built.records}
     for number, planned in enumerate(each for block in plan.blocks for each in block):
-        path = writer_path / f"{planned.id}.json"
-        if number >= windows:
+        path = built.folder / "records" / f"{planned.id}.json"
+        if number < WINDOWS:
+            path.write_text(records[planned.id].model_copy(update={"order": planned.order}).model_dump_json())
+        else:
             path.unlink()
             (built.folder / "histograms" / path.name).unlink()
-            continue
-        began_s = STARTED.timestamp() + 2 + number * STEP_S + (pause_s if number >= windows - 2 else 0)
-        moved = {
-            "order": planned.order,
-            "window_start_unix_ns": int(began_s * 1e9),
-            "window_end_unix_ns": int((began_s + records[planned.id].window_s) * 1e9),
-        }
-        path.write_text(records[planned.id].model_copy(update=moved).model_dump_json())
     return load_run(built.folder)
 
 
 def files(folder: Path) -> dict[Path, bytes]:
     """Return all files of a folder with what is in them."""
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-def damage(run: Run) -> None:
-    """Cut a record off."""
-    (run.folder / "records" / f"{run.records[0].id}.json").write_text("{")
 
 
 @pytest.mark.parametrize(
@@ -103,8 +89,9 @@ def test_what_cannot_be_resumed_is_rejected_before_it_is_touched(
 def test_a_damaged_run_is_rejected(tmp_path: Path, plan: Plan) -> None:
     """As wrong input, with the name of the file."""
     run = stopped(tmp_path / "results", plan)
-    damage(run)
-    assert f"records/{run.records[0].id}.json" in reject("resume", run.info.id, "--out", tmp_path / "results")
+    name = f"records/{run.records[0].id}.json"
+    (run.folder / name).write_text("{")
+    assert name in reject("resume", run.info.id, "--out", tmp_path / "results")
 
 
 def test_what_is_left_is_what_has_no_record(tmp_path: Path, plan: Plan) -> None:
@@ -154,39 +141,20 @@ def test_what_was_measured_otherwise_shares_no_run(
 
 
 def test_a_run_takes_as_long_as_its_parts(tmp_path: Path, plan: Plan) -> None:
-    """What it took until it ended; one that was killed took as long as its windows reach, without the pauses."""
-    ended = stopped(tmp_path / "ended", plan, duration_s=50.0, services_start_s=9.0)
-    load = plan.scenario.load
+    """How long a part that was killed took isn't known, but for what it measured."""
     measured_s = 4 * (1 + WINDOW_S)
-    expected = TimeSpent(duration_s=50.0, measured_s=measured_s, services_start_s=9.0)
-    assert expected == compute_time_spent(ended, load)
-    unknown: dict[str, Any] = {"duration_s": None, "services_start_s": None}
-    killed = stopped(tmp_path / "killed", plan, **unknown)
-    expected = TimeSpent(duration_s=2 + 3 * STEP_S + WINDOW_S, measured_s=measured_s, services_start_s=None)
-    assert expected == compute_time_spent(killed, load)
-    resumed_at = STARTED + timedelta(seconds=3 + 2 * STEP_S + 3600)
-    twice = stopped(tmp_path / "twice", plan, pause_s=3602, resumed_at=(resumed_at,), **unknown)
-    first_s, second_s = 2 + STEP_S + WINDOW_S, 1 + STEP_S + WINDOW_S
-    assert first_s + second_s == compute_time_spent(twice, load).duration_s
+    for name, duration_s, services_start_s in (("ended", 50.0, 9.0), ("killed", None, None)):
+        run = stopped(tmp_path / name, plan, duration_s=duration_s, services_start_s=services_start_s)
+        expected = TimeSpent(duration_s=duration_s, measured_s=measured_s, services_start_s=services_start_s)
+        assert expected == compute_time_spent(run, plan.scenario.load)
 
 
-@pytest.mark.parametrize(
-    ("windows", "done", "effect"),
-    [
-        (4, 2, "block 1 was measured in two parts, 1:00:06 (h:min:s) apart, which adds noise to its ratios"),
-        (5, 3, "between two blocks, which lie 1:00:06 (h:min:s) apart"),
-    ],
-)
-def test_a_pause_is_told_wherever_figures_are(tmp_path: Path, plan: Plan, windows: int, done: int, effect: str) -> None:
-    """How long it was, and which block it divides: as lines of a terminal, and in the report."""
-    resumed_at = (STARTED + timedelta(seconds=3600), STARTED + timedelta(seconds=3610))
-    run = stopped(tmp_path, plan, windows=windows, pause_s=3600, resumed_at=resumed_at)
-    expected = f"it was stopped after {done} of 9 windows and resumed at 2026-11-21 11:15 UTC: {effect}"
-    assert [expected] == list(describe_pauses(run))
+def test_a_pause_is_told_wherever_figures_are(tmp_path: Path, plan: Plan) -> None:
+    """In the terminal, and in the report."""
+    run = stopped(tmp_path, plan, resumed_at=(STARTED + timedelta(seconds=3600),))
+    expected = "it was stopped, and resumed at 2026-11-21 11:15 UTC: a block in two parts adds noise to its ratios"
     assert f"! {expected}\n" in render_run(run)
     assert expected in write_report(run).read_text()
-    undisturbed = dataclasses.replace(run, info=run.info.model_copy(update={"resumed_at": ()}))
-    assert [] == list(describe_pauses(undisturbed))
 
 
 def test_an_incomplete_run_names_the_next_step(tmp_path: Path, plan: Plan) -> None:
@@ -222,14 +190,6 @@ def test_what_a_window_has_left_that_was_not_finished_is_removed(tmp_path: Path,
 
 
 def test_progress_counts_what_was_done_before_and_time_what_is_left(tmp_path: Path, plan: Plan) -> None:
-    """The pace is that of this part alone."""
-    now_s = 1000.0
-    left = TimeLeft(9, 6.5, lambda: now_s, done=4)
-    assert 5 * 6.5 == left.compute_s()
-    now_s += 10.0
-    left.count_done(5)
-    now_s += 9.5
-    left.count_done(6)
-    assert 3 * (6.5 + 9.5) / 2 == left.compute_s()
+    """By what windows are expected to take."""
     rest = plan_rest(stopped(tmp_path, plan), TargetOptions())
     assert 5 * 6.0 < TimeLeft.of(rest, "local").compute_s() <= 5 * 6.5

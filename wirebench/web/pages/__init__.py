@@ -1,4 +1,4 @@
-"""The pages: results as charts, runs, one run and its sizes, two compared, a figure over runs."""
+"""The pages: results as charts, runs, one run, two compared."""
 
 from __future__ import annotations
 

@@ -10,7 +10,6 @@ from urllib.parse import urlencode
 
 from wirebench.model.labels import name_transport
 from wirebench.results.index import Choices, Filters
-from wirebench.results.query import RunFilters
 
 #: Pairs of names and values, as an address has them.
 Pairs = Sequence[tuple[str, str]]
@@ -61,7 +60,7 @@ class MomentField:
     value: str
 
 
-def make_moment_fields(asked: RunFilters, pairs: Pairs) -> tuple[MomentField, ...]:
+def make_moment_fields(asked: Filters, pairs: Pairs) -> tuple[MomentField, ...]:
     """Return the fields of the first and the last moment, which ask again for what was asked for."""
     texts = {name: text for name, text in pairs if text}
     return (
