@@ -13,25 +13,18 @@ from wirebench.present.charts.svg import WIDTH, Drawing, Point, element, join, l
 from wirebench.present.numbers import format_number
 
 LEFT, RIGHT, TOP, BOTTOM = 48, 14, 14, 24
+_HEIGHT = 240
+#: What the outer places keep from the ends.
+_INSET = 10
+_FLOOR = _HEIGHT - BOTTOM
 
 #: What two figures written below each other need, and how far a figure stands from its mark.
 _LINE_HEIGHT = 13
 _FIGURE_GAP = 8
 #: Nearer to the right end than this, figures are written to the left of their marks: they'd leave the drawing.
 _FIGURE_ROOM = 48
-#: Beside a line that is upright, its label has so much room at least.
-_LABEL_ROOM = 84
 #: How far labels below a drawing are apart at least.
 _LABELS_APART = 32
-
-
-@dataclass(frozen=True, slots=True)
-class PlotFrame:
-    """A drawing's size, and what its outer places keep from its ends."""
-
-    width: int = WIDTH
-    height: int = 240
-    inset: int = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,48 +67,26 @@ class Plot:
     scale: Scale
     reach: Point
     labels: Mapping[float, str]
-    frame: PlotFrame = PlotFrame()
 
-    def draw(
-        self,
-        title: str,
-        description: str,
-        series: Sequence[PlotSeries],
-        turns: Mapping[float, str] | None = None,
-    ) -> Drawing:
-        """Draw the series; an upright line at each of `turns` says what begins there."""
-        size = (self.frame.width, self.frame.height)
+    def draw(self, title: str, description: str, series: Sequence[PlotSeries]) -> Drawing:
         lines = (part for each in series for part in self._series(each))
         marks = (part for each in series for part in self._draw_marks(each))
-        parts = (*self._grid(), *self._draw_turns(turns or {}), *lines, *marks, *self._columns(series))
-        return Drawing("plot", title, description, size, parts)
+        parts = (*self._grid(), *lines, *marks, *self._columns(series))
+        return Drawing("plot", title, description, (WIDTH, _HEIGHT), parts)
 
     def x(self, value: float) -> float:
         first, last = self.reach
-        inner = self.frame.width - LEFT - RIGHT - 2 * self.frame.inset
-        return LEFT + self.frame.inset + inner * ((value - first) / (last - first) if last > first else 0.5)
+        inner = WIDTH - LEFT - RIGHT - 2 * _INSET
+        return LEFT + _INSET + inner * ((value - first) / (last - first) if last > first else 0.5)
 
     def y(self, value: float) -> float:
-        return TOP + (self._floor - TOP) * (1 - self.scale.at(value))
-
-    @property
-    def _floor(self) -> float:
-        return self.frame.height - BOTTOM
+        return TOP + (_FLOOR - TOP) * (1 - self.scale.at(value))
 
     def _grid(self) -> Iterator[Markup]:
         for value, label in self.scale.ticks().items():
             y = self.y(value)
-            yield line("grid", (LEFT, y), (self.frame.width, y))
+            yield line("grid", (LEFT, y), (WIDTH, y))
             yield text(LEFT - 7, y + 4, label, anchor="end")
-
-    def _draw_turns(self, turns: Mapping[float, str]) -> Iterator[Markup]:
-        # What begins close to the right end is written further left; of several there, the last one.
-        last = self.frame.width - _LABEL_ROOM
-        labels = {min(self.x(value) + 4, last): label for value, label in sorted(turns.items())}
-        for value in turns:
-            yield line("turn", (self.x(value), 0), (self.x(value), self._floor))
-        for place in sorted(choose_places(sorted(labels, reverse=True), _LABEL_ROOM)):
-            yield text(place, TOP - 4, labels[place])
 
     def _series(self, of: PlotSeries) -> Iterator[Markup]:
         for points in of.behind:
@@ -147,25 +118,25 @@ class Plot:
         marked = {each.x for one in series for each in one.marks}
         for value in sorted(self.labels.keys() - marked):
             if self.x(value) in written:
-                yield text(self.x(value), self.frame.height - 7, self.labels[value], anchor="middle")
+                yield text(self.x(value), _HEIGHT - 7, self.labels[value], anchor="middle")
         places = sorted(marked & self.labels.keys())
         for index, value in enumerate(places):
             x = self.x(value)
             left = (self.x(places[index - 1]) + x) / 2 if index else LEFT
-            right = (self.x(places[index + 1]) + x) / 2 if index + 1 < len(places) else self.frame.width
-            around = element("rect", class_="around", x=left, y=0, width=right - left, height=self.frame.height)
-            here = line("here", (x, TOP), (x, self._floor))
+            right = (self.x(places[index + 1]) + x) / 2 if index + 1 < len(places) else WIDTH
+            around = element("rect", class_="around", x=left, y=0, width=right - left, height=_HEIGHT)
+            here = line("here", (x, TOP), (x, _FLOOR))
             kind = "scale" if x in written else "scale rare"
-            label = text(x, self.frame.height - 7, self.labels[value], kind, "middle")
+            label = text(x, _HEIGHT - 7, self.labels[value], kind, "middle")
             yield element("g", around, here, label, *self._figures(series, value), class_="column")
 
     def _figures(self, series: Sequence[PlotSeries], value: float) -> Iterator[Markup]:
         marks = [(self.y(each.y), one.style, each.y) for one in series for each in one.marks if each.x == value]
         marks.sort(key=lambda each: each[0])
         x = self.x(value)
-        is_left = x > self.frame.width - _FIGURE_ROOM
+        is_left = x > WIDTH - _FIGURE_ROOM
         anchor, at = ("end", x - _FIGURE_GAP) if is_left else ("start", x + _FIGURE_GAP)
-        for y, (_, style, figure) in zip(spread([each[0] for each in marks], TOP, self._floor), marks, strict=True):
+        for y, (_, style, figure) in zip(spread([each[0] for each in marks], TOP, _FLOOR), marks, strict=True):
             yield element(
                 "text", format_number(figure), class_="figure", x=at, y=y + 4, text_anchor=anchor, fill=style.colour
             )
