@@ -8,7 +8,7 @@ from __future__ import annotations
 from wirebench.results.index.database import IndexUnusableError
 from wirebench.results.index.index import Changes, Index
 from wirebench.results.index.model import PAGE_ROWS_MAX, Choices, Result, ResultPage, RunRow
-from wirebench.results.index.url import URL_VARIABLE, find_database_url, without_password
+from wirebench.results.index.url import URL_VARIABLE, find_database_url
 from wirebench.results.query import Filters
 
 __all__ = [
@@ -23,5 +23,4 @@ __all__ = [
     "ResultPage",
     "RunRow",
     "find_database_url",
-    "without_password",
 ]
