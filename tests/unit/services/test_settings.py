@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from wirebench_services import store_command
 from wirebench_services.service_command import make_server_command
-from wirebench_services.settings import RestSettings, SocketSettings, read_settings
+from wirebench_services.settings import RestSettings, SettingsError, SocketSettings, read_settings
+
+from tests.support.stores import make_settings, opened
 
 
 def test_a_flag_wins_over_its_variable_in_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,3 +42,19 @@ def test_the_socket_has_no_pool_of_threads(capsys: pytest.CaptureFixture[str]) -
 def test_a_short_idle_timeout_keeps_connections() -> None:
     """With 0, uvicorn closes each connection after its reply; it counts whole seconds."""
     assert "--timeout-keep-alive=1" in make_server_command(RestSettings(runtime="uvicorn", idle_timeout_s=0.1))
+
+
+@pytest.mark.parametrize("name", ["", "redis", "memory:x", "postgres:x"])
+def test_a_store_that_does_not_exist_is_rejected(name: str) -> None:
+    """The message names the flag."""
+    with pytest.raises(SettingsError, match="--store"):
+        read_settings(RestSettings, ["--store", name])
+
+
+@pytest.mark.parametrize("count", [0, 3])
+def test_a_store_starts_with_as_many_users_as_it_is_told(count: int, tmp_path: Path) -> None:
+    """None is an empty store; the ledger is always there."""
+    settings = make_settings("memory", tmp_path).model_copy(update={"seed_users": count})
+    with opened(settings) as users:
+        assert count == len(users.list_users(0, 0))
+        assert 1 == users.get_balance(1).account_id
