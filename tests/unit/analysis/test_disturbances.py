@@ -44,9 +44,10 @@ def noise(seed: int = 1) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
 
 
 def test_a_quiet_run_has_no_disturbances(built: Run) -> None:
-    """Of a hundred, hardly any has one."""
+    """Of a hundred, hardly any has one; nor one that drifts within the margin, however certain that is."""
     found = [find_disturbances(disturb(built, noise(seed))) for seed in range(100)]
     assert sum(each != Disturbances() for each in found) <= 5
+    assert find_disturbances(disturb(built, 0.1 * noise() - np.linspace(0, 0.04, BLOCKS))) == Disturbances()
 
 
 def test_drift_is_that_of_the_last_block_to_the_first(built: Run) -> None:
@@ -98,11 +99,6 @@ def test_a_cell_that_suffers_from_the_one_before_is_an_order_effect(built: Run) 
             logs[place, block - 1] -= 0.15 * cpu_s[names[places[block, order - 1]]] / max(cpu_s.values())
     found = find_disturbances(disturb(built, logs))
     assert found.after_heavy == pytest.approx(np.exp(-0.15), rel=0.05)
-
-
-def test_disturbances_within_the_margin_make_no_difference(built: Run) -> None:
-    """However certain they are."""
-    assert find_disturbances(disturb(built, 0.1 * noise() - np.linspace(0, 0.04, BLOCKS))) == Disturbances()
 
 
 def test_few_blocks_say_nothing(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 from tests.support.report_run import RunBuilder, cell, passed
@@ -10,7 +9,6 @@ from wirebench.analysis.ladder import find_ladders
 from wirebench.analysis.summary import summarise
 from wirebench.present.charts.style import assign_styles
 from wirebench.report import ladder
-from wirebench.report.page import gather
 
 RUNGS = (
     cell("socket", codec="json"),
@@ -36,12 +34,6 @@ def test_a_ladder_changes_one_thing_at_a_time(tmp_path: Path) -> None:
     ]
     # gRPC's CPU against REST's in these records: 0.16 ms against 0.28 ms.
     assert 0.5 < found[2].ratios["cpu"].estimate < 0.64
-
-
-def test_a_report_of_many_cells_has_its_ladders(tmp_path: Path) -> None:
-    """Names of cells in a group leave out what tells groups apart, such as workers here."""
-    cells = [dataclasses.replace(each, workers=workers) for workers in (1, 2) for each in RUNGS]
-    assert 2 == len(gather(RunBuilder(cells, blocks=1, samples=50).write(tmp_path))["ladders"])
 
 
 def test_http_2_is_a_rung_of_its_own(tmp_path: Path) -> None:

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from tests.support.report_run import START_NS, cell, run_info
 from wirebench.analysis.compare_cells import Comparison, find_comparisons
-from wirebench.analysis.series import find_series
-from wirebench.analysis.summary import summarise
 from wirebench.drivers import Job
 from wirebench.measure.cell import Conditions, make_record, place_record
 from wirebench.measure.observe import GeneratorUse, Observation, ServerUse
@@ -86,25 +84,10 @@ def test_recorded_figures_and_verdicts_stay(tmp_path: Path, kind: str, blocks: i
     assert EXPECTED[kind, blocks] == list(map(describe, find_comparisons(write_run(tmp_path, kind, blocks))))
 
 
-def test_a_sweep_says_where_a_service_gives_way(tmp_path: Path) -> None:
-    """Two connections serve as many requests as four, of which some fail on REST."""
-    rest, socket = find_series(summarise(write_run(tmp_path, "sweep").records), "concurrency")
-    assert [rest.cells[1], socket.cells[1]] == [rest.most, socket.most]
-    assert rest.first_broken
-    assert (rest.cells[2], "error_rate", None) == (rest.first_broken[0], rest.first_broken[1].name, socket.first_broken)
-
-
-@pytest.mark.parametrize(
-    ("kind", "expected"),
-    [
-        ("replay", [(250.0, 250, 4.829183), (250.0, 250, 4.612095), (250.0, 250, 4.399103), (250.0, 250, 4.182015)]),
-    ],
-)
-def test_a_load_that_changes_has_figures_over_time(
-    tmp_path: Path, kind: str, expected: list[tuple[float, int, float]]
-) -> None:
+def test_a_load_that_changes_has_figures_over_time(tmp_path: Path) -> None:
     """The rate that was due in each part of the window, and the p99 there."""
-    parts = write_run(tmp_path, kind).records[0].over_time
+    expected = [(250.0, 250, p99_ms) for p99_ms in (4.829183, 4.612095, 4.399103, 4.182015)]
+    parts = write_run(tmp_path, "replay").records[0].over_time
     assert expected == [(each.rate_asked_per_s, each.requests_ok, each.p99_ms) for each in parts]
 
 

@@ -57,11 +57,12 @@ def test_runtimes(settings: type[Settings]) -> None:
     assert default_of(settings, "runtime") == read_values("wirebench")[settings.transport]["runtime"]
 
 
+@pytest.mark.parametrize(("value", "name"), [("threads", "threads"), ("idleTimeoutSeconds", "idle_timeout_s")])
 @TRANSPORTS
-def test_threads(settings: type[Settings]) -> None:
-    """A service that has a pool of threads has as many as it has without a chart."""
-    field = settings.model_fields.get("threads")
-    assert (field and field.default) == read_values("wirebench")[settings.transport].get("threads")
+def test_own_defaults(settings: type[Settings], value: str, name: str) -> None:
+    """What only some services have, only those have in the chart, with the same default."""
+    field = settings.model_fields.get(name)
+    assert (field and field.default) == read_values("wirebench")[settings.transport].get(value)
 
 
 @pytest.mark.parametrize(
@@ -78,13 +79,6 @@ def test_threads(settings: type[Settings]) -> None:
 def test_common_defaults(settings: type[Settings], value: str, name: str) -> None:
     """A value that all services share has the default of their setting."""
     assert default_of(settings, name) == read_values("wirebench")["common"][value]
-
-
-@TRANSPORTS
-def test_idle_timeout(settings: type[Settings]) -> None:
-    """The services that have an idle timeout have its default in the chart, too."""
-    field = settings.model_fields.get("idle_timeout_s")
-    assert (field and field.default) == read_values("wirebench")[settings.transport].get("idleTimeoutSeconds")
 
 
 def test_environment() -> None:

@@ -94,10 +94,3 @@ def test_other_targets_have_no_use_for_variables(monkeypatch: pytest.MonkeyPatch
     assert options("local").external is None
     with pytest.raises(UsageError, match="the local target starts its services itself"):
         options("local", rest="127.0.0.1:5000")
-
-
-def test_a_variable_that_is_no_address_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The message names the transport and what was given."""
-    monkeypatch.setenv("WIREBENCH_GRPC", "nowhere")
-    with pytest.raises(UsageError, match="grpc: 'nowhere' is not an address"):
-        options("external")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import itertools
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import pytest
 from tests.support.command_line import reject, wirebench
 from tests.support.judged_window import FAILING
 from tests.support.report_run import GENERATOR_GATE, WINDOW_S, RunBuilder, cell, passed
-from wirebench.cli.load import LoadCountdown, print_load
+from wirebench.cli.load import print_load
 from wirebench.cli.options import parse_duration_s
 from wirebench.cli.output import make_console
 from wirebench.errors import UsageError, WirebenchError
@@ -24,17 +23,13 @@ from wirebench.model.record import Gate, Server
 from wirebench.model.scenario import Load
 from wirebench.plan.overrides import Override
 from wirebench.plan.plain_load import plan_load
-from wirebench.run import plain_load
 from wirebench.run.plain_load import PlainLoad, ReplicaPhase, ReplicaWatch
 from wirebench.system.paths import ROOT
 from wirebench.targets.kubernetes import deployed, namespace
-from wirebench.targets.kubernetes import load as load_module
 from wirebench.targets.kubernetes.deployed import DeployedServices, read_service
 from wirebench.targets.kubernetes.helm import Helm
 from wirebench.targets.kubernetes.kubectl import Access, Kubectl
-from wirebench.targets.kubernetes.load import KubernetesLoadPods
 from wirebench.targets.kubernetes.workloads import is_rolled_out
-from wirebench.targets.target import Endpoint, LoadLostError
 
 
 @pytest.mark.parametrize(
@@ -58,15 +53,11 @@ def test_what_is_no_duration_is_rejected(text: str) -> None:
         (["rest", "--rate", "0"], "--rate 0: factors.rate_per_s: must be at least 1"),
         (["grpc", "--driver", "ghz", "--connection", "reopen"], "ghz keeps its connections"),
         (["rest", "--replicas", "0"], "--replicas 0: factors.replicas: must be at least 1"),
-        (["rest", "--workers", "65"], "--workers 65: factors.workers: must be at most 64"),
-        (["rest", "--payload", "huge"], "--payload huge: factors.payload: must be one of small,"),
         (["rest", "--payload", "5"], "--payload 5: factors.payload: users.get has no payload 5"),
         (["rest", "--payload", "5,6"], "--payload 5,6: a load takes one value"),
         (["rest", "--operation", "users.grab"], "--operation users.grab: no operation of a load"),
-        (["rest", "--operation", "ledger.stream_transactions"], "no operation of a load"),
         (["rest", "--placement", "here"], "'here' is not one of 'same-pod'"),
         (["rest", "--placement", "same-pod", "--replicas", "2"], "has one service to go to, and not 2"),
-        (["rest", "--driver", "oha"], "--driver oha: no driver of rest in load pods"),
         (["rest", "--driver", "ghz"], "--driver ghz: no driver of rest in load pods"),
         (["tcp"], "'tcp'"),
         (["rest", "--values", "/nowhere.yaml"], "/nowhere.yaml: no such file"),
@@ -103,11 +94,7 @@ def test_an_open_load_says_what_was_asked_for_and_what_users_waited(tmp_path: Pa
     assert any("150.0/s succeeded of 200/s asked for (75.0%)" in line for line in lines)
     assert any("dropped" in line and "80 that were due" in line for line in lines)
     assert any("p99" in line and line.endswith("from when each was due") for line in lines)
-
-
-def test_a_closed_load_has_no_rate_to_miss(tmp_path: Path) -> None:
-    """Its latencies count from when requests were sent, and nothing is ever dropped."""
-    lines = shown(tmp_path, cell("grpc", driver="ghz"))
+    lines = shown(tmp_path / "closed", cell("grpc", driver="ghz"))
     assert not any("asked" in line or "dropped" in line for line in lines)
     assert any("p99" in line and line.endswith("from when each was sent") for line in lines)
 
@@ -120,13 +107,6 @@ def test_failures_are_told_with_their_words(tmp_path: Path) -> None:
     assert any("100 (10.00%): 60 internal, 40 not_found" in line for line in lines)
     assert 5 == sum("internal: \\x1b[2J" in line for line in lines)
     assert any("no request succeeded" in line for line in lines)
-
-
-def test_requests_that_were_sent_again_are_told(tmp_path: Path) -> None:
-    """They are no failures; nothing is said where there are none."""
-    retried = [line.split() for line in shown(tmp_path, cell("rest"), retried=2451) if "retried" in line]
-    assert [["retried", "2,451", "that", "were", "sent", "again"]] == retried
-    assert not any("retried" in line for line in shown(tmp_path / "none", cell("rest")))
 
 
 def test_requests_are_told_by_replica_and_worker(tmp_path: Path) -> None:
@@ -162,6 +142,7 @@ def test_replicas_that_came_are_told_with_the_rates_before_and_after(tmp_path: P
     assert "\n".join(found) in (ROOT / "README.md").read_text("utf-8")
     assert "  CPU/req     unknown: replicas came or went" in lines
     assert "; 1 -> 2 -> 3 replicas × 1 worker (" in lines[0]
+    assert " for 1.6 s of 8 s; " in shown(tmp_path / "less", cell("rest"), asked=Load(window_s=8))[0]
     (said,) = (line for line in shown(tmp_path / "short", cell("rest"), phases=phases[1:2] * 2) if "replicas  " in line)
     assert said.endswith("none of these was there for 10 s, which rates need")
 
@@ -179,11 +160,6 @@ def test_what_errors_and_other_replicas_explain_is_no_advice(tmp_path: Path) -> 
     assert ["! counts", "! rate error"] == list_warned()
     assert ["! rate error"] == list_warned(phases=phases)
     assert ["! counts"] == list_warned(passed("error_rate", passed=False))
-
-
-def test_a_window_that_a_driver_made_shorter_says_so(tmp_path: Path) -> None:
-    """The figures are of less than was asked for."""
-    assert " for 1.6 s of 8 s; " in shown(tmp_path, cell("rest"), asked=Load(window_s=8))[0]
 
 
 def test_replicas_are_watched_until_others_are_there() -> None:
@@ -277,17 +253,6 @@ def test_a_service_is_loaded_as_it_is() -> None:
     assert expected == read_service("grpc", a_deployment())
 
 
-def test_a_service_in_go_is_loaded_as_it_is() -> None:
-    """It is known by its command; threads that aren't limited are no number, and memory has no pool."""
-    deployment = a_deployment()
-    (container,) = deployment["spec"]["template"]["spec"]["containers"]
-    container["command"] = ["wirebench-go", "grpc"]
-    settings = {"RUNTIME": "grpc-go", "WORKERS": "1", "THREADS": "0", "STORE": "memory", "STORE_CONNECTIONS": "10"}
-    container["env"] = [{"name": f"WIREBENCH_{name}", "value": value} for name, value in settings.items()]
-    expected = ServiceSpec("grpc", "grpc-go", 1, None, "memory", 2, 250, implementation="go")
-    assert expected == read_service("grpc", deployment)
-
-
 @pytest.mark.parametrize(
     "status", [{"observedGeneration": 2}, {"replicas": 3}, {"updatedReplicas": 1}, {"readyReplicas": 1}]
 )
@@ -344,86 +309,3 @@ def test_a_service_that_cannot_be_scaled_is_left_as_it_was(monkeypatch: pytest.M
     with pytest.raises(WirebenchError, match="no node takes it"):
         DeployedServices(Access(None, None), []).scale("grpc", 100, None)
     assert [{"grpc": {"replicas": 100}}, {"grpc": {"replicas": 2}}] == changes
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="names are claimed on Linux only")
-def test_two_loads_on_one_transport_exclude_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second is rejected before it touches what the first one has started."""
-    asked: list[str] = []
-    of_test = Access("a-test", None)
-
-    def send_another(_: DeployedServices, transport: str, **__: object) -> None:
-        asked.append(transport)
-        plain_load.send_load(of_test, [], cell("rest"), Load(window_s=1), (None, None), LoadCountdown)
-
-    monkeypatch.setattr(DeployedServices, "check", send_another)
-    monkeypatch.setattr(DeployedServices, "make_load_pods", lambda *_: pytest.fail("it was sent"))
-    with pytest.raises(WirebenchError, match="another load on rest is running"):
-        plain_load.send_load(of_test, [], cell("rest"), Load(window_s=1), (None, None), LoadCountdown)
-    assert ["rest"] == asked
-
-
-@pytest.mark.parametrize(
-    ("placement", "selected"), [(None, True), ("cross-node", True), ("same-node", False), ("same-pod", False)]
-)
-def test_load_runs_on_its_own_node(monkeypatch: pytest.MonkeyPatch, placement: Any, selected: bool) -> None:  # noqa: ANN401, FBT001
-    """A plain load and one across nodes run on the node for load; those beside a service go where the service is."""
-    role = {"wirebench.dev/role": "load"}
-    status = {
-        "nodeInfo": {"osImage": "Debian", "kernelVersion": "6", "containerRuntimeVersion": "2", "bootID": "1"},
-        "capacity": {"cpu": "2", "memory": "8Gi"},
-    }
-    objects = {"nodes": [{"metadata": {"name": "worker", "labels": role}, "spec": {}, "status": status}]}
-    monkeypatch.setattr(Kubectl, "get", lambda _self, kind, *_, **__: objects.get(kind, []))
-    monkeypatch.setattr(Helm, "uninstall", lambda *_: None)
-    given: list[Any] = []
-    monkeypatch.setattr(
-        KubernetesLoadPods, "_run", lambda _self, _service, settings, _expected_s: given.append(settings)
-    )
-
-    load_pods = DeployedServices(Access(None, None), []).make_load_pods("rest")
-    loaded = cell("rest", placement=placement)
-    endpoint = Endpoint(loaded.service, "wirebench-rest:5000")
-    load_pods.measure(loaded, Load(model="closed", window_s=1), endpoint, {})
-
-    assert [role if selected else {}] == [each["nodeSelector"] for each in given]
-
-
-def test_load_pods_have_memory_for_all_connections_that_may_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pod that runs out of it is killed during the load."""
-    found: list[Any] = []
-    monkeypatch.setattr(KubernetesLoadPods, "_run", lambda _self, _service, settings, _: found.append(settings))
-    access, loaded = Access(None, None), cell("rest", rate_per_s=100)
-    load_pods = KubernetesLoadPods(Kubectl(access, ""), Helm(access, "", ()), {}, memory_mib=1)
-    for most in (None, 10_000):
-        load = Load(model="open", concurrency_max=most)
-        load_pods.measure(loaded, load, Endpoint(loaded.service, "rest:5000"), {})
-    few, many = (int(each["resources"]["memory"].removesuffix("Mi")) for each in found)
-    assert 40 * (10_000 - loaded.concurrency) / 1024 == pytest.approx(many - few, abs=1)
-
-
-def test_load_pods_have_time_for_all_parts_of_a_load(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An hour by ghz is 180 parts of 20 s, each with a warm-up and about 1.3 s around it."""
-    found: list[Any] = []
-    monkeypatch.setattr(KubernetesLoadPods, "_run", lambda _self, _service, settings, _: found.append(settings))
-    loaded = cell("grpc", driver="ghz")
-    load_pods = KubernetesLoadPods(Kubectl(Access(None, None), ""), Helm(Access(None, None), "", ()), {}, memory_mib=1)
-    load = Load(warmup_s=1, window_s=3600)
-    load_pods.measure(loaded, load, Endpoint(loaded.service, "grpc:50051"), {})
-    assert found[0]["activeDeadlineSeconds"] > 3600 + 180 * (1 + 1.3)
-
-
-def test_a_load_whose_pod_has_gone_ends_within_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A load that is watched isn't waited for to its end, and says that it was lost, which a run may do again."""
-    pod = {"metadata": {"name": "load-1-0"}, "spec": {}, "status": {"phase": "Running"}}
-    answers = {"pods": [[pod], [pod], []]}
-    monkeypatch.setattr(Kubectl, "get", lambda _self, kind, *_: answers[kind].pop(0) if kind in answers else [])
-    monkeypatch.setattr(Helm, "upgrade", lambda *_: None)
-    monkeypatch.setattr(load_module, "_WATCH_POLL_S", 0.01)
-    access = Access(None, None)
-    looked: list[bool] = []
-    load_pods = KubernetesLoadPods(Kubectl(access, ""), Helm(access, "", ()), {}, watch=lambda: looked.append(True))
-    loaded = cell("rest")
-    with pytest.raises(LoadLostError, match="its pods have gone"):
-        load_pods.measure(loaded, Load(window_s=60), Endpoint(loaded.service, "rest:5000"), {})
-    assert [True] == looked

@@ -18,6 +18,7 @@ from wirebench.cli import output
 from wirebench.cli.options import list_scenario_files
 from wirebench.cli.output import fit_installation
 from wirebench.model.histogram_file import ErrorText
+from wirebench.model.labels import name_gate
 
 
 @pytest.fixture
@@ -67,43 +68,32 @@ def _last_error(said: str) -> str:
 
 
 def test_an_error_of_one_cell_names_it(tmp_path: Path) -> None:
-    """Blocks add up, and a message can't steer the terminal."""
+    """Blocks add up, and neither a message nor a question can steer the terminal."""
     text = ErrorText(code="unavailable", message="\x1b[2J gone", count=3)
-    run = RunBuilder(cells=[cell("rest")], blocks=2, record={"error_texts": (text,)}).write(tmp_path)
-    assert "! 6× unavailable: \\x1b[2J gone (REST)\n" in render_run(run)
-    assert "The cell: users.get, 16 connections\n" in render_run(run)
+    question, stopped = "[red]Which[/] [/x]?", {"status": "incomplete", "reason": "it was interrupted"}
+    builder = RunBuilder(
+        cells=[cell("rest")], blocks=2, info={"question": question, **stopped}, record={"error_texts": (text,)}
+    )
+    shown = render_run(builder.write(tmp_path))
+    for expected in (
+        question,
+        "it was interrupted; 2 of 2 windows are measured.",
+        "! 6× unavailable: \\x1b[2J gone (REST)\n",
+        "The cell: users.get, 16 connections\n",
+    ):
+        assert expected in shown
 
 
-def test_one_block_is_said_once(tmp_path: Path) -> None:
-    """What holds for every comparison isn't repeated in each."""
-    text = render_run(RunBuilder(blocks=1).write(tmp_path))
-    assert 1 == text.count("Fewer than 3 blocks have no interval")
-    assert "•" in text
-    assert "Fewer than" not in render_run(RunBuilder(blocks=3).write(tmp_path / "two"))
-
-
-def test_names_of_gates_are_whole_without_a_terminal(tmp_path: Path) -> None:
-    """A table that is piped somewhere is as wide as it has to be, whatever COLUMNS says."""
-    gates = tuple(GENERATOR_GATE.model_copy(update={"name": f"gate_of_a_long_name_{n}"}) for n in range(20))
+def test_gates_are_named_in_words_and_whole_without_a_terminal(tmp_path: Path) -> None:
+    """Beside the cell and in what to do; a table that is piped is as wide as it has to be, whatever COLUMNS says."""
+    names = ("generator_cpu", *(f"gate_of_a_long_name_{number}" for number in range(20)))
+    gates = tuple(GENERATOR_GATE.model_copy(update={"name": name}) for name in names)
     run = RunBuilder(blocks=2, gates=gates).write(tmp_path)
     with patch.dict("os.environ", {"COLUMNS": "60"}):
-        assert ", ".join(sorted(gate.name.replace("_", " ") for gate in gates)) in render_run(run)
-
-
-def test_gates_are_named_in_words(tmp_path: Path) -> None:
-    """Beside the cell and in what to do, as pages and sentences name them."""
-    run = RunBuilder(blocks=1, gates=(GENERATOR_GATE,)).write(tmp_path)
-    text = render_run(run)
-    assert "• failed gates: generator CPU\n" in text
+        text = render_run(run)
+    assert f"• failed gates: {', '.join(sorted(map(name_gate, names)))}\n" in text
     assert "! gate generator CPU failed in 16 cells: " in text
     assert "generator_cpu" not in text
-
-
-def test_an_unfinished_run_counts_windows(tmp_path: Path) -> None:
-    """A cell has one in each block."""
-    info = {"status": "incomplete", "reason": "it was interrupted"}
-    run = RunBuilder(cells=[cell("rest"), cell("grpc")], blocks=2, info=info).write(tmp_path)
-    assert "it was interrupted; 4 of 4 windows are measured." in render_run(run)
 
 
 def test_names_to_type_are_never_cut(results: Path) -> None:
@@ -112,12 +102,6 @@ def test_names_to_type_are_never_cut(results: Path) -> None:
         _, stdout, _ = wirebench("list", "--out", results)
     for name in (*list_scenario_files(), "20260101T000000Z-old", "20260102T000000Z-new"):
         assert re.search(rf"(?m)^│ {name} +│", stdout), name
-
-
-def test_a_question_is_text(tmp_path: Path) -> None:
-    """What looks like markup of the terminal's library is shown as it is."""
-    question = "[red]Which[/] [/x]?"
-    assert question in render_run(RunBuilder(blocks=1, info={"question": question}).write(tmp_path))
 
 
 def test_damaged_runs_are_listed_with_the_reason(results: Path) -> None:

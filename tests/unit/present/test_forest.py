@@ -66,13 +66,6 @@ def test_an_interval_wider_than_the_forest_ends_at_its_edges(comparison: Compari
     assert [] == whole.all("cut")
 
 
-@pytest.mark.parametrize("reach", [1.0, 1.7, 3.0, 8.0, 40.0, 900.0])
-def test_a_forest_has_a_few_numbers_whatever_its_reach(comparison: Comparison, reach: float) -> None:
-    """Two to seven, so that they fit side by side on a phone."""
-    ends = [with_ratio(comparison, estimate=estimate) for estimate in (reach, 1 / reach)]
-    assert all(2 <= len(drawn.texts("scale")) <= 7 for drawn in draw_forest(*ends))
-
-
 def test_a_figure_beside_the_verdict_that_failed_a_gate_says_so(tmp_path: Path) -> None:
     """A verdict on throughput stands, but the p99 next to it rests on too few samples."""
     run = RunBuilder(cells=[cell("rest"), cell("socket")], gates=(SAMPLES_GATE,)).write(tmp_path)

@@ -85,12 +85,12 @@ def test_a_load_is_said_without_what_others_share(without: tuple[str, ...], expe
     assert expected == names.describe_situation(one.factors, without)
 
 
-def test_a_sentence_begins_with_a_capital_but_names_keep_their_own() -> None:
+@pytest.mark.parametrize(
+    ("text", "expected"), [("socket is faster", "Socket is faster"), ("gRPC is faster", "gRPC is faster")]
+)
+def test_a_sentence_begins_with_a_capital_but_names_keep_their_own(text: str, expected: str) -> None:
     """There is no Grpc."""
-    assert "Socket is faster" == names.capitalise("socket is faster")
-    assert "gRPC is faster" == names.capitalise("gRPC is faster")
-    assert "users.get, 1 connection" == names.capitalise("users.get, 1 connection")
-    assert "ghz measured" == names.capitalise("ghz measured")
+    assert expected == names.capitalise(text)
 
 
 def test_a_seed_in_the_command_is_not_told_twice(tmp_path: Path) -> None:

@@ -42,22 +42,10 @@ def test_transports_on_other_runtimes_are_told_apart(tmp_path: Path) -> None:
             ("4 workers", "1 worker"),
         ),
         (
-            "store_connections",
-            [cell("rest", store="postgres", store_connections=size) for size in (1, 4)],
-            "REST users.get, 16 connections, with postgres",
-            ("4 store connections and 1 store connection:",),
-        ),
-        (
             "http",
             [cell("rest", runtime="uvicorn", http=level) for level in (None, 2)],
             "REST users.get, 16 connections, on uvicorn",
             ("HTTP/1.1", "HTTP/2"),
-        ),
-        (
-            "implementation",
-            [cell("socket"), cell("socket", implementation="go", runtime="goroutines")],
-            "socket users.get, 16 connections",
-            ("Go", "Python"),
         ),
     ],
 )

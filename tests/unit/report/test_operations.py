@@ -43,40 +43,27 @@ def test_a_load_of_one_operation_has_no_figures_by_operation() -> None:
 
 
 def test_the_report_has_a_row_and_a_bar_for_each_operation(tmp_path: Path) -> None:
-    """Operations of a workload stand side by side for all transports, with their figures."""
-    figures = summarise_operations(file_of(users_get=1.0, users_create=4.0))
-    cells = [cell(transport, operation="crud") for transport in ("rest", "grpc")]
-    run = RunBuilder(cells, record={"operations": figures}).write(tmp_path)
-    for record in run.records:
-        file_of(users_get=record.block, users_create=4 * record.block).write(run.folder / record.histogram_file)
-    summaries = summarise(run.records)
-    groups = {"crud": summaries}
-    latencies, _ = read_latencies(run, summaries)
-    table = operations.make_operation_table(groups, latencies)
-    assert ["requests", "requests/s", "p50", "p99", "max", "errors"] == [column.heading for column in table.columns]
-    assert {"users.create in crud": ["REST", "gRPC"], "users.get in crud": ["REST", "gRPC"]} == {
-        group.title: [row.name for row in group.rows] for group in table.groups
-    }
-    charts = operations.draw(groups, assign_styles(summaries), latencies)
-    assert ["users.create in crud", "users.get in crud"] == [chart.title for chart in charts]
-
-
-def test_what_failed_is_no_success_and_marked(tmp_path: Path) -> None:
-    """Requests/s are of those that succeeded; a cell that failed a gate is marked, here as elsewhere."""
+    """For all transports side by side; requests/s are of those that succeeded, and a gate that failed is marked."""
     figures = summarise_operations(file_of(users_get=1.0, users_create=4.0))
     figures["users.get"] = figures["users.get"].model_copy(update={"errors": {"internal": 400}})
-    cells, gates = [cell("rest", operation="crud")], (GENERATOR_GATE,)
+    cells, gates = [cell(transport, operation="crud") for transport in ("rest", "grpc")], (GENERATOR_GATE,)
     run = RunBuilder(cells, record={"operations": figures}, gates=gates).write(tmp_path)
     for record in run.records:
         file_of(users_get=record.block, users_create=4 * record.block).write(run.folder / record.histogram_file)
-    summaries = summarise(run.records)
-    latencies, _ = read_latencies(run, summaries)
-    table = operations.make_operation_table({"crud": summaries}, latencies)
-    rows = {group.title: group.rows[0] for group in table.groups}
-    assert format_number(600 / run.records[0].window_s) == rows["users.get in crud"].figures[1]
-    assert (name_gate(GENERATOR_GATE.name),) == rows["users.get in crud"].failed_gates
-    (chart, _) = operations.draw({"crud": summaries}, assign_styles(summaries), latencies)
-    assert Drawn(chart.svg).all("mark unfit")
+    groups = {"crud": summarise(run.records)}
+    latencies, _ = read_latencies(run, groups["crud"])
+    table = operations.make_operation_table(groups, latencies)
+    assert ["requests", "requests/s", "p50", "p99", "max", "errors"] == [column.heading for column in table.columns]
+    titles = ["users.create in crud", "users.get in crud"]
+    assert {title: ["REST", "gRPC"] for title in titles} == {
+        group.title: [row.name for row in group.rows] for group in table.groups
+    }
+    row = next(group.rows[0] for group in table.groups if group.title == titles[1])
+    assert format_number(600 / run.records[0].window_s) == row.figures[1]
+    assert (name_gate(GENERATOR_GATE.name),) == row.failed_gates
+    charts = operations.draw(groups, assign_styles(groups["crud"]), latencies)
+    assert titles == [chart.title for chart in charts]
+    assert all(Drawn(chart.svg).all("mark unfit") for chart in charts)
 
 
 def test_a_block_may_have_met_one_operation_of_several(tmp_path: Path) -> None:

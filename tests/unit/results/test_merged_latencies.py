@@ -92,16 +92,6 @@ def test_the_blocks_stand_beside_it(run: Run) -> None:
     assert (figure.low, figure.high) == (described.p99_lowest_block_ms, described.p99_highest_block_ms)
 
 
-def test_what_was_measured_last_has_the_cell(run: Run) -> None:
-    """Each record has its cell up to itself, so that a run in progress has its figures as well."""
-    counts = [record.merged["service"].count for record in run.records]
-    assert [2000, 4000, 6000] == counts
-    first, second, _ = run.records
-    assert first.service == first.merged["service"]
-    (until_second,) = summarise([first, second])
-    assert second.merged["service"].p99_ms == until_second.figure(P99)
-
-
 def test_a_histogram_that_cant_be_read_leaves_no_figure(tmp_path: Path) -> None:
     """A percentile of some blocks would pass for that of all."""
     cells, blocks = [cell("rest")], 2

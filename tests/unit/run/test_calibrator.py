@@ -16,7 +16,6 @@ from wirebench.cli import doctor
 from wirebench.errors import WirebenchError
 from wirebench.measure.calibrate import Probe
 from wirebench.measure.calibration import Errors, Fingerprint, Point, get_now
-from wirebench.measure.usage import Interference
 from wirebench.model.scenario import Load
 from wirebench.plan.plan import make_plan
 from wirebench.results.runs import RunWriter
@@ -213,30 +212,6 @@ def test_nothing_is_left_in_the_cluster(
     assert (status, "clean up") == (ended, cluster.calls[-1])
     assert said in stderr
     assert [] == list((tmp_path / "state").iterdir())
-
-
-def test_a_driver_that_fails_in_its_pod_says_why(
-    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """And is not kept in part."""
-
-    def fail(*_: object) -> None:
-        raise WirebenchError("no request succeeded", "see its log")
-
-    monkeypatch.setattr(main, "measure_loads", fail)
-    status, _, stderr = wirebench("calibrate", "--target", "kubernetes", "--driver", "ghz")
-    assert 1 == status
-    assert "not calibrated: ghz grpc (no request succeeded)" in stderr
-    assert "clean up" == cluster.calls[-1]
-    assert [] == list((tmp_path / "state").iterdir())
-
-
-def test_what_others_took_is_said(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is kept all the same: what a cluster runs beside its load pods is there in runs as well."""
-    del cluster
-    monkeypatch.setattr(Interference, "compute_share", lambda _: 0.23)
-    status, _, stderr = wirebench("calibrate", "--target", "kubernetes", "--driver", "ghz")
-    assert (0, True) == (status, "other programs took up to 23% of the node's CPU time" in stderr)
 
 
 @pytest.mark.usefixtures("cluster")

@@ -66,19 +66,24 @@ def test_a_run_without_a_prometheus_pushes_nothing() -> None:
 
 
 def test_failed_pushes_are_one_caveat(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the number of windows, and why the last of them failed; without failures there is none."""
+    """With the number of windows, and why the last of them failed; windows of a search share a job."""
     execution, writer = an_execution(URL)
     problems = iter(["", "the first", "", "the last", ""])
-    observation = lambda *_, **__: SimpleNamespace(metrics_push_problem=next(problems))  # noqa: E731
-    monkeypatch.setattr("wirebench.run.execution.observe", observation)
-    execution._observe(JOB, Endpoint(CELL.service, JOB.address))
-    execution.note_failed_pushes()
-    assert [] == writer.notes
-    for _ in range(4):
-        execution._observe(JOB, Endpoint(CELL.service, JOB.address))
-    execution.note_failed_pushes()
-    (note,) = writer.notes
-    assert "Prometheus lacks live metrics of 2 windows; the figures here have all of them: the last" == note
+
+    def observe(job: Job, *_: object, **__: object) -> SimpleNamespace:
+        assert job.metrics_push is not None
+        job.metrics_push.problem = next(problems) or job.metrics_push.problem
+        return SimpleNamespace(metrics_push_problem=job.metrics_push.problem)
+
+    monkeypatch.setattr(execution_module, "observe", observe)
+    job = replace(JOB, metrics_push=MetricsPush(URL, {}))
+    for windows, notes in ((1, 0), (4, 1)):
+        for _ in range(windows):
+            execution._observe(job, Endpoint(CELL.service, JOB.address))
+        execution.note_failed_pushes()
+        assert notes == len(writer.notes)
+    said = "Prometheus lacks live metrics of 2 windows; the figures here have all of them: the last"
+    assert [said] == writer.notes
 
 
 def test_load_pods_push_under_their_own_names(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,19 +153,3 @@ def test_a_prometheus_that_can_t_be_used_is_wrong_usage(tmp_path: Path, options:
     """Exit status 2, with what to do, and nothing is written."""
     assert said in reject("run", "quick", "--driver", "wireload", "--out", tmp_path / "results", *options)
     assert not (tmp_path / "results").exists()
-
-
-def test_a_push_that_failed_is_that_window_s_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The windows of a search share a job."""
-    execution, _ = an_execution(URL)
-    problems = iter(["it was full", "", ""])
-
-    def observe(job: Job, *_: object, **__: object) -> SimpleNamespace:
-        assert job.metrics_push is not None
-        job.metrics_push.problem = next(problems) or job.metrics_push.problem
-        return SimpleNamespace(metrics_push_problem=job.metrics_push.problem)
-
-    monkeypatch.setattr(execution_module, "observe", observe)
-    for _ in range(3):
-        execution._observe(replace(JOB, metrics_push=MetricsPush(URL, {})), Endpoint(CELL.service, "127.0.0.1:1"))
-    assert 1 == execution.failed_pushes

@@ -126,7 +126,6 @@ def test_a_run_that_goes_on_says_so(tmp_path: Path, plan: Plan) -> None:
             "wireload: 0.1.0 then, 9.0.0 now, and 2 things more",
         ),
         ({"machine": {"cpu": "Some CPU @ 2.50GHz", "cores": "64"}}, "cores: 2 cores then, 64 cores now"),
-        ({"target": "kubernetes"}, "target: local then, kubernetes now"),
     ],
 )
 def test_what_was_measured_otherwise_shares_no_run(

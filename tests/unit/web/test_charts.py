@@ -16,19 +16,8 @@ from wirebench.present.table import FigureTable
 from wirebench.report.page import gather
 from wirebench.results.index import Filters, Index
 from wirebench.results.runs import Run
-from wirebench.web.pages.form import make_address, make_fields, make_moment_fields
+from wirebench.web.pages.form import make_address, make_moment_fields
 from wirebench.web.pages.results import draw_results, make_result_table
-
-CHOICES = {
-    "scenario": ("quick", "tiny"),
-    "transport": ("grpc", "rest"),
-    "variant": (),
-    "driver": ("wireload",),
-    "concurrency": (1, 16),
-    "operation": ("users.get",),
-    "machine": ("Some CPU, 2 cores",),
-    "target": ("local",),
-}
 
 
 def chapter(
@@ -53,13 +42,10 @@ def gates(of: Cell, _: int) -> tuple[Gate, ...]:
 
 
 def test_pages_and_report_show_the_same_pictures(tmp_path: Path) -> None:
-    """With intervals, and hollow where a gate failed."""
+    """So that what is tested of the report's holds for the pages."""
     run, charts, _ = chapter(tmp_path, quick_cells())
     of_report = gather(run)["charts"]
     assert (of_report.legend, of_report.answer, of_report.latency) == (charts.legend, charts.answer, charts.latency)
-    drawn = Drawn(charts.answer.charts[0].svg)
-    assert 4 * ["REST", "gRPC", "gRPC by ghz", "socket !"] == drawn.texts("name")
-    assert (16, 4) == (len(drawn.all("interval")), len(drawn.all("mark unfit")))
 
 
 def test_what_the_filters_leave_out_is_not_drawn(tmp_path: Path) -> None:
@@ -83,27 +69,6 @@ def test_a_gate_marks_the_percentiles_that_it_concerns_alone(tmp_path: Path) -> 
     marks = Drawn(charts.latency[0].svg).all("mark")
     assert [False, True] == ["unfit" in mark.attrib["class"] for mark in marks]
     assert ("samples",) == table.groups[0][1][0].failed_gates
-
-
-def test_a_run_without_its_folder_has_its_figures(tmp_path: Path) -> None:
-    """The index may be one that others write to as well."""
-    RunBuilder([cell("rest")], samples=50).write(tmp_path)
-    with Index(f"sqlite:///{tmp_path}/index.db") as index:
-        index.catch_up(tmp_path)
-        found = index.results(Filters()).rows
-    assert None is draw_results(found, None)
-    assert ["users.get, 16 connections"] == [title for title, _ in make_result_table(found).groups]
-
-
-def test_what_was_asked_for_stays_chosen() -> None:
-    """A level that nothing has, and several of one filter, too."""
-    asked = Filters(scenario=("gone",), transport=("grpc", "rest"), concurrency=(16,))
-    by_name = {field.name: field for field in make_fields(asked, CHOICES)}
-    chosen = {name: [option.text for option in field.options if option.selected] for name, field in by_name.items()}
-    assert ["gone"] == chosen["scenario"]
-    assert ["gRPC", "REST"] == chosen["transport"]
-    assert ["16"] == chosen["concurrency"]
-    assert ["transport"] == [name for name, field in by_name.items() if field.multiple]
 
 
 @pytest.mark.parametrize(

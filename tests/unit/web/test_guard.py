@@ -12,7 +12,6 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from wirebench.errors import UsageError
-from wirebench.results.index import IndexUnusableError
 from wirebench.web import Hosts, listen
 from wirebench.web.guard import Guard
 from wirebench.web.problems import HttpError
@@ -45,19 +44,6 @@ def test_a_failure_of_ours_is_told_in_one_line(capsys: pytest.CaptureFixture[str
     assert (500, "the server failed", None) == (start["status"], error["message"], error["parameter"])
     assert b"default-src 'self'" in dict(start["headers"])[b"content-security-policy"]
     assert "error: GET '/api/v1/results': ValueError: secret detail\n" == capsys.readouterr().err
-
-
-def test_a_lost_index_is_asked_for_again() -> None:
-    """After a while: it may be back."""
-    start, _ = ask(IndexUnusableError("the index can't be used", "start it"), "/api/v1/results")
-    assert (503, b"5") == (start["status"], dict(start["headers"])[b"retry-after"])
-
-
-def test_pages_are_rejected_in_words() -> None:
-    """No JSON for people."""
-    start, body = ask(IndexUnusableError("the index <b>", "start it"), "/")
-    assert b"text/html; charset=utf-8" == dict(start["headers"])[b"content-type"]
-    assert b"<h1>The index &lt;b&gt;</h1>" in body["body"]
 
 
 LOOPBACK = Hosts.of("127.0.0.1", "127.0.0.1")
@@ -93,18 +79,13 @@ def test_names_can_be_added() -> None:
 
 
 def test_numeric_addresses_are_ours_where_all_are_listened_on() -> None:
-    """No page of another site comes from an address of this machine."""
-    assert ALL.allow("10.0.0.7:8400")
-    assert Hosts.of("::", "::").allow("[fd00::7]:8400")
-    assert not ALL.allow("evil.example")
-
-
-def test_all_addresses_have_other_names() -> None:
-    """`--host 0` is one: what counts is where the server listens."""
+    """No page of another site comes from an address of this machine; what counts is where the server listens."""
     with listen("0", 0) as listener:
-        hosts = Hosts.of("0", listener.getsockname()[0])
-    assert hosts.allow("10.0.0.7:8400")
-    assert not hosts.allow("evil.example")
+        zero = Hosts.of("0", listener.getsockname()[0])
+    for hosts in (ALL, zero):
+        assert hosts.allow("10.0.0.7:8400")
+        assert not hosts.allow("evil.example")
+    assert Hosts.of("::", "::").allow("[fd00::7]:8400")
 
 
 def test_a_folder_is_taken_out_of_paths_and_not_of_addresses() -> None:
