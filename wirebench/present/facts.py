@@ -70,7 +70,7 @@ def _describe_window(load: Load) -> str:
 
 def _describe_duration(info: RunInfo) -> str:
     if info.duration_s is None:
-        return "not known"
+        return "not known: it did not end"
     parts = [format_duration(info.duration_s)]
     if info.measured_s is not None and info.duration_s > 0:
         parts.append(f"{format_duration(info.measured_s)} of it ({info.measured_s / info.duration_s:.0%}) under load")

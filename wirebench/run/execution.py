@@ -45,9 +45,9 @@ _USAGE_PROBLEM = "a service replaced or started a process under load, or could n
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeSpent:
-    """What a run took, in seconds. Of a killed run, only what was measured is known."""
+    """What a run took, in seconds. How long services took to start is unknown for a killed run."""
 
-    duration_s: float | None = 0.0
+    duration_s: float = 0.0
     measured_s: float = 0.0
     services_start_s: float | None = 0.0
 
@@ -112,9 +112,9 @@ class _Execution:
     @property
     def spent(self) -> TimeSpent:
         """What all parts of the run took up to now."""
-        duration_s, services_s = self.before.duration_s, self.before.services_start_s
+        services_s = self.before.services_start_s
         return TimeSpent(
-            duration_s=None if duration_s is None else round(duration_s + time.monotonic() - self.started, 3),
+            duration_s=round(self.before.duration_s + time.monotonic() - self.started, 3),
             measured_s=round(self.before.measured_s + self.measured_s, 3),
             services_start_s=None if services_s is None else round(services_s + self.services_s, 3),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from bisect import bisect
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -107,7 +108,7 @@ def resume_info(run: Run, now: RunInfo) -> RunInfo:
             "process_began_unix_s": now.process_began_unix_s,
             "resumed_at": (*run.info.resumed_at, datetime.now(UTC).replace(microsecond=0)),
             "notes": tuple(dict.fromkeys((*run.info.notes, *now.notes))),
-            # Unknown until it ends.
+            # Unknown until it ends. If it is killed, they are computed from its records.
             "duration_s": None,
             "measured_s": None,
             "services_start_s": None,
@@ -116,12 +117,23 @@ def resume_info(run: Run, now: RunInfo) -> RunInfo:
 
 
 def compute_time_spent(run: Run, load: Load) -> TimeSpent:
-    """Return what the parts of a run took."""
+    """Return what the parts of a run took; those of a killed one, up to the end of their last windows."""
+    duration_s = run.info.duration_s
     return TimeSpent(
-        duration_s=run.info.duration_s,
+        duration_s=_add_up_parts(run) if duration_s is None else duration_s,
         measured_s=sum(record.compute_load_s(load.warmup_s) for record in run.records),
         services_start_s=run.info.services_start_s,
     )
+
+
+def _add_up_parts(run: Run) -> float:
+    moments = (datetime.fromisoformat(run.info.started_at), *run.info.resumed_at)
+    began_s = [moment.timestamp() for moment in moments]
+    ended_s: dict[int, float] = {}
+    for record in run.records:
+        part = bisect(began_s, record.window_start_unix_ns / 1e9, lo=1) - 1
+        ended_s[part] = max(ended_s.get(part, 0.0), record.window_end_unix_ns / 1e9)
+    return sum(end_s - began_s[part] for part, end_s in ended_s.items())
 
 
 def _describe(found: Difference) -> str:

@@ -140,12 +140,20 @@ def test_what_was_measured_otherwise_shares_no_run(
 
 
 def test_a_run_takes_as_long_as_its_parts(tmp_path: Path, plan: Plan) -> None:
-    """How long a part that was killed took isn't known, but for what it measured."""
+    """What it took until it ended; one that was killed took as long as its windows reach, without the pauses."""
+    run = stopped(tmp_path, plan, duration_s=50.0, services_start_s=9.0)
     measured_s = 4 * (1 + WINDOW_S)
-    for name, duration_s, services_start_s in (("ended", 50.0, 9.0), ("killed", None, None)):
-        run = stopped(tmp_path / name, plan, duration_s=duration_s, services_start_s=services_start_s)
-        expected = TimeSpent(duration_s=duration_s, measured_s=measured_s, services_start_s=services_start_s)
-        assert expected == compute_time_spent(run, plan.scenario.load)
+    expected = TimeSpent(duration_s=50.0, measured_s=measured_s, services_start_s=9.0)
+    assert expected == compute_time_spent(run, plan.scenario.load)
+    began_s = STARTED.timestamp()
+    moved = (
+        record.model_copy(update={"window_start_unix_ns": int(at_s * 1e9), "window_end_unix_ns": int((at_s + 5) * 1e9)})
+        for record, at_s in zip(run.records, (began_s + 2, began_s + 10, began_s + 3601, began_s + 3609), strict=True)
+    )
+    changes = {"duration_s": None, "services_start_s": None, "resumed_at": (STARTED + timedelta(seconds=3600),)}
+    killed = dataclasses.replace(run, info=run.info.model_copy(update=changes), records=tuple(moved))
+    expected = TimeSpent(duration_s=15.0 + 14.0, measured_s=measured_s, services_start_s=None)
+    assert expected == compute_time_spent(killed, plan.scenario.load)
 
 
 def test_a_pause_is_told_wherever_figures_are(tmp_path: Path, plan: Plan) -> None:
