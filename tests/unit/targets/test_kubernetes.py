@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -86,10 +87,11 @@ def test_a_pod_that_will_not_become_ready_says_why(status: dict[str, Any], expec
     assert hint in pod.hint
 
 
-@pytest.mark.parametrize("status", [waiting("ContainerCreating"), {}, unschedulable(1)])
-def test_a_pod_that_may_become_ready_is_waited_for(status: dict[str, Any]) -> None:
+@pytest.mark.parametrize("make_status", [partial(waiting, "ContainerCreating"), dict, partial(unschedulable, 1)])
+def test_a_pod_that_may_become_ready_is_waited_for(make_status: Callable[[], dict[str, Any]]) -> None:
     """A pod that is being made is in no trouble, and another one that ends may have the room of a node still."""
-    assert ("", False) == (a_pod(status).trouble, a_pod(status).ready)
+    pod = a_pod(make_status())
+    assert ("", False) == (pod.trouble, pod.ready)
 
 
 def test_calls_are_repeated_while_the_api_server_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
