@@ -4,7 +4,7 @@
 .PHONY: driver-oha driver-locust
 driver-oha: .tools/bin/oha ## dev: oha, for REST: cargo builds it, in minutes
 
-driver-locust: .tools/locust/bin/locust ## dev: locust, for REST and gRPC
+driver-locust: .tools/locust/bin/locust ## dev: locust, for REST
 
 .tools/bin/oha: make/versions.mk | .tools/.prerequisites
 	@command -v cargo >/dev/null || \
