@@ -29,7 +29,7 @@ import (
 const connectionsMax = 100_000
 
 // dialPause is what a user waits by hand after a connection that couldn't be opened. Jobs have no pause: it would be part
-// of the rates and recovery times that runs compare.
+// of the rates that runs compare.
 const dialPause = 10 * time.Millisecond
 
 // options are the flags of rest, grpc and socket.

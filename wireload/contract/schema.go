@@ -46,7 +46,7 @@ func Parse(descriptors []byte) (*Schema, error) {
 
 func (s *Schema) method(name string) (protoreflect.MethodDescriptor, error) {
 	if s == nil {
-		return nil, fmt.Errorf("protobuf needs its messages: call load(descriptors) in the init context")
+		return nil, fmt.Errorf("protobuf needs its messages: descriptors are missing")
 	}
 	method, ok := s.Methods[name]
 	if !ok {
@@ -81,17 +81,4 @@ func (s *Schema) Decode(name string, body []byte) (json.RawMessage, error) {
 		return nil, err
 	}
 	return protojson.MarshalOptions{UseProtoNames: true, Resolver: s.Types}.Marshal(message)
-}
-
-// DecodeData turns a response message into the JSON of its `data`, which is what a JSON body holds.
-func (s *Schema) DecodeData(name string, body []byte) (json.RawMessage, error) {
-	text, err := s.Decode(name, body)
-	if err != nil {
-		return nil, err
-	}
-	envelope := struct {
-		Data json.RawMessage `json:"data"`
-	}{json.RawMessage("[]")} // An empty list is left out of the message.
-	err = json.Unmarshal(text, &envelope)
-	return envelope.Data, err
 }

@@ -24,7 +24,7 @@ type recorder struct {
 func newRecorder(measured histogram.Options) *recorder {
 	return &recorder{
 		fold:   histogram.NewFold(measured),
-		counts: histogram.Counts{Classes: map[string]int64{}, Bytes: &histogram.Bytes{}},
+		counts: histogram.Counts{Classes: map[string]int64{}},
 	}
 }
 

@@ -29,7 +29,7 @@ func TestAClosedLoadCountsWhatTheServerHasSeen(t *testing.T) {
 				t.Errorf("want the %d that the server has seen, got %v", seen.Load(), measured.RequestsTotal)
 			}
 			if measured.Bytes.Received == 0 {
-				t.Errorf("want the bytes of all requests, got %v", *measured.Bytes)
+				t.Errorf("want the bytes of all requests, got %v", measured.Bytes)
 			}
 		})
 	}

@@ -1,5 +1,5 @@
 // Package frame reads and writes the frames of the socket protocol, which proto/socket.md describes
-// byte by byte. It knows bytes only: no connection, no clock, no k6.
+// byte by byte. It knows bytes only: no connection, no clock.
 package frame
 
 import (

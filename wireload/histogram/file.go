@@ -31,7 +31,7 @@ type File struct {
 	Mismatches        int64           `json:"mismatches"`
 	DroppedIterations int64           `json:"dropped_iterations"`
 	Retried           int64           `json:"retried,omitempty"`
-	*Bytes
+	Bytes
 	Streams      *FileStreams        `json:"streams,omitempty"`
 	Errors       []FileError         `json:"errors"`
 	ErrorClasses map[string]int64    `json:"error_classes,omitempty"`
@@ -105,8 +105,7 @@ type Counts struct {
 	Mismatches, DroppedIterations, Retried int64
 	// Classes are failures by class; see docs/histogram-file.md.
 	Classes map[string]int64
-	// Bytes is nil where they are not counted.
-	Bytes *Bytes
+	Bytes   Bytes
 }
 
 // Report returns what was folded of a load that ended at this moment.
@@ -142,9 +141,7 @@ func (f *Fold) Report(driver Driver, ended time.Time, counts Counts) (File, erro
 			return File{}, err
 		}
 	}
-	if made.Bytes != nil {
-		made.Bytes.Requests = requests
-	}
+	made.Bytes.Requests = requests
 	if f.stream != nil {
 		if err := made.addStream(f.stream, seconds); err != nil {
 			return File{}, err

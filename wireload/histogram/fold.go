@@ -1,17 +1,11 @@
 // Package histogram folds the requests of a load into counts and HdrHistograms, and writes them as the file
-// that docs/histogram-file.md describes. wireload and our k6 output share it.
+// that docs/histogram-file.md describes.
 package histogram
 
 import "wirebench.dev/wireload/variable"
 
-const (
-	// A script that forgets to name its requests has a name for every URL. Further operations than
-	// these are folded into one.
-	operationsMax   = 100
-	operationBeyond = "(other)"
-	// Error texts may hold ids. Further ones than these are not kept.
-	reasonsMax = 1000
-)
+// reasonsMax bounds the error texts that are kept: they may hold ids.
+const reasonsMax = 1000
 
 // Request is what is known of one request that has ended; times are nanoseconds, moments Unix time.
 type Request struct {
@@ -48,43 +42,31 @@ type (
 type Fold struct {
 	options Options
 
-	window     *window // nil until Open.
-	series     map[seriesKey]*Series
-	stream     *stream // nil until a stream was seen; a load has streams of one operation.
-	operations map[string]struct{}
-	reasons    map[reasonKey]int64
-	lastEnd    int64
+	window  *window // nil until Open.
+	series  map[seriesKey]*Series
+	stream  *stream // nil until a stream was seen; a load has streams of one operation.
+	reasons map[reasonKey]int64
+	lastEnd int64
 }
 
 // NewFold returns a fold without requests.
 func NewFold(options Options) *Fold {
 	return &Fold{
-		options:    options,
-		series:     map[seriesKey]*Series{},
-		operations: map[string]struct{}{},
-		reasons:    map[reasonKey]int64{},
+		options: options,
+		series:  map[seriesKey]*Series{},
+		reasons: map[reasonKey]int64{},
 	}
 }
 
 // Open lets the window open `Warmup` after this moment. Requests that are added before are counted, and no more.
 func (f *Fold) Open(loadStartUnixNS int64) { f.window = openWindow(loadStartUnixNS, f.options) }
 
-// IsOpen reports whether it is known when the window opens.
-func (f *Fold) IsOpen() bool { return f.window != nil }
-
 // Series returns what is kept of an operation's requests with this outcome.
 func (f *Fold) Series(operation string, outcome Code) *Series {
 	key := seriesKey{operation, outcome}
-	if found, known := f.series[key]; known {
-		return found
-	}
-	if _, known := f.operations[operation]; !known && len(f.operations) >= operationsMax {
-		key.operation = operationBeyond
-	}
-	f.operations[key.operation] = struct{}{}
 	found, known := f.series[key]
 	if !known {
-		found = &Series{operation: key.operation, code: outcome}
+		found = &Series{operation: operation, code: outcome}
 		f.series[key] = found
 	}
 	return found

@@ -36,7 +36,7 @@ var (
 
 // Prepare lets connections with this configuration trust the authorities in a PEM text and no others, or those of the
 // system if the text is empty. It has them agree on a key exchange that all services know, and their
-// handshakes counted. k6's clients, and ours, all make their connections from the VU's one configuration.
+// handshakes counted.
 func Prepare(config *tls.Config, authorities []byte) error {
 	if len(authorities) > 0 {
 		config.RootCAs = x509.NewCertPool()
