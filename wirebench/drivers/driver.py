@@ -50,9 +50,9 @@ class Job:
 
     `address` is host:port. Where the client balances, `replicas` are the addresses behind that host. `id_base` is the
     first id that a creating operation may use. The driver writes the histogram file to `output` and its log to `log`.
-    `generator` is the index of this load
-    generator and their number. `tls` is None for plain text. `application` has the requests with the headers of the
-    cell's variant, `requests` is a file with the same as JSON, and `descriptors` one with the messages of gRPC.
+    `generator` is the index of this load generator and their number. `tls` is None for plain text. `application` has
+    the requests with the headers of the cell's variant, `requests` is a file with the same as JSON, and `descriptors`
+    one with the messages of gRPC.
     """
 
     cell: Cell

@@ -23,7 +23,7 @@ Placement = Literal["same-pod", "same-node", "cross-node"]
 Balancing = Literal["service", "headless", "pod"]
 TargetName = Literal["local", "external", "kubernetes"]
 
-#: Codes of outcomes that failed, by HTTP status; k6's output has the same table.
+#: Codes of outcomes that failed, by HTTP status; wireload has the same table.
 HTTP_CODES = {
     400: "invalid_argument",
     404: "not_found",

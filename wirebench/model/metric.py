@@ -43,7 +43,7 @@ class Metric:
 
     @property
     def field(self) -> str:
-        """What it is called wherever programs read or write it: in JSON, exported files and the index."""
+        """What it is called wherever programs read or write it: in JSON, in CSV and in the index."""
         return self.own_field or f"{self.name}{_UNIT_SUFFIXES.get(self.unit, '')}"
 
     @property

@@ -1,1 +1,1 @@
-"""Run folders, and what is made of them: index database, queries, exports."""
+"""Run folders, and what is made of them: index database and queries."""

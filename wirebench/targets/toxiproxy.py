@@ -102,5 +102,6 @@ def build_toxics(link: Link) -> list[dict[str, Any]]:
     """Return the toxics of a link, in the API's words."""
     if not link.delay_ms:
         return []
+    # It answers with all attributes, and its answer has to be what was asked for.
     attributes = {"latency": link.delay_ms, "jitter": 0}
     return [{"name": "delay", "type": "latency", "stream": "downstream", "toxicity": 1, "attributes": attributes}]
