@@ -28,6 +28,7 @@ type Job struct {
 
 	Concurrency    int      `json:"concurrency"`
 	ConcurrencyMax int      `json:"concurrency_max"`
+	Connections    int      `json:"connections"`
 	RatePerS       int64    `json:"rate_per_s"`
 	Arrivals       string   `json:"arrivals"`
 	Calls          int      `json:"calls"`
@@ -203,7 +204,7 @@ func (j *Job) load() (*engine.Load, error) {
 
 func (j *Job) setup(lines bool) transportSetup {
 	made := transportSetup{
-		transport: j.Requests.Transport, lines: lines, protobuf: j.Requests.Codec == "protobuf", h2c: j.H2C, reopen: j.Reopen, timeout: seconds(j.TimeoutS),
+		transport: j.Requests.Transport, lines: lines, protobuf: j.Requests.Codec == "protobuf", h2c: j.H2C, reopen: j.Reopen, shared: j.Connections, timeout: seconds(j.TimeoutS),
 	}
 	if j.TLS != nil {
 		made.overTLS = true

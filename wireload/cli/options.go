@@ -49,7 +49,8 @@ type options struct {
 func (o *options) flags() *flag.FlagSet {
 	set := flag.NewFlagSet("wireload", flag.ContinueOnError)
 	set.SetOutput(io.Discard)
-	set.IntVar(&o.connections, "c", 16, "connections, each with one request at a time")
+	set.IntVar(&o.connections, "c", 16, "connections, each with one request at a time; with --connections, users")
+	set.IntVar(&o.shared, "connections", 0, "for grpc and --h2c, a `number` of connections that all -c share; 0 is one for each")
 	addTime(set, &o.duration, "d", 10*time.Second, "measure for a `time`: 500ms, 10s or 1m30s")
 	set.IntVar(&o.calls, "n", 0, "send this number of requests, rounded up to a multiple of -c, without a warm-up; -d is then the longest that it may take")
 	addTime(set, &o.warmup, "warmup", 500*time.Millisecond, "load for this `time` before the measurement; not with -n")
@@ -205,7 +206,11 @@ func (o *options) describe(transportName string, others []string) string {
 		pace = fmt.Sprintf("%d requests", o.callsEach()*o.connections)
 		long = fmt.Sprintf("for %s at most, without warm-up", o.duration)
 	}
-	return fmt.Sprintf("%s %s: %d connections, %s, %s", transportName, strings.Join(others, " "), o.connections, pace, long)
+	on := fmt.Sprintf("%d connections", o.connections)
+	if o.shared > 0 {
+		on = fmt.Sprintf("%d users on %d connections", o.connections, o.shared)
+	}
+	return fmt.Sprintf("%s %s: %s, %s, %s", transportName, strings.Join(others, " "), on, pace, long)
 }
 
 // callsEach returns how many requests each connection sends.
@@ -393,6 +398,8 @@ type transportSetup struct {
 	transport                string
 	lines, protobuf, overTLS bool
 	h2c, reopen              bool
+	// shared is how many connections the users share; 0 is one for each.
+	shared int
 	timeout                  time.Duration
 	authority                string
 }
@@ -407,6 +414,16 @@ func (s transportSetup) apply(load *engine.Load) error {
 	if s.h2c && (s.transport != "rest" || s.overTLS) {
 		return newUsageError("h2c is for rest, and without TLS")
 	}
+	switch {
+	case s.shared == 0:
+	case s.shared < 0 || s.shared > load.Users:
+		return newUsageError("connections must be from 1 to the %d users", load.Users)
+	case s.transport != "grpc" && !s.h2c:
+		return newUsageError("connections are shared over grpc and h2c: HTTP/1.1 and the socket have one request at a time on each")
+	case s.reopen:
+		return newUsageError("connections that are shared exclude reopen")
+	}
+	load.Connections = s.shared
 	switch s.transport {
 	case "rest":
 		if s.h2c {

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"io"
 	"net"
 	"syscall"
@@ -10,40 +9,23 @@ import (
 	"wirebench.dev/wireload/raw"
 )
 
-// meteredDialer opens TCP connections whose bytes are counted.
-type meteredDialer struct {
-	counts *userCounts
-	// opened is the last one.
-	opened *meteredConnection
-}
-
-// DialContext opens a connection.
-func (d *meteredDialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	var plain net.Dialer
-	connection, err := plain.DialContext(ctx, network, address)
-	if err != nil {
-		return nil, err
-	}
-	d.opened, err = newMeteredConnection(connection, d.counts)
-	return d.opened, err
-}
-
 // meteredConnection reads and writes without telling Go's scheduler, but waits by it: see package raw.
 type meteredConnection struct {
 	net.Conn
-	counts *userCounts
+	counts *counts
 	raw    syscall.RawConn
 	// What RawConn calls, kept so that nothing is allocated for a request, and what it works on.
 	read, write func(fd uintptr) bool
 	look        func(fd uintptr)
 	in, out     []byte
 	count       int
-	errno       syscall.Errno
-	poll        unix.PollFd
-	isHungUp    bool
+	// One of two goroutines may read while the other writes.
+	readErrno, writeErrno syscall.Errno
+	poll                  unix.PollFd
+	isHungUp              bool
 }
 
-func newMeteredConnection(plain net.Conn, counts *userCounts) (*meteredConnection, error) {
+func newMeteredConnection(plain net.Conn, counts *counts) (*meteredConnection, error) {
 	connection, err := plain.(syscall.Conn).SyscallConn()
 	if err != nil {
 		return nil, err
@@ -55,15 +37,15 @@ func newMeteredConnection(plain net.Conn, counts *userCounts) (*meteredConnectio
 }
 
 func (m *meteredConnection) readNow(fd uintptr) bool {
-	m.count, m.errno = raw.Read(fd, m.in)
-	return m.errno != syscall.EAGAIN
+	m.count, m.readErrno = raw.Read(fd, m.in)
+	return m.readErrno != syscall.EAGAIN
 }
 
 func (m *meteredConnection) writeNow(fd uintptr) bool {
 	for len(m.out) > 0 {
 		var count int
-		if count, m.errno = raw.Write(fd, m.out); m.errno != 0 {
-			return m.errno != syscall.EAGAIN
+		if count, m.writeErrno = raw.Write(fd, m.out); m.writeErrno != 0 {
+			return m.writeErrno != syscall.EAGAIN
 		}
 		m.out = m.out[count:]
 	}
@@ -71,29 +53,29 @@ func (m *meteredConnection) writeNow(fd uintptr) bool {
 }
 
 func (m *meteredConnection) Read(into []byte) (int, error) {
-	m.in, m.errno = into, 0
+	m.in, m.readErrno = into, 0
 	err := m.raw.Read(m.read)
 	m.in = nil
 	switch {
 	case err != nil:
 		return 0, err
-	case m.errno != 0:
-		return 0, m.errno
+	case m.readErrno != 0:
+		return 0, m.readErrno
 	case m.count == 0 && len(into) > 0:
 		return 0, io.EOF
 	}
-	m.counts.received += int64(m.count)
+	m.counts.received.Add(int64(m.count))
 	return m.count, nil
 }
 
 func (m *meteredConnection) Write(from []byte) (int, error) {
-	m.out, m.errno = from, 0
+	m.out, m.writeErrno = from, 0
 	err := m.raw.Write(m.write)
 	count := len(from) - len(m.out)
 	m.out = nil
-	m.counts.sent += int64(count)
-	if err == nil && m.errno != 0 {
-		err = m.errno
+	m.counts.sent.Add(int64(count))
+	if err == nil && m.writeErrno != 0 {
+		err = m.writeErrno
 	}
 	return count, err
 }

@@ -1,5 +1,5 @@
-// Package engine sends the requests of a load, each user's on a connection and a goroutine of its own, and records
-// how long their replies took. It is the same for all transports.
+// Package engine sends the requests of a load, each user's on a goroutine of its own, and records how long their replies
+// took. It is the same for all transports.
 package engine
 
 import (
@@ -25,9 +25,11 @@ type Load struct {
 	// NewSource returns the requests of a user; users of all load generators are numbered together, from 0.
 	NewSource func(user int) request.Source
 
-	// Users is how many users there are in all load generators together, each with one connection; UsersMax, where
-	// it is more, how many there may be in an open load: one that is due while all are busy gets a new one.
+	// Users is how many users there are in all load generators together; UsersMax, where it is more, how many there
+	// may be in an open load: one that is due while all are busy gets a new one.
 	Users, UsersMax int
+	// Connections is how many connections they share, where clients are transport.Multiplexed; 0: each has its own.
+	Connections int
 	// Generator says which of so many load generators this is: it has every nth user and arrival.
 	Generator, Generators int
 	// Due says when requests are due; nil for a closed load, whose users send when they have a reply.

@@ -24,7 +24,7 @@ type Probe struct {
 // NewProbe returns a probe of the first address of a load.
 func NewProbe(ctx context.Context, load *Load) *Probe {
 	r := &run{ctx: ctx, load: load, clock: newClock()}
-	u := &user{run: r, address: load.Addresses[0], client: load.NewClient(load.Addresses[0]), latest: math.MaxInt64}
+	u := &user{run: r, address: load.Addresses[0], client: load.NewClient(load.Addresses[0]), latest: math.MaxInt64, counts: &counts{}}
 	return &Probe{u, context.AfterFunc(ctx, u.interrupt)}
 }
 

@@ -45,7 +45,7 @@ func (r *recorder) add(u *user, took histogram.Request, reply transport.Reply, e
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	r.fold.Add(r.fold.Series(u.request.Operation, code), took)
-	r.collect(&u.counts)
+	r.collect(u.counts)
 	if r.totals != nil {
 		r.totals.Add(live.Request{
 			Operation: u.request.Operation, Code: code, HTTPStatus: reply.Status, Stream: u.request.Stream, TookNS: took.ServiceNS,
@@ -86,19 +86,18 @@ func (r *recorder) addCancelled(operation string) {
 }
 
 // addCounts adds what a user has counted since its last request.
-func (r *recorder) addCounts(counts *userCounts) {
+func (r *recorder) addCounts(own *counts) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	r.collect(counts)
+	r.collect(own)
 }
 
 // collect moves what a user has counted by itself.
-func (r *recorder) collect(counts *userCounts) {
-	r.counts.Retried += counts.retried
-	r.counts.Mismatches += counts.mismatches
-	r.counts.Bytes.Sent += counts.sent
-	r.counts.Bytes.Received += counts.received
-	*counts = userCounts{}
+func (r *recorder) collect(own *counts) {
+	r.counts.Retried += own.retried.Swap(0)
+	r.counts.Mismatches += own.mismatches.Swap(0)
+	r.counts.Bytes.Sent += own.sent.Swap(0)
+	r.counts.Bytes.Received += own.received.Swap(0)
 }
 
 // read hands the totals out.

@@ -32,6 +32,7 @@ type run struct {
 	load     *Load
 	clock    clock
 	recorder *recorder
+	slots    []*slot
 	users    sync.WaitGroup
 	// mismatch is done when the first reply with wrong content was handed on.
 	mismatch sync.Once
@@ -44,7 +45,7 @@ type run struct {
 func Run(ctx context.Context, load *Load, version string) (histogram.File, error) {
 	inner, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r := &run{ctx: inner, cancel: cancel, load: load, clock: newClock(), recorder: newRecorder(load.Measured)}
+	r := &run{ctx: inner, cancel: cancel, load: load, clock: newClock(), recorder: newRecorder(load.Measured), slots: newSlots(load)}
 	over, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	var watchers sync.WaitGroup
@@ -60,6 +61,10 @@ func Run(ctx context.Context, load *Load, version string) (histogram.File, error
 		r.runClosed()
 	}
 	r.users.Wait()
+	for _, each := range r.slots {
+		each.close()
+		r.recorder.addCounts(&each.counts)
+	}
 	if cause := context.Cause(inner); cause != nil && ctx.Err() == nil {
 		err = cause
 	}

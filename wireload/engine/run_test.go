@@ -143,6 +143,11 @@ func TestNothingIsAllocatedForARequest(t *testing.T) {
 		p.request.Headers, p.request.Varying = []request.Header{header}, []request.Header{header}
 		measured[name+" with headers"] = p
 	}
+	for _, name := range []string{"h2c", "grpc"} {
+		p := protocols[name]
+		p.connections = 1
+		measured[name+" that is shared"] = p
+	}
 	for name, p := range measured {
 		t.Run(name, func(t *testing.T) {
 			replies := make([][]byte, 3000)
@@ -151,7 +156,8 @@ func TestNothingIsAllocatedForARequest(t *testing.T) {
 			}
 			p.reply = func(n int) []byte { return replies[n] }
 			load := p.load(transporttest.Serve(t, p.answering(0)), time.Minute)
-			r := &run{ctx: t.Context(), load: load, clock: newClock(), recorder: newRecorder(load.Measured)}
+			load.Connections = p.connections
+			r := &run{ctx: t.Context(), load: load, clock: newClock(), recorder: newRecorder(load.Measured), slots: newSlots(load)}
 			r.recorder.open(r.clock.now())
 			u := newUser(r, 0)
 			perform := func() {

@@ -27,6 +27,8 @@ type protocol struct {
 	readRequest func(*bufio.Reader) error
 	// reply is what answers the nth request of a connection, counted from 0.
 	reply func(n int) []byte
+	// connections are how many the users share; 0: each has its own.
+	connections int
 }
 
 const body = `{"data":{"id":1}}`
@@ -159,6 +161,9 @@ func h2cReply(n int) []byte {
 func (p protocol) answering(takes time.Duration) func(net.Conn) {
 	return func(connection net.Conn) {
 		reader := bufio.NewReader(connection)
+		if p.connections > 0 {
+			_, _ = connection.Write(h2cReply(0)[:9]) // SETTINGS, which come with the first reply only.
+		}
 		for n := 0; p.readRequest(reader) == nil; n++ {
 			time.Sleep(takes)
 			if _, err := connection.Write(p.reply(n)); err != nil {

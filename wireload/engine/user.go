@@ -7,6 +7,7 @@ import (
 	"math"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"wirebench.dev/wireload/histogram"
@@ -26,30 +27,39 @@ type user struct {
 	source  request.Source
 	request request.Request
 	stream  *stream
-	counts  userCounts
+	counts  *counts
 	calls   int
 	// latest is when a call has to be over, whatever its timeout.
 	latest int64
 
+	// slot has the connection that the user shares; nil if it has one of its own.
+	slot *slot
 	// mutex guards the connection against an interrupt, which closes it.
 	mutex      sync.Mutex
-	connection net.Conn
-	// socket is what the connection is made of, and lastUsed when it had its last reply.
+	connection link
+	// socket is what the user's own connection is made of, and lastUsed when it had its last reply.
 	socket   *meteredConnection
 	lastUsed int64
 	// kept says that the connection has had a reply; isUnconnected, that it couldn't be opened.
 	kept, isUnconnected bool
 }
 
-// userCounts are what a user counts without the recorder's lock, until its next request is recorded.
-type userCounts struct {
-	retried, mismatches int64
-	sent, received      int64
+// link is a net.Conn of the user's own, or its place on one that is shared.
+type link interface {
+	SetDeadline(at time.Time) error
 }
 
+// counts are what users and connections count without the recorder's lock, until a request is recorded.
+type counts struct{ retried, mismatches, sent, received atomic.Int64 }
+
 func newUser(r *run, number int) *user {
-	address := r.load.Addresses[number%len(r.load.Addresses)]
-	return &user{run: r, address: address, client: r.load.NewClient(address), source: r.load.NewSource(number)}
+	u := &user{run: r, address: r.load.Addresses[number%len(r.load.Addresses)], source: r.load.NewSource(number), counts: &counts{}}
+	if len(r.slots) > 0 {
+		u.slot = r.slots[number/r.load.Generators%len(r.slots)]
+		u.address, u.counts = u.slot.address, &u.slot.counts
+	}
+	u.client = r.load.NewClient(u.address)
+	return u
 }
 
 // perform sends a request, which was due at this moment, or never if it is 0, and records how it ended.
@@ -94,7 +104,7 @@ func (u *user) finish(reply transport.Reply, err error) {
 	u.calls++
 	if ok && u.run.load.CheckEvery > 0 && u.calls%u.run.load.CheckEvery == 0 {
 		if wrong := u.check(reply); wrong != nil {
-			u.counts.mismatches++
+			u.counts.mismatches.Add(1)
 			u.run.mismatch.Do(func() { u.run.load.OnMismatch(fmt.Errorf("%s: %w", u.request.Operation, wrong)) })
 		}
 	}
@@ -132,7 +142,7 @@ func (u *user) send(sent int64, item func([]byte) bool) (transport.Reply, error)
 		if err := u.client.Prepare(&u.request); err != nil {
 			return reply, err
 		}
-		u.counts.retried++
+		u.counts.retried.Add(1)
 	}
 }
 
@@ -158,21 +168,38 @@ func (u *user) attempt(sent int64, item func([]byte) bool) (transport.Reply, err
 // that can't be sent twice would fail. A connection in steady use isn't looked at.
 func (u *user) replaceClosed() {
 	const idle = 10 * time.Millisecond
-	if u.connection != nil && u.run.clock.now()-u.lastUsed > int64(idle) && u.socket.isClosed() {
+	if u.socket != nil && u.connection != nil && u.run.clock.now()-u.lastUsed > int64(idle) && u.socket.isClosed() {
 		u.close()
 	}
 }
 
-// connect opens a connection. Go sets TCP_NODELAY on it.
-func (u *user) connect(deadline time.Time) error {
+// dial opens a connection, and returns also the socket that it is made of. Go sets TCP_NODELAY on it.
+func (u *user) dial(deadline time.Time) (net.Conn, *meteredConnection, error) {
 	ctx, cancel := context.WithDeadline(u.run.ctx, deadline)
 	defer cancel()
-	plain := &meteredDialer{counts: &u.counts}
-	var dialer secure.ContextDialer = plain
-	if u.run.load.TLS != nil {
-		dialer = secure.Dialer{Plain: plain, Config: u.run.load.TLS, Protocols: u.run.load.Protocols}
+	plain, err := new(net.Dialer).DialContext(ctx, "tcp", u.address)
+	if err != nil {
+		return nil, nil, err
 	}
-	connection, err := dialer.DialContext(ctx, "tcp", u.address)
+	socket, err := newMeteredConnection(plain, u.counts)
+	if err != nil || u.run.load.TLS == nil {
+		return socket, socket, err
+	}
+	secured, err := secure.Handshake(ctx, socket, u.address, u.run.load.TLS, u.run.load.Protocols)
+	return secured, socket, err
+}
+
+// connect opens a connection, or takes a place on one that is shared.
+func (u *user) connect(deadline time.Time) error {
+	if u.slot != nil {
+		client := u.client.(transport.Multiplexed)
+		err := u.slot.join(u, client, deadline)
+		if err == nil {
+			u.connection, u.kept = client, false
+		}
+		return err
+	}
+	connection, socket, err := u.dial(deadline)
 	if err != nil {
 		return err
 	}
@@ -182,7 +209,7 @@ func (u *user) connect(deadline time.Time) error {
 		_ = connection.Close()
 		return u.run.ctx.Err()
 	}
-	u.connection, u.socket, u.kept = connection, plain.opened, false
+	u.connection, u.socket, u.kept = connection, socket, false
 	u.client.Open(connection)
 	return nil
 }
@@ -190,8 +217,8 @@ func (u *user) connect(deadline time.Time) error {
 func (u *user) close() {
 	u.mutex.Lock()
 	defer u.mutex.Unlock()
-	if u.connection != nil {
-		_ = u.connection.Close()
+	if own, ok := u.connection.(net.Conn); ok {
+		_ = own.Close()
 	}
 	u.connection = nil
 	u.client.Close()
@@ -202,7 +229,10 @@ func (u *user) close() {
 func (u *user) interrupt() {
 	u.mutex.Lock()
 	defer u.mutex.Unlock()
-	if u.connection != nil {
+	switch {
+	case u.slot != nil:
+		u.slot.close()
+	case u.connection != nil:
 		_ = u.socket.Close()
 	}
 }
@@ -210,5 +240,5 @@ func (u *user) interrupt() {
 // end is called once, when the user sends nothing more.
 func (u *user) end() {
 	u.close()
-	u.run.recorder.addCounts(&u.counts)
+	u.run.recorder.addCounts(u.counts)
 }

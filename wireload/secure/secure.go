@@ -53,39 +53,23 @@ func Prepare(config *tls.Config, authorities []byte) error {
 	return nil
 }
 
-// ContextDialer opens connections; a net.Dialer is one.
-type ContextDialer interface {
-	DialContext(ctx context.Context, network, address string) (net.Conn, error)
-}
-
 // HandshakeError says why a connection could be opened, but not secured.
 type HandshakeError struct{ error }
 
 // Unwrap returns the reason.
 func (e *HandshakeError) Unwrap() error { return e.error }
 
-// Dialer opens connections with TLS. Protocols are the names for ALPN; ours has none.
-type Dialer struct {
-	Plain     ContextDialer
-	Config    *tls.Config
-	Protocols []string
-}
-
-// DialContext dials and makes the handshake.
-func (d Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	socket, err := d.Plain.DialContext(ctx, network, address)
-	if err != nil {
-		return nil, err
-	}
-	own := d.Config.Clone()
+// Handshake secures a connection to an address. Protocols are the names for ALPN; ours has none.
+func Handshake(ctx context.Context, plain net.Conn, address string, config *tls.Config, protocols []string) (net.Conn, error) {
+	own := config.Clone()
 	own.MinVersion = max(own.MinVersion, tls.VersionTLS12)
-	own.NextProtos = d.Protocols
+	own.NextProtos = protocols
 	if own.ServerName == "" {
 		own.ServerName, _, _ = net.SplitHostPort(address)
 	}
-	secured := tls.Client(socket, own)
+	secured := tls.Client(plain, own)
 	if err := secured.HandshakeContext(ctx); err != nil {
-		_ = socket.Close()
+		_ = plain.Close()
 		return nil, &HandshakeError{err}
 	}
 	return secured, nil

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"time"
 
 	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/request"
@@ -46,7 +47,7 @@ func (r *Reply) Content() ([]byte, error) {
 	return content, nil
 }
 
-// Client speaks a protocol over one connection at a time, one call at a time.
+// Client speaks a protocol over one connection at a time, one call at a time; only a Multiplexed one may share it.
 type Client interface {
 	// Prepare encodes a request for the connection in use, or for the next one after Close.
 	Prepare(r *request.Request) error
@@ -58,6 +59,24 @@ type Client interface {
 	Call(item func([]byte) bool) (Reply, error)
 	// Close forgets the connection.
 	Close()
+}
+
+// Multiplexed is a Client whose connection may be shared. Close then cancels its own call, and no other's.
+type Multiplexed interface {
+	Client
+	// Share starts to use a fresh connection that others may join.
+	Share(connection net.Conn) Shared
+	Join(shared Shared)
+	// SetDeadline sets when a call on a shared connection fails. While one is under way it can only be put off.
+	SetDeadline(at time.Time) error
+}
+
+// Shared is a connection of several clients.
+type Shared interface {
+	// IsSpent reports whether it takes no further call.
+	IsSpent() bool
+	// Close has all calls fail.
+	Close() error
 }
 
 // Names interns names of methods, so that requests that are bytes don't allocate.

@@ -1,11 +1,9 @@
-// Package grpc is a client of gRPC services: unary calls and server streams over HTTP/2, one at a time on a
-// connection.
+// Package grpc is a client of gRPC services: unary calls and server streams over HTTP/2.
 package grpc
 
 import (
 	"encoding/binary"
 	"fmt"
-	"net"
 	"strconv"
 	"time"
 
@@ -19,14 +17,14 @@ const prefixBytes = 5
 
 // Client is a transport.Client of gRPC.
 type Client struct {
-	connection *h2.Connection
-	names      transport.Names
-	timeout    hpack.HeaderField
-	message    []byte
-	reply      reply
+	*h2.Stream
+	names   transport.Names
+	timeout hpack.HeaderField
+	message []byte
+	reply   reply
 }
 
-var _ transport.Client = (*Client)(nil)
+var _ transport.Multiplexed = (*Client)(nil)
 
 // New returns a client of a service at this authority (host:port). Each call sends its timeout to the server, as gRPC's
 // own clients do; 0 sends none. The timeout of a stream is the longest time without an item, and no deadline: streams
@@ -40,7 +38,7 @@ func New(authority string, overTLS bool, timeout time.Duration) *Client {
 	if timeout > 0 {
 		c.timeout = hpack.HeaderField{Name: "grpc-timeout", Value: formatTimeout(timeout)}
 	}
-	c.connection = h2.New(scheme, authority, &c.reply, hpack.HeaderField{Name: "te", Value: "trailers"})
+	c.Stream = h2.NewStream(scheme, authority, &c.reply, hpack.HeaderField{Name: "te", Value: "trailers"})
 	return c
 }
 
@@ -53,13 +51,7 @@ func formatTimeout(timeout time.Duration) string {
 	return strconv.FormatInt(min(timeout.Milliseconds(), digitsMax), 10) + "m"
 }
 
-// Close forgets the connection.
-func (c *Client) Close() { c.connection.Close() }
-
-// Open starts to use a fresh connection.
-func (c *Client) Open(connection net.Conn) { c.connection.Open(connection) }
-
-// Prepare encodes the frames of a request.
+// Prepare encodes a request.
 func (c *Client) Prepare(r *request.Request) error {
 	if len(r.Body) > transport.ReplyBytesMax {
 		return fmt.Errorf("a message of %d bytes is too long", len(r.Body))
@@ -75,17 +67,18 @@ func (c *Client) Prepare(r *request.Request) error {
 		fields.Own = c.timeout
 	}
 	head := h2.Head{Fields: fields, BodyBytes: -1, Headers: r.Headers, Varying: r.Varying}
-	return c.connection.Prepare(head, c.message)
+	c.Stream.Prepare(head, c.message)
+	return nil
 }
 
 // Call sends the request and reads until the stream ends.
 func (c *Client) Call(item func([]byte) bool) (transport.Reply, error) {
 	c.reply.begin(item)
-	c.connection.Send()
-	if err := c.connection.Receive(); err != nil {
+	c.Send()
+	if err := c.Receive(); err != nil {
 		return transport.Reply{}, err
 	}
 	answer, err := c.reply.outcome()
-	answer.Close = c.connection.IsSpent()
+	answer.Close = c.IsSpent()
 	return answer, err
 }

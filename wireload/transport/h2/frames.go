@@ -18,7 +18,7 @@ const (
 	httpLength      = 'H'<<16 | 'T'<<8 | 'T'
 	windowBytes     = 65_535
 	headerTableSize = 4096
-	// Windows for replies: flow control is TCP's, as nothing else shares the connection.
+	// Windows for replies: flow control is TCP's, because replies are read as they come.
 	receiveWindowBytes = 1 << 30
 	blockBytesMax      = 1 << 20
 )
@@ -49,6 +49,17 @@ func (f *frameReader) read() (http2.FrameHeader, []byte, error) {
 		return header, nil, err
 	}
 	return header, f.payload, nil
+}
+
+// hasNext reports whether a frame has come whole, so that reading it doesn't wait.
+func (f *frameReader) hasNext() bool {
+	const headerBytes = 9
+	if f.reader.Buffered() < headerBytes {
+		return false
+	}
+	head, _ := f.reader.Peek(headerBytes)
+	length := int(head[0])<<16 | int(head[1])<<8 | int(head[2])
+	return f.reader.Buffered() >= headerBytes+length
 }
 
 // trim cuts padding and priority off the payload of a DATA or HEADERS frame.

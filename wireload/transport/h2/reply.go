@@ -6,42 +6,33 @@ import (
 	"wirebench.dev/wireload/transport"
 )
 
-// reply is how far a stream's reply has come.
+// reply is the header block that is coming, and what reads it: all blocks of a connection need the same decoder, also those
+// of streams that nobody waits for any more.
 type reply struct {
+	decoder *hpack.Decoder
+	// receiver is that of the block's stream; nil if nobody waits for it.
 	receiver Receiver
-	decoder  *hpack.Decoder
+	block    []byte
+	streamID uint32
 
-	begun, ended, inHeaders bool
-	endsWithHeaders         bool
-	block                   []byte
+	inHeaders, endsStream bool
 }
 
 // reset is for a fresh connection.
-func (r *reply) reset() { r.decoder = hpack.NewDecoder(headerTableSize, r.receiver.TakeField) }
-
-// begin is for a fresh stream.
-func (r *reply) begin() { r.begun, r.ended, r.inHeaders = false, false, false }
-
-func (r *reply) take(header http2.FrameHeader, payload []byte) error {
-	r.begun = true
-	if header.Type != http2.FrameContinuation {
-		var err error
-		if payload, err = trim(header, payload); err != nil {
-			return err
+func (r *reply) reset() {
+	r.inHeaders = false
+	r.decoder = hpack.NewDecoder(headerTableSize, func(field hpack.HeaderField) {
+		if r.receiver != nil {
+			r.receiver.TakeField(field)
 		}
-	}
-	if header.Type == http2.FrameData {
-		r.ended = header.Flags.Has(http2.FlagDataEndStream)
-		return r.receiver.TakeData(payload)
-	}
-	return r.takeHeaders(header, payload)
+	})
 }
 
 // takeHeaders takes HEADERS and CONTINUATION frames.
-func (r *reply) takeHeaders(header http2.FrameHeader, payload []byte) error {
+func (c *Connection) takeHeaders(header http2.FrameHeader, payload []byte, s *Stream) error {
+	r := &c.reply
 	if header.Type == http2.FrameHeaders {
-		r.block = r.block[:0]
-		r.endsWithHeaders = header.Flags.Has(http2.FlagHeadersEndStream)
+		r.block, r.streamID, r.endsStream = r.block[:0], header.StreamID, header.Flags.Has(http2.FlagHeadersEndStream)
 	}
 	if len(r.block)+len(payload) > blockBytesMax {
 		return transport.NewGarbage("the reply's headers are longer than %d bytes", blockBytesMax)
@@ -51,12 +42,22 @@ func (r *reply) takeHeaders(header http2.FrameHeader, payload []byte) error {
 	if r.inHeaders {
 		return nil
 	}
+	r.receiver = nil
+	if s != nil {
+		r.receiver = s.receiver
+	}
 	if _, err := r.decoder.Write(r.block); err != nil {
 		return transport.NewGarbage("the reply's headers can't be read: %s", err)
 	}
 	if err := r.decoder.Close(); err != nil {
 		return transport.NewGarbage("the reply's headers can't be read: %s", err)
 	}
-	r.ended = r.endsWithHeaders
+	switch {
+	case s == nil:
+	case r.endsStream:
+		c.complete(s)
+	case s.isPulled:
+		s.notify()
+	}
 	return nil
 }

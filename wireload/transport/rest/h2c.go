@@ -3,7 +3,6 @@ package rest
 import (
 	"fmt"
 	"io"
-	"net"
 	"strconv"
 
 	"golang.org/x/net/http2/hpack"
@@ -14,22 +13,22 @@ import (
 
 // H2C is a transport.Client of HTTP/2 in clear text, with prior knowledge: RFC 9113, 3.3.
 type H2C struct {
-	connection *h2.Connection
-	expected   int
-	reply      h2cReply
-	stream     streamReader
+	*h2.Stream
+	expected int
+	reply    h2cReply
+	events   streamReader
 }
 
-var _ transport.Client = (*H2C)(nil)
+var _ transport.Multiplexed = (*H2C)(nil)
 
 // NewH2C returns a client of a service at host:port.
 func NewH2C(host string) *H2C {
 	c := &H2C{}
-	c.connection = h2.New("http", host, &c.reply)
+	c.Stream = h2.NewStream("http", host, &c.reply)
 	return c
 }
 
-// Prepare encodes the frames of a request.
+// Prepare takes a request.
 func (c *H2C) Prepare(r *request.Request) error {
 	if err := r.CheckHeaders("rest"); err != nil {
 		return err
@@ -50,20 +49,15 @@ func (c *H2C) Prepare(r *request.Request) error {
 	if len(r.Body) > 0 || hasBody(r.Method) {
 		head.BodyBytes = len(r.Body)
 	}
-	c.expected, c.stream.end = r.Status, r.End
-	return c.connection.Prepare(head, r.Body)
+	c.expected, c.events.end = r.Status, r.End
+	c.Stream.Prepare(head, r.Body)
+	return nil
 }
-
-// Open starts to use a fresh connection.
-func (c *H2C) Open(connection net.Conn) { c.connection.Open(connection) }
-
-// Close forgets the connection.
-func (c *H2C) Close() { c.connection.Close() }
 
 // Call sends the request and reads the reply to its end.
 func (c *H2C) Call(item func([]byte) bool) (transport.Reply, error) {
 	c.reply.begin()
-	c.connection.Send()
+	c.Send()
 	var reply transport.Reply
 	var err error
 	if item == nil {
@@ -71,12 +65,12 @@ func (c *H2C) Call(item func([]byte) bool) (transport.Reply, error) {
 	} else {
 		reply, err = c.receiveStream(item)
 	}
-	reply.Close = reply.Close || c.connection.IsSpent()
+	reply.Close = reply.Close || c.IsSpent()
 	return reply, err
 }
 
 func (c *H2C) receive() (transport.Reply, error) {
-	if err := c.connection.Receive(); err != nil {
+	if err := c.Receive(); err != nil {
 		return transport.Reply{}, err
 	}
 	return c.reply.answer(c.expected)
@@ -84,31 +78,34 @@ func (c *H2C) receive() (transport.Reply, error) {
 
 // receiveStream reads a reply of Server-Sent Events.
 func (c *H2C) receiveStream(item func([]byte) bool) (transport.Reply, error) {
-	for c.reply.status == 0 && !c.connection.Ended() {
-		if err := c.connection.Step(); err != nil {
-			return transport.Reply{}, err
-		}
+	status, contentType := 0, ""
+	err := c.WaitUntil(func() bool {
+		status, contentType = c.reply.status, c.reply.contentType
+		return status != 0
+	})
+	if err != nil {
+		return transport.Reply{}, err
 	}
-	if c.reply.status == 0 {
+	if status == 0 {
 		return c.reply.answer(c.expected)
 	}
-	return c.stream.read(c.reply.status, c.reply.contentType, c, item)
+	return c.events.read(status, contentType, c, item)
 }
 
 // Read reads from the body of the reply that is coming.
 func (c *H2C) Read(into []byte) (int, error) {
-	for len(c.reply.body) == c.reply.read {
-		c.reply.body, c.reply.read = c.reply.body[:0], 0
-		if c.connection.Ended() {
-			return 0, io.EOF
+	count := 0
+	err := c.WaitUntil(func() bool {
+		count = copy(into, c.reply.body[c.reply.read:])
+		if c.reply.read += count; c.reply.read == len(c.reply.body) {
+			c.reply.body, c.reply.read = c.reply.body[:0], 0
 		}
-		if err := c.connection.Step(); err != nil {
-			return 0, err
-		}
+		return count > 0
+	})
+	if err == nil && count == 0 {
+		err = io.EOF
 	}
-	count := copy(into, c.reply.body[c.reply.read:])
-	c.reply.read += count
-	return count, nil
+	return count, err
 }
 
 // h2cReply is what has come of a reply.
