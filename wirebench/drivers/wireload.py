@@ -78,6 +78,7 @@ def describe_job(job: Job) -> dict[str, Any]:
         "descriptors": job.descriptors,
         "requests": _describe_requests(job),
         "concurrency": cell.concurrency,
+        "connections": cell.connections,
         "concurrency_max": None if load.model == "sweep" else load.concurrency_max,
         "rate_per_s": None if cell.shape else cell.rate_per_s,
         "arrivals": job.arrivals if cell.shape else None,

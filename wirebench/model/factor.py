@@ -113,7 +113,10 @@ FACTORS: Mapping[str, Factor] = {
         words={"keep": ("connections kept",), "reopen": ("connections reopened",)},
     ),
     "connections": Factor(
-        levels=_allow_none(_allow_numbers(1, CONNECTIONS_MAX)), unit="connection", none="one connection a user"
+        levels=_allow_none(_allow_numbers(1, CONNECTIONS_MAX)),
+        label="connections that users share",
+        unit="connection",
+        none="one connection a user",
     ),
     "tls": Factor(
         levels=contract.Tls,

@@ -44,3 +44,9 @@ def test_http_2_is_spoken_without_tls() -> None:
     over_http_1 = replace(JOB, cell=cell("rest", "wireload"))
     assert "h2c" not in describe_job(over_http_1)
     assert describe_job(replace(JOB, cell=replace(over_http_1.cell, http=2)))["h2c"]
+
+
+def test_users_share_connections_where_they_are_given() -> None:
+    """Without them, each user has its own."""
+    assert "connections" not in describe_job(JOB)
+    assert 4 == describe_job(replace(JOB, cell=cell("grpc", "wireload", concurrency=64, connections=4)))["connections"]

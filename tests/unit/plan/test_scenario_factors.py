@@ -43,6 +43,22 @@ OPERATION = "operation: users.get"
         ("closed", "open", "7: load.model: an open load needs a rate"),
         (OPERATION, "rate_per_s: 5", "4: factors.rate_per_s: a closed load has no rate"),
         (OPERATION, "http: {rest: [1, 2]}", "4: factors.http.rest: the runtime 'gunicorn-gthread' speaks HTTP/1.1"),
+        (OPERATION, "connections: {rest: 1}", "4: factors.connections.rest: REST over HTTP/1.1 has one request at"),
+        (
+            OPERATION,
+            "connections: {socket: 1}",
+            "4: factors.connections.socket: the socket has one request at a time on each",
+        ),
+        (
+            OPERATION,
+            "connections: {grpc: 2}",
+            "4: factors.connections.grpc: 2 connections are more than one",
+        ),
+        (
+            OPERATION,
+            "connections: {grpc: 1}\n  connection: reopen",
+            "4: factors.connections.grpc: a connection for each request isn't shared",
+        ),
         (OPERATION, "implementation: go\n  http: {rest: 2}", "7: factors.driver.rest: k6 doesn't send HTTP/2"),
         (
             OPERATION,
@@ -61,12 +77,6 @@ def test_an_impossible_combination_is_rejected(tmp_path: Path, old: str, new: st
     [
         (OPERATION, "replicas: 2\n  operation: users.create", "4: factors.replicas: users.create on 2"),
         (OPERATION, "placement: same-pod\n  replicas: 2", "4: factors.placement: a load in the same pod"),
-        (OPERATION, "connections: {rest: 1}", "4: factors.connections.rest: each user of k6"),
-        (
-            "driver: {rest: k6, grpc: [wireload, ghz]}",
-            "driver: {grpc: ghz}\n  connections: {grpc: 2}",
-            "7: factors.connections.grpc: 2 connections are more",
-        ),
         ("model: closed", "generators: 2", "7: load.generators: ghz can't share a load"),
         ("blocks: 3", "", None),
         (OPERATION, "replicas: [1, 2, 4]\n  balancing: headless", None),

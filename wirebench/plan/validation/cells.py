@@ -35,6 +35,7 @@ def validate_cell(cell: Cell, scenario: Scenario) -> ValidationMessages:
         _validate_http(cell) if cell.http else (),
         _validate_users(cell, scenario.load),
         _validate_placement(cell),
+        _validate_connections(cell),
         _validate_driver(cell, operations) if cell.driver in TRANSPORTS[cell.transport].drivers else (),
         _validate_link(cell),
     )
@@ -152,14 +153,21 @@ def _validate_placement(cell: Cell) -> CellMessages:
     if cell.placement == "same-pod" and cell.balancing != "service":
         hint = "set factors.balancing to service, or another placement"
         yield "placement", f"{alone} nothing to balance by {cell.balancing}", hint
-    if cell.connections in (None, cell.concurrency):
+
+
+def _validate_connections(cell: Cell) -> CellMessages:
+    """Reject connections that users can't share."""
+    if cell.connections is None:
         return
-    if cell.driver != "ghz":
-        hint = "leave connections out; to share them among users is for the driver ghz"
-        yield "connections", f"each user of {cell.driver} has a connection of its own", hint
-    if (cell.connections or 0) > cell.concurrency:
+    if cell.transport != "grpc" and not cell.http:
+        hint = "give connections to gRPC alone, or to REST with http: 2"
+        version = "REST over HTTP/1.1" if cell.transport == "rest" else "the socket"
+        yield "connections", f"{version} has one request at a time on each connection", hint
+    if cell.connections > cell.concurrency:
         message = f"{cell.connections} connections are more than one for each of {cell.concurrency}"
         yield "connections", message, "raise factors.concurrency, or leave connections out"
+    if cell.connection == "reopen":
+        yield "connections", "a connection for each request isn't shared", "set factors.connection to keep"
 
 
 def _validate_driver(cell: Cell, operations: Sequence[Operation]) -> CellMessages:
