@@ -40,7 +40,6 @@ def main() -> None:
         file.ClearField("source_code_info")
         file.name = file.name.replace("wirebench_proto", "wirebench/v1")
     write_descriptors(output / "proto/contract.binpb", files)
-    write_json(output / "k6/application.json", application.model_dump(mode="json", exclude_unset=True, by_alias=True))
     for name, configuration in ghz_configurations(application).items():
         write_json(output / f"ghz/{name}.json", configuration)
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+import yaml
 
 from grafana.board import INSTANT, Board, Chart, Variable
 from grafana.boards import BOARDS
@@ -93,7 +94,7 @@ class WireloadForSomeWhoAreNot(Wireload):
 
     def run(self, job: Job, watch: Callable[[Child], None]) -> tuple[HistogramFile, ...]:
         """Send requests for more users than there are."""
-        application = json.loads(job.requests.read_text(encoding="utf-8"))
+        application = yaml.safe_load(job.requests.read_text(encoding="utf-8"))
         application["seeded"]["users"]["count"] = 12_000
         requests = job.output.with_suffix(".requests.json")
         requests.write_text(json.dumps(application), encoding="utf-8")

@@ -23,7 +23,7 @@ from wirebench.plan.arrivals import compute_arrivals_ns
 from wirebench.system import processes
 from wirebench.system.files import write_atomic
 from wirebench.system.network_namespace import NetworkNamespace
-from wirebench.system.paths import CONTRACT, REQUESTS
+from wirebench.system.paths import APPLICATION, CONTRACT
 from wirebench.system.processes import Child
 from wirebench.system.tls import ClientTls
 
@@ -51,8 +51,8 @@ class Job:
     `address` is host:port. Where the client balances, `replicas` are the addresses behind that host. `id_base` is the
     first id that a creating operation may use. The driver writes the histogram file to `output` and its log to `log`.
     `generator` is the index of this load generator and their number. `tls` is None for plain text. `application` has
-    the requests with the headers of the cell's variant, `requests` is a file with the same as JSON, and `descriptors`
-    one with the messages of gRPC.
+    the requests with the headers of the cell's variant. `requests` is the application file, and `descriptors` a file
+    with the messages of gRPC.
     """
 
     cell: Cell
@@ -70,7 +70,7 @@ class Job:
     #: Where the driver runs, if not on this machine's network.
     namespace: NetworkNamespace | None = None
     application: Annotated[Application, _LOCAL] = field(default_factory=load_builtin)
-    requests: Annotated[Path, _LOCAL] = REQUESTS
+    requests: Annotated[Path, _LOCAL] = APPLICATION
     descriptors: Annotated[Path, _LOCAL] = CONTRACT
 
     @property

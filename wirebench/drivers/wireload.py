@@ -75,6 +75,7 @@ def describe_job(job: Job) -> dict[str, Any]:
     described: dict[str, Any] = {
         "addresses": job.replicas or (job.address,),
         "application": job.requests,
+        "variant": cell.variant,
         "descriptors": job.descriptors,
         "requests": _describe_requests(job),
         "concurrency": cell.concurrency,

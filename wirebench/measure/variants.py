@@ -19,14 +19,15 @@ from wirebench.drivers.wireload import Answer, send_requests
 from wirebench.errors import UsageError
 from wirebench.measure.conformance import Conformance
 from wirebench.model.application import Application
+from wirebench.model.application_files import read_files, write_files
 from wirebench.model.cell import Cell, ServiceSpec
 from wirebench.model.scenario import Scenario, find_own
 from wirebench.model.source import FieldPath
 from wirebench.model.variables import redact
 from wirebench.model.variant import CONTRACT_FILE, Variant
 from wirebench.plan.grpc_schema import REFLECTION, check_messages, read_descriptors
-from wirebench.system.files import open_atomic, write_atomic
-from wirebench.system.paths import CONTRACT
+from wirebench.system.files import open_atomic
+from wirebench.system.paths import APPLICATION, CONTRACT
 from wirebench.system.tls import make_context
 from wirebench.targets import Endpoint
 
@@ -43,7 +44,7 @@ _ABSENT: Any = object()
 
 @dataclass(frozen=True, slots=True)
 class RequestFiles:
-    """What drivers read of a variant: the application with its headers, also as a file, and the gRPC messages."""
+    """What drivers read of a variant: the application with its headers, the application file, and the gRPC messages."""
 
     application: Application
     file: Path
@@ -84,6 +85,7 @@ class Variants:
         self._folder = folder
         self._kept = kept
         self._requests: dict[str, RequestFiles] = {}
+        self._file: Path | None = None
 
     def prepare(self, endpoint: Endpoint) -> RequestFiles:
         """Return what drivers read of a running variant; the first call writes its files.
@@ -93,14 +95,15 @@ class Variants:
         name = str(endpoint.service.variant)
         if name not in self._requests:
             application = self._scenario.application
-            sent, file, descriptors = application.select_variant(name), self._folder / f"{name}.json", CONTRACT
-            write_atomic(file, sent.dump_requests())
+            if self._file is None:  # A copy, so that nothing changes while the run lasts.
+                self._file = write_files(read_files(application.path or APPLICATION), self._folder)
+            sent, descriptors = application.select_variant(name), CONTRACT
             if application.variants[name].transport == "grpc":
                 descriptors = self._kept / CONTRACT_FILE.format(name)
                 messages = self._find_messages(name, endpoint)
                 with open_atomic(descriptors) as kept:
                     kept.write(messages)
-            self._requests[name] = RequestFiles(sent, file, descriptors)
+            self._requests[name] = RequestFiles(sent, self._file, descriptors)
         return self._requests[name]
 
     def verify(

@@ -27,7 +27,6 @@ from wirebench.errors import UsageError
 from wirebench.model.frozen import StrictModel
 from wirebench.model.headers import Headers, Metadata
 from wirebench.model.inputs import DEFAULT, Input, InputContext, Seeded, draw
-from wirebench.model.openapi_document import resolve_operation_ids
 from wirebench.model.source import FieldPath, Source, join_field, read_yaml
 from wirebench.model.template import FILTERS, Template, Values, find_placeholders, render, render_text, to_text
 from wirebench.model.variables import find_variables
@@ -337,10 +336,6 @@ class Application(StrictModel):
         """Return all of it as JSON, as it was read: with the names of variables, and not their values."""
         return self.model_dump_json(exclude_unset=True, by_alias=True, indent=1)
 
-    def dump_requests(self) -> str:
-        others: dict[str, Any] = {"application": True, "variants": True, "operations": {"__all__": {"variants"}}}
-        return self.model_dump_json(exclude_unset=True, by_alias=True, exclude=others)
-
     def find_variables(self, variants: Collection[str], operations: Collection[str]) -> Iterator[tuple[str, FieldPath]]:
         """Yield the environment variables that these variants and operations name, each with where it stands."""
         texts: dict[FieldPath, str] = {}
@@ -386,7 +381,7 @@ def read_application(path: Path) -> Application:
     """Read and check an application file; files that it names are beside it. Raises UsageError, with line and fix."""
     data, source = read_yaml(path, "an application file", "applications/ has those that come with wirebench")
     try:
-        application = Application.model_validate(resolve_operation_ids(data, source), context=source)
+        application = Application.model_validate(data, context=source)
     except ValidationError as error:
         raise source.make_error(error.errors(), "docs/applications.md describes every key") from None
     _check_headers(application)

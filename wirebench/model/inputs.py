@@ -82,6 +82,8 @@ class Input(StrictModel):
         """Take the values from a file, which is named relative to the application file."""
         if not isinstance(given, dict) or not isinstance(given.get("file"), str):
             return given
+        if Path(given["file"]).is_absolute():
+            raise ValueError("file: must be relative to the application file")
         others = {name: value for name, value in given.items() if name not in ("file", "column")}
         folder = info.context.path.parent if info.context else Path()
         return {**others, "list": read_choices(folder / given["file"], given.get("column"))}

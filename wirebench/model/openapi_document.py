@@ -1,11 +1,11 @@
-"""OpenAPI 3 documents: the requests that they describe, for application files that name them by `operation_id`."""
+"""OpenAPI 3 documents: the requests that they describe."""
 
 from __future__ import annotations
 
 import functools
 import json
 import re
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,7 @@ try:
 except ImportError:
     from yaml import SafeLoader as _SafeLoader  # type: ignore[assignment] # without libyaml
 
-from wirebench.errors import UsageError, suggest
-from wirebench.model.source import Source
+from wirebench.errors import UsageError
 from wirebench.system.files import read_limited
 
 DOCUMENT_BYTES_MAX = 50_000_000
@@ -75,7 +74,6 @@ class Route:
     parameters: tuple[Parameter, ...]
     #: The body's media type and its schema and examples; None if it has no body.
     body: tuple[str, Json] | None
-    requires_body: bool
     #: The first status of success that the document has.
     status: int
     #: The line of the document that describes it.
@@ -179,7 +177,6 @@ class Document:
             + _PLACEHOLDER.sub(lambda match: f"{{{name_input(match[1])}}}", path),
             parameters=(*in_path, *in_query),
             body=self._read_body(body) if body else None,
-            requires_body=bool(body.get("required")),
             status=next((int(each) for each in statuses if re.fullmatch("2[0-9][0-9]", each)), 200),
             summary=" ".join(str(operation.get("summary") or "").split()),
         )
@@ -214,66 +211,6 @@ class Document:
         several = given.get("examples")
         first = next(iter(several.values()), None) if isinstance(several, dict) else None
         return given.get("example", self.resolve(first).get("value"))
-
-
-def resolve_operation_ids(data: dict[str, Any], source: Source) -> dict[str, Any]:
-    """Return an application file's data with requests in the place of operation ids, and without its document.
-
-    Raises UsageError.
-    """
-    others = {key: value for key, value in data.items() if key != "openapi"}
-    name, operations = data.get("openapi"), data.get("operations")
-    if not isinstance(operations, dict):
-        return others  # fails validation next
-    if "openapi" in data and not isinstance(name, str):
-        raise UsageError(f"{source.locate(('openapi',))}: must be the name of a file", "write `openapi: shop.yaml`")
-    document = _read_document(source, name) if name else None
-    resolved = {each: _resolve_operation(each, operation, document, source) for each, operation in operations.items()}
-    return {**others, "operations": resolved}
-
-
-def _read_document(source: Source, name: str) -> Document:
-    try:
-        return Document(source.path.parent / name)
-    except UsageError as error:
-        raise UsageError(f"{source.locate(('openapi',))}: {error.message}", error.hint) from None
-
-
-def _resolve_operation(name: str, operation: Json, document: Document | None, source: Source) -> Json:
-    rest = operation.get("rest") if isinstance(operation, dict) else None
-    if not isinstance(rest, dict) or "operation_id" not in rest:
-        return operation
-    try:
-        return {**operation, "rest": _resolve_rest(rest, operation.get("inputs") or {}, document)}
-    except UsageError as error:
-        where = source.locate(("operations", name, "rest", "operation_id"))
-        raise UsageError(f"{where}: {error.message}", error.hint) from None
-
-
-def _resolve_rest(rest: dict[str, Any], inputs: Mapping[str, Json], document: Document | None) -> dict[str, Any]:
-    """Return a REST request as an application has it. Raises UsageError, without its place."""
-    given = dict(rest)
-    wanted, expect, headers = given.pop("operation_id"), given.pop("expect", {}), given.pop("headers", {})
-    if document is None:
-        raise UsageError("there is no document to find it in", "add `openapi: FILE` to the application file")
-    if "request" in given:
-        raise UsageError("the document has the request", "remove request, or operation_id")
-    known = {route.operation_id: route for route in document.routes if route.operation_id}
-    if not isinstance(wanted, str) or wanted not in known:
-        raise UsageError(f"{document.path} has no operationId {wanted!r}", suggest(str(wanted), known))
-    route = known[wanted]
-    for each in route.parameters:
-        if each.required and each.input not in inputs:
-            text = f"{wanted} has the {each.place} parameter {each.name}, and there is no input {each.input!r}"
-            raise UsageError(text, f"add `{each.input}: …` to inputs")
-    has_body = given.get("body") is not None
-    if route.requires_body and not has_body:
-        raise UsageError(f"{wanted} needs a body", "add body: what is sent")
-    if isinstance(expect, dict):
-        expect = {"status": route.status, **expect}
-    if has_body and isinstance(headers, dict) and "content-type" not in map(str.lower, headers):
-        headers = {**route.headers, **headers}
-    return {"request": route.request(inputs), "headers": headers, **given, "expect": expect}
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -13,8 +13,6 @@ IS_WHEEL = _DATA.is_dir()
 ROOT = Path(os.environ.get("WIREBENCH_ROOT") or (_DATA if IS_WHEEL else _DATA.parents[1]))
 SCENARIOS = ROOT / "scenarios"
 K6_SCRIPT = ROOT / "k6" / "rest.js"
-#: What `make proto` writes of the application file for drivers that read JSON.
-REQUESTS = ROOT / "k6" / "application.json"
 CONTRACT = ROOT / "proto" / "contract.binpb"
 CHARTS = ROOT / "charts"
 #: What `make cluster-up` leaves: who may enter its cluster, and which images are in it.

@@ -25,6 +25,7 @@ Usage:
   wireload socket ADDRESS METHOD [options] the socket protocol of wirebench; with --line instead of METHOD, lines
   wireload run JOB.json                    a load that a file describes (see wireload/README.md)
   wireload request JOB.json                single requests of such a load: prints and checks each reply
+  wireload check FILE ...                  prints what is wrong with application files; --descriptors VARIANT=FILE
   wireload --version
 
 Examples:
@@ -57,6 +58,8 @@ func Main(ctx context.Context, arguments []string, out, log io.Writer) int {
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
+	case errors.Is(err, errFound):
+		return exitFailed
 	case errors.As(err, &wrong):
 		fmt.Fprintf(log, "wireload: %v; see wireload --help\n", err)
 		return exitUsage
@@ -71,9 +74,9 @@ func Main(ctx context.Context, arguments []string, out, log io.Writer) int {
 
 func dispatch(ctx context.Context, arguments []string, out, log io.Writer) error {
 	if len(arguments) == 0 {
-		return newUsageError("name a command: rest, grpc, socket, run or request")
+		return newUsageError("name a command: rest, grpc, socket, run, request or check")
 	}
-	if isHelp(arguments[0]) || slices.Contains([]string{"run", "request"}, arguments[0]) && slices.ContainsFunc(arguments, isHelp) {
+	if isHelp(arguments[0]) || slices.Contains([]string{"run", "request", "check"}, arguments[0]) && slices.ContainsFunc(arguments, isHelp) {
 		printHelp(out)
 		return flag.ErrHelp
 	}
@@ -84,6 +87,8 @@ func dispatch(ctx context.Context, arguments []string, out, log io.Writer) error
 		return runJob(ctx, rest, log)
 	case "request":
 		return requestJob(ctx, rest, out)
+	case "check":
+		return checkFiles(rest, out)
 	case "--version", "-version", "version":
 		_, err := fmt.Fprintln(out, Version)
 		return err

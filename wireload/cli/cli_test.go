@@ -160,7 +160,7 @@ func writeJob(t *testing.T, job map[string]any) string {
 func usersJob(address, output string) map[string]any {
 	return map[string]any{
 		"addresses": []string{address}, "output": output,
-		"application": "../../k6/application.json", "descriptors": "../../proto/contract.binpb",
+		"application": "../../applications/users.yaml", "descriptors": "../../proto/contract.binpb",
 		"requests":    map[string]any{"transport": "rest", "clients": []any{map[string]any{"sequence": []string{"users.get"}}}},
 		"concurrency": 4, "calls": 25, "warmup_calls": 5, "check_every": 1, "warmup_s": 0, "window_s": 60,
 	}

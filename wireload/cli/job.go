@@ -23,6 +23,7 @@ const defaultWarmupS = 0.5
 type Job struct {
 	Addresses   []string        `json:"addresses"`
 	Application string          `json:"application"`
+	Variant     string          `json:"variant"`
 	Descriptors string          `json:"descriptors"`
 	Requests    request.Options `json:"requests"`
 
@@ -214,21 +215,14 @@ func (j *Job) setup(lines bool) transportSetup {
 }
 
 func (j *Job) readApplication() (*request.Application, error) {
-	text, err := os.ReadFile(j.Application)
-	if err != nil {
-		return nil, err
-	}
 	var descriptors []byte
 	if j.Descriptors != "" {
+		var err error
 		if descriptors, err = os.ReadFile(j.Descriptors); err != nil {
 			return nil, err
 		}
 	}
-	application, err := request.Load(text, descriptors)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", j.Application, err)
-	}
-	return application, nil
+	return request.Load(j.Application, j.Variant, descriptors)
 }
 
 func seconds(count float64) time.Duration { return time.Duration(count * float64(time.Second)) }

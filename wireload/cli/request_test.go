@@ -205,7 +205,7 @@ func TestARequestThatCannotBeMadeIsOneLine(t *testing.T) {
 			`{"op": {"rest": {"request": "GET /", "headers": {"A": "${WIREBENCH_NONE}"}}}}`, nil)},
 		{exitUsage, "nome: wirebench.v1.GetUserRequest has no such field", job(t, address, "grpc",
 			`{"op": {"inputs": {"n": {"range": [1, 2]}}, "grpc": {"call": "wirebench.v1.UserService/GetUser", "message": {"nome": "{n}"}}}}`, nil)},
-		{exitUsage, `unknown field "nome"`, job(t, address, "grpc",
+		{exitUsage, "nome: wirebench.v1.GetUserRequest has no such field; there are id", job(t, address, "grpc",
 			`{"op": {"grpc": {"call": "wirebench.v1.UserService/GetUser", "message": {"nome": 1}}}}`, nil)},
 		{exitUsage, "requests_each must be from 1", job(t, address, "rest", get, map[string]any{"requests_each": 0})},
 		{exitFailed, "op: A: its value has a line break", job(t, echo(t), "rest",

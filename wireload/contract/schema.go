@@ -2,7 +2,6 @@
 package contract
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -44,22 +43,11 @@ func Parse(descriptors []byte) (*Schema, error) {
 	return &Schema{methods, dynamicpb.NewTypes(files)}, nil
 }
 
-func (s *Schema) method(name string) (protoreflect.MethodDescriptor, error) {
-	if s == nil {
-		return nil, fmt.Errorf("protobuf needs its messages: descriptors are missing")
-	}
+// Encode turns the JSON of a request into its message.
+func (s *Schema) Encode(name string, text []byte) ([]byte, error) {
 	method, ok := s.Methods[name]
 	if !ok {
 		return nil, fmt.Errorf("no gRPC method %q among the descriptors", name)
-	}
-	return method, nil
-}
-
-// Encode turns the JSON of a request into its message.
-func (s *Schema) Encode(name string, text []byte) ([]byte, error) {
-	method, err := s.method(name)
-	if err != nil {
-		return nil, err
 	}
 	message := dynamicpb.NewMessage(method.Input())
 	if len(text) > 0 {
@@ -68,17 +56,4 @@ func (s *Schema) Encode(name string, text []byte) ([]byte, error) {
 		}
 	}
 	return proto.Marshal(message)
-}
-
-// Decode turns a response message into JSON.
-func (s *Schema) Decode(name string, body []byte) (json.RawMessage, error) {
-	method, err := s.method(name)
-	if err != nil {
-		return nil, err
-	}
-	message := dynamicpb.NewMessage(method.Output())
-	if err := proto.Unmarshal(body, message); err != nil {
-		return nil, err
-	}
-	return protojson.MarshalOptions{UseProtoNames: true, Resolver: s.Types}.Marshal(message)
 }

@@ -1,24 +1,27 @@
 package request
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
 	"wirebench.dev/wireload/contract"
+	"wirebench.dev/wireload/suggest"
 )
 
 // Application is what an application file describes.
 type Application struct {
+	path       string
 	seeded     map[string]Seeded
 	operations ordered[operation]
+	variants   ordered[variant]
 	schema     *contract.Schema
+	reader     *yamlReader
 }
 
 // Seeded are the ids of records that exist before the load: Count of them, from First on.
@@ -27,213 +30,548 @@ type Seeded struct {
 	Count int64 `json:"count"`
 }
 
+// variant is what an implementation of the application has of its own. Its other keys are the harness's.
+type variant struct {
+	transport       string
+	headers         ordered[string]
+	schema, imports []string
+}
+
 // operation is one kind of request; input has the values in it.
 type operation struct {
-	Inputs ordered[input] `json:"inputs"`
-	Rest   *rest          `json:"rest"`
-	Grpc   *grpc          `json:"grpc"`
-	Socket *socket        `json:"socket"`
-	Stream bool           `json:"stream"`
+	inputs ordered[input]
+	exchange
+	// variants have requests in place of those of their transport.
+	variants ordered[exchange]
+	// same are values that all variants answer alike: paths by transport.
+	same   []ordered[string]
+	stream bool
+	writes bool
+}
 
-	// What other tools read.
-	Writes      bool            `json:"writes"`
-	Conformance json.RawMessage `json:"conformance"`
-	Same        json.RawMessage `json:"same"`
-	Variants    json.RawMessage `json:"variants"`
+// exchange is a request and its reply on each transport; one of a variant is on the variant's.
+type exchange struct {
+	rest   *rest
+	grpc   *grpc
+	socket *socket
 }
 
 type rest struct {
-	Request string          `json:"request"`
-	Headers ordered[string] `json:"headers"`
-	Body    template        `json:"body"`
-	End     string          `json:"end"`
-	Expect  struct {
-		Status   int               `json:"status"`
-		JSON     ordered[template] `json:"json"`
-		Contains *string           `json:"contains"`
-	} `json:"expect"`
+	request  string
+	headers  ordered[string]
+	body     template
+	end      string
+	status   int
+	json     ordered[template]
+	contains *string
 }
 
 type grpc struct {
-	Call     string            `json:"call"`
-	Metadata ordered[string]   `json:"metadata"`
-	Message  template          `json:"message"`
-	Expect   ordered[template] `json:"expect"`
+	call     string
+	metadata ordered[string]
+	message  template
+	expect   ordered[template]
 }
 
 // socket is a method with its body in frames, or a line that a line answers.
 type socket struct {
-	Method string            `json:"method"`
-	Body   template          `json:"body"`
-	Expect ordered[template] `json:"expect"`
+	method string
+	body   template
+	expect ordered[template]
 
-	Line     *string `json:"line"`
-	Contains *string `json:"contains"`
+	line     *string
+	contains *string
 }
 
 // input says how a value of a request is made: by exactly one generator, with its options.
 type input struct {
 	generator string
 
-	Seeded      string            `json:"seeded"`
-	Fresh       string            `json:"fresh"`
-	Created     string            `json:"created"`
-	Range       []int64           `json:"range"`
-	List        template          `json:"list"`
-	Counter     *int64            `json:"counter"`
-	Text        template          `json:"text"`
-	Bytes       template          `json:"bytes"`
-	RandomText  template          `json:"random_text"`
-	RandomBytes template          `json:"random_bytes"`
-	Payload     ordered[template] `json:"payload"`
-	Stream      string            `json:"stream"`
-	Repeat      template          `json:"repeat"`
-	Value       template          `json:"value"`
+	seeded, fresh, created, stream string
+	low, high, counter             int64
+	list                           []any
+	payload                        ordered[template]
+	// value is what text, bytes, random_text, random_bytes and repeat have as their size, or that of value.
+	value template
 
-	Max      int64    `json:"max"`
-	Count    template `json:"count"`
-	Offset   int64    `json:"offset"`
-	Counting string   `json:"counting"`
-	Of       *input   `json:"of"`
+	max, offset int64
+	count       template
+	counting    string
+	of          *input
 }
 
 var (
-	restRequest  = regexp.MustCompile(`^(GET|POST|PUT|PATCH|DELETE) /[!-~]*$`)
-	grpcCall     = regexp.MustCompile(`^[\w.]+/\w+$`)
-	socketMethod = regexp.MustCompile(`^[!-~]{1,255}$`)
+	anyName         = regexp.MustCompile(``)
+	applicationName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,59}$`)
+	operationName   = regexp.MustCompile(`^[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)*$`)
+	variantName     = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
+	inputName       = regexp.MustCompile(`^[a-z_][a-zA-Z0-9_]*$`)
+	payloadName     = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$`)
+	restRequest     = regexp.MustCompile(`^(GET|POST|PUT|PATCH|DELETE) /[!-~]*$`)
+	restEnd         = regexp.MustCompile(`^\S{1,100}$`)
+	grpcCall        = regexp.MustCompile(`^[\w.]+/\w+$`)
+	socketMethod    = regexp.MustCompile(`^[!-~]{1,255}$`)
 )
 
-// Load reads an application in its JSON form, k6/application.json, and its messages: a compiled FileDescriptorSet,
-// which only loads in protobuf need. Errors name the operation and the field.
-func Load(applicationJSON, descriptors []byte) (*Application, error) {
-	var file struct {
-		Seeded     map[string]Seeded  `json:"seeded"`
-		Operations ordered[operation] `json:"operations"`
+var transports = []string{"rest", "grpc", "socket"}
 
-		// What the harness reads.
-		Application json.RawMessage `json:"application"`
-		Variants    json.RawMessage `json:"variants"`
-	}
-	if err := decodeStrictly(applicationJSON, &file); err != nil {
-		return nil, fmt.Errorf("application: %w", err)
-	}
-	if len(file.Operations) == 0 {
-		return nil, errors.New("application: operations: needs at least one")
-	}
-	for kind, seeded := range file.Seeded {
-		if seeded.Count < 1 {
-			return nil, fmt.Errorf("application: seeded.%s: count must be at least 1", kind)
-		}
-	}
-	for i := range file.Operations {
-		if err := file.Operations[i].value.validate(file.Seeded); err != nil {
-			return nil, fmt.Errorf("application: operations.%s.%w", file.Operations[i].name, err)
-		}
-	}
-	schema, err := contract.Parse(descriptors)
+// Load reads an application file, as one of its variants gets it, and the variant's messages: a FileDescriptorSet, which
+// only loads in protobuf need. An application without variants is read with an empty name. Errors name line and key.
+func Load(path, variantName string, descriptors []byte) (*Application, error) {
+	a, err := readApplication(path)
 	if err != nil {
-		return nil, fmt.Errorf("descriptors: %w", err)
+		return nil, err
 	}
-	return &Application{seeded: file.Seeded, operations: file.Operations, schema: schema}, nil
+	return a, a.prepare(variantName, descriptors)
 }
 
-func (o *operation) validate(seeded map[string]Seeded) error {
-	for _, each := range o.Inputs {
-		if err := each.value.validate(seeded); err != nil {
-			return fmt.Errorf("inputs.%s: %w", each.name, err)
+// prepare is the part of Load behind reading the file.
+func (a *Application) prepare(variantName string, descriptors []byte) (err error) {
+	if mistakes := a.reader.mistakes; len(mistakes) > 0 {
+		more := ""
+		if len(mistakes) > 1 {
+			more = fmt.Sprintf("; %d more: wireload check %s", len(mistakes)-1, a.path)
+		}
+		return fmt.Errorf("%s:%s%s", a.path, mistakes[0], more)
+	}
+	if err := a.selectVariant(variantName); err != nil {
+		return err
+	}
+	if a.schema, err = contract.Parse(descriptors); err != nil {
+		return fmt.Errorf("descriptors: %w", err)
+	}
+	return nil
+}
+
+// readApplication reads a file. Its reader has the mistakes, in the order of their lines.
+func readApplication(path string) (*Application, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return parseApplication(path, text), nil
+}
+
+func parseApplication(path string, text []byte) *Application {
+	value, reader := readYAML(text)
+	a := &Application{path: path, reader: reader}
+	if len(reader.mistakes) == 0 {
+		a.read(field{reader, "", value})
+	}
+	slices.SortStableFunc(reader.mistakes, func(one, other Mistake) int { return cmp.Compare(one.Line, other.Line) })
+	return a
+}
+
+func (a *Application) read(f field) {
+	a.seeded = map[string]Seeded{}
+	isKnown := false
+	f.keys(map[string]func(field){
+		"application": func(f field) { f.match(applicationName, "a name of lower-case letters, digits, - and _") },
+		"seeded": func(f field) {
+			for _, each := range f.each() {
+				a.seeded[each.name] = readSeeded(each.value)
+			}
+		},
+		"operations": func(f field) {
+			isKnown = true
+			if a.operations = readEach(f, operationName, a.readOperation); len(a.operations) == 0 {
+				f.fail("needs at least one")
+			}
+		},
+		"variants": func(f field) { a.variants = readEach(f, variantName, readVariant) },
+	})
+	if !isKnown {
+		f.fail("operations: is missing")
+	}
+	for _, each := range a.operations {
+		a.validate(each.value, field{f.reader, "operations." + each.name, nil})
+	}
+}
+
+func readSeeded(f field) (s Seeded) {
+	s.Count = 1
+	given := f.each()
+	f.keys(map[string]func(field){
+		"first": func(f field) { s.First = f.whole() },
+		"count": func(f field) {
+			if s.Count = f.whole(); s.Count < 1 {
+				f.failType("at least 1")
+			}
+		},
+	})
+	for _, name := range []string{"first", "count"} {
+		if _, ok := given.get(name); !ok {
+			f.fail("%s is missing", name)
+		}
+	}
+	return s
+}
+
+func readVariant(f field) (v variant) {
+	texts := func(into *[]string) func(field) {
+		return func(f field) {
+			for _, each := range f.oneOrMore() {
+				*into = append(*into, each.text())
+			}
+		}
+	}
+	readers := map[string]func(field){
+		"transport": func(f field) { v.transport = f.oneOf(transports) },
+		"headers":   func(f field) { v.headers = readEach(f, anyName, field.text) },
+		"schema":    texts(&v.schema),
+		"imports":   texts(&v.imports),
+	}
+	for _, each := range f.each() {
+		if read := readers[each.name]; read != nil {
+			read(each.value)
 		}
 	}
 	switch {
-	case o.Rest != nil && !restRequest.MatchString(o.Rest.Request):
-		return fmt.Errorf("rest.request: must be a method and a path in ASCII, not %q", o.Rest.Request)
-	case o.Rest != nil && o.Rest.End != "" && !o.Stream:
-		return errors.New("rest.end: is the event that ends a stream")
-	case o.Grpc != nil && !grpcCall.MatchString(o.Grpc.Call):
-		return fmt.Errorf("grpc.call: must be package.Service/Method, not %q", o.Grpc.Call)
-	case o.Socket != nil:
-		return o.Socket.validate()
+	case v.transport == "":
+		if _, ok := f.each().get("transport"); !ok {
+			f.fail("transport is missing: %s", strings.Join(transports, ", "))
+		}
+	case v.transport != "grpc" && len(v.schema) > 0:
+		f.fail("schema is for gRPC")
+	case v.transport == "socket" && len(v.headers) > 0:
+		f.fail("headers are for REST and gRPC")
+	default:
+		checkHeaders(field{f.reader, joinKeys(f.key, "headers"), nil}, v.transport, v.headers)
 	}
-	return nil
+	return v
 }
 
-func (s *socket) validate() error {
+func (f field) oneOf(known []string) string {
+	text, _ := f.value.(string)
+	if !slices.Contains(known, text) {
+		f.failType("one of " + strings.Join(known, ", "))
+		return ""
+	}
+	return text
+}
+
+func (a *Application) readOperation(f field) (o operation) {
+	readers := map[string]func(field){
+		"inputs":      func(f field) { o.inputs = readEach(f, inputName, a.readInput) },
+		"variants":    func(f field) { o.variants = readEach(f, anyName, readOwn) },
+		"conformance": func(f field) { readEach(f, inputName, a.readInput) },
+		"stream":      func(f field) { o.stream = f.bool() },
+		"writes":      func(f field) { o.writes = f.bool() },
+		"same": func(f field) {
+			for _, each := range f.oneOrMore() {
+				o.same = append(o.same, readEach(each, anyName, field.plainText))
+			}
+		},
+	}
+	for _, transport := range transports {
+		readers[transport] = func(f field) { o.exchange.read(transport, f) }
+	}
+	f.keys(readers)
+	return o
+}
+
+// read reads a request on a transport; null is none.
+func (e *exchange) read(transport string, f field) {
 	switch {
-	case s.Line == nil && s.Contains != nil:
-		return errors.New("socket.contains: is for a line; a method has expect")
-	case s.Line == nil && !socketMethod.MatchString(s.Method):
-		return fmt.Errorf("socket.method: must be 1 to 255 ASCII characters, not %q", s.Method)
-	case s.Line != nil && (s.Method != "" || s.Body.value != nil || s.Expect != nil):
-		return errors.New("socket.line: has contains, and no method, body or expect")
+	case f.value == nil:
+	case transport == "rest":
+		e.rest = readRest(f)
+	case transport == "grpc":
+		e.grpc = readGrpc(f)
+	default:
+		e.socket = readSocket(f)
 	}
-	return nil
 }
 
-func (in *input) validate(seeded map[string]Seeded) error {
-	switch in.generator {
-	case "seeded":
-		if _, ok := seeded[in.Seeded]; !ok {
-			return fmt.Errorf("nothing is seeded as %q", in.Seeded)
-		}
-	case "range":
-		if len(in.Range) != 2 || in.Range[1] < in.Range[0] || in.Range[1]-in.Range[0]+1 <= 0 {
-			return fmt.Errorf("range must be two numbers, the lower first, not %v", in.Range)
-		}
-	case "list":
-		// A field that is null in some requests would have to be left out of those.
-		if items, _ := in.List.value.([]any); len(items) == 0 || slices.Contains(items, nil) {
-			return errors.New("list needs items, none of them null")
-		}
-	case "counter":
-		if in.Counter == nil {
-			return errors.New("counter can't be null")
-		}
-	case "payload":
-		if len(in.Payload) == 0 {
-			return errors.New("payload needs at least one choice")
-		}
-	case "stream":
-		if in.Stream != "items" && in.Stream != "rate_limit_per_s" {
-			return fmt.Errorf("stream must be items or rate_limit_per_s, not %q", in.Stream)
-		}
-	case "repeat":
-		if in.Of == nil {
-			return errors.New("repeat needs `of`: what is repeated")
-		}
-		if in.Of.generator == "fresh" || in.Of.generator == "created" {
-			return fmt.Errorf("of: %s can't be repeated: make it an input, and name that in counting", in.Of.generator)
-		}
-		if err := in.Of.validate(seeded); err != nil {
-			return fmt.Errorf("of: %w", err)
-		}
+// readOwn reads a variant's request: what it has says on which transport it is.
+func readOwn(f field) (e exchange) {
+	given := f.each()
+	transport := "socket"
+	if _, ok := given.get("request"); ok {
+		transport = "rest"
+	} else if _, ok := given.get("call"); ok {
+		transport = "grpc"
 	}
-	return nil
+	e.read(transport, f)
+	return e
+}
+
+// transport returns the only transport of a variant's request.
+func (e *exchange) transport() string {
+	return transports[slices.IndexFunc(transports, e.has)]
+}
+
+func (e *exchange) has(transport string) bool {
+	return transport == "rest" && e.rest != nil || transport == "grpc" && e.grpc != nil || transport == "socket" && e.socket != nil
+}
+
+func readRest(f field) *rest {
+	r := &rest{status: 200}
+	f.keys(map[string]func(field){
+		"request": func(f field) {
+			r.request = f.match(restRequest, "a method (GET, POST, PUT, PATCH or DELETE) and a path in ASCII without spaces")
+		},
+		"headers": func(f field) { r.headers = readHeaders(f, "rest") },
+		"body":    func(f field) { r.body = f.template() },
+		"end": func(f field) {
+			if r.end = f.match(restEnd, "the name of an event, without spaces"); r.end == "message" || r.end == "error" {
+				f.fail("events named message are items, and one named error fails the stream")
+			}
+		},
+		"expect": func(f field) {
+			f.keys(map[string]func(field){
+				"status": func(f field) {
+					if r.status = int(f.whole()); r.status < 100 || r.status > 599 {
+						f.failType("an HTTP status, from 100 to 599")
+					}
+				},
+				"json":     func(f field) { r.json = readEach(f, anyName, field.template) },
+				"contains": func(f field) { r.contains = f.optionalText() },
+			})
+		},
+	})
+	if r.request == "" {
+		f.fail("request is missing")
+	}
+	return r
+}
+
+func readGrpc(f field) *grpc {
+	g := &grpc{message: template{object{}}}
+	f.keys(map[string]func(field){
+		"call":     func(f field) { g.call = f.match(grpcCall, "package.Service/Method") },
+		"metadata": func(f field) { g.metadata = readHeaders(f, "grpc") },
+		"message":  func(f field) { g.message = f.mapping() },
+		"expect":   func(f field) { g.expect = readEach(f, anyName, field.template) },
+	})
+	if g.call == "" {
+		f.fail("call is missing")
+	}
+	return g
+}
+
+func readSocket(f field) *socket {
+	s := &socket{body: template{object{}}}
+	given := f.each()
+	f.keys(map[string]func(field){
+		"method":   func(f field) { s.method = f.match(socketMethod, "1 to 255 ASCII characters") },
+		"body":     func(f field) { s.body = f.mapping() },
+		"expect":   func(f field) { s.expect = readEach(f, anyName, field.template) },
+		"contains": func(f field) { s.contains = f.optionalText() },
+		"line": func(f field) {
+			if s.line = f.optionalText(); s.line != nil && CheckLine([]byte(*s.line)) != nil {
+				f.reject(CheckLine([]byte(*s.line)))
+			}
+		},
+	})
+	_, hasBody := given.get("body")
+	switch {
+	case (s.method == "") == (s.line == nil):
+		f.fail("needs either method or line")
+	case s.line == nil && s.contains != nil:
+		f.fail("contains is for a line; a method has expect")
+	case s.line != nil && (hasBody || s.expect != nil):
+		f.fail("body and expect are for a method; a line has contains")
+	}
+	return s
+}
+
+// mapping is a template that is a mapping.
+func (f field) mapping() template {
+	f.each()
+	return f.template()
+}
+
+func readHeaders(f field, transport string) ordered[string] {
+	headers := readEach(f, anyName, field.text)
+	checkHeaders(f, transport, headers)
+	return headers
 }
 
 var generators = []string{
-	"seeded", "fresh", "created", "range", "list", "counter", "text", "bytes", "random_text", "random_bytes", "payload",
-	"stream", "repeat", "value",
+	"seeded", "fresh", "created", "range", "list", "file", "counter", "text", "bytes", "random_text", "random_bytes",
+	"payload", "stream", "repeat", "value",
 }
 
-// UnmarshalJSON finds out which generator is given; its value may be null.
-func (in *input) UnmarshalJSON(text []byte) error {
-	type fields input
-	if err := decodeStrictly(text, (*fields)(in)); err != nil {
-		return err
+func (a *Application) readInput(f field) input {
+	var in input
+	var found []string
+	column := ""
+	readers := map[string]func(field){
+		"max":      func(f field) { in.max = f.whole() },
+		"offset":   func(f field) { in.offset = f.whole() },
+		"count":    func(f field) { in.count = f.count() },
+		"counting": func(f field) { in.counting = f.text() },
+		"column":   func(f field) { column = f.text() },
+		"of":       func(f field) { of := a.readInput(f); in.of = &of },
 	}
-	var given map[string]json.RawMessage
-	if err := json.Unmarshal(text, &given); err != nil {
-		return err
+	given := f.each()
+	for _, name := range generators {
+		readers[name] = nil
+		if _, ok := given.get(name); ok {
+			found = append(found, name)
+		}
 	}
-	missing := func(name string) bool { _, ok := given[name]; return !ok }
-	found := slices.DeleteFunc(slices.Clone(generators), missing)
+	f.keys(readers)
 	if len(found) != 1 {
-		return fmt.Errorf("needs exactly one of %s", strings.Join(generators, ", "))
+		f.fail("needs exactly one of %s", strings.Join(generators, ", "))
+		return in
 	}
 	in.generator = found[0]
+	value, _ := given.get(in.generator)
+	if (value.value == nil || value.value == "") && in.generator != "value" {
+		value.fail("needs a value")
+		return in
+	}
+	in.readGenerator(value)
+	if in.generator == "file" {
+		in.generator = "list"
+		in.list = a.readChoices(value, column)
+	}
+	if in.of != nil && (in.of.generator == "fresh" || in.of.generator == "created") {
+		f.fail("of: %s can't be repeated: make it an input, and name that in counting", in.of.generator)
+	}
+	if in.generator == "repeat" && in.of == nil {
+		f.fail("repeat needs `of`: what is repeated")
+	}
+	return in
+}
+
+func (in *input) readGenerator(f field) {
+	switch in.generator {
+	case "seeded":
+		in.seeded = f.text()
+	case "fresh":
+		in.fresh = f.text()
+	case "created":
+		in.created = f.text()
+	case "range":
+		in.readRange(f)
+	case "list":
+		in.list, _ = f.template().value.([]any)
+		// A field that is null in some requests would have to be left out of those.
+		if len(in.list) == 0 || slices.Contains(in.list, nil) {
+			f.fail("needs items, none of them null")
+		}
+	case "counter":
+		in.counter = f.whole()
+	case "payload":
+		if in.payload = readEach(f, payloadName, field.template); len(in.payload) == 0 {
+			f.fail("needs at least one choice")
+		}
+	case "stream":
+		in.stream = f.oneOf([]string{"items", "rate_limit_per_s"})
+	case "value":
+		in.value = f.template()
+	case "text", "bytes", "random_text", "random_bytes", "repeat":
+		in.value = f.count()
+	}
+}
+
+func (in *input) readRange(f field) {
+	ends := f.oneOrMore()
+	if len(ends) != 2 {
+		f.fail("must be two numbers, the lower first")
+		return
+	}
+	before := len(f.reader.mistakes)
+	in.low, in.high = ends[0].whole(), ends[1].whole()
+	if len(f.reader.mistakes) > before {
+		return
+	}
+	if in.high < in.low || in.high-in.low+1 <= 0 {
+		f.fail("must be two numbers, the lower first, not %d and %d", in.low, in.high)
+	}
+}
+
+// validate checks what an operation has of other parts of the file.
+func (a *Application) validate(o operation, f field) {
+	at := func(key string) field { return field{f.reader, joinKeys(f.key, key), nil} }
+	for _, each := range o.inputs {
+		for in := &each.value; in != nil; in = in.of {
+			if _, ok := a.seeded[in.seeded]; in.seeded != "" && !ok {
+				at("inputs."+each.name).fail("nothing is seeded as %q", in.seeded)
+			}
+		}
+	}
+	requests := ordered[exchange]{{"", o.exchange}}
+	for _, each := range o.variants {
+		requests = append(requests, member[exchange]{"variants." + each.name, each.value})
+		found, ok := a.variants.get(each.name)
+		switch {
+		case !ok:
+			at("variants").fail("there is no variant %q; %s", each.name, suggest.Name(each.name, a.variants.names()))
+		case found.transport != "" && !each.value.has(found.transport):
+			at("variants."+each.name).fail("needs a %s request, which the variant has", found.transport)
+		}
+	}
+	for _, each := range requests {
+		if each.value.rest != nil && each.value.rest.end != "" && !o.stream {
+			at(joinKeys(cmp.Or(each.name, "rest"), "end")).fail("only a stream has an event that ends it")
+		}
+	}
+	for i, paths := range o.same {
+		for _, each := range paths {
+			has := func(request member[exchange]) bool { return request.value.has(each.name) }
+			if !slices.ContainsFunc(requests, has) {
+				at(fmt.Sprintf("same[%d]", i)).fail("there is no %s request", each.name)
+			}
+		}
+	}
+}
+
+// selectVariant puts requests and headers of a variant in place of those of its transport.
+func (a *Application) selectVariant(name string) error {
+	if name == "" {
+		return nil
+	}
+	chosen, ok := a.variants.get(name)
+	if !ok {
+		return fmt.Errorf("%s: there is no variant %q; %s", a.path, name, suggest.Name(name, a.variants.names()))
+	}
+	for i := range a.operations {
+		o := &a.operations[i].value
+		if own, ok := o.variants.get(name); ok {
+			o.exchange = own
+		}
+		if o.rest != nil && chosen.transport == "rest" {
+			changed := *o.rest
+			changed.headers = mergeHeaders(chosen.headers, changed.headers)
+			o.rest = &changed
+		}
+		if o.grpc != nil && chosen.transport == "grpc" {
+			changed := *o.grpc
+			changed.metadata = mergeHeaders(chosen.headers, changed.metadata)
+			o.grpc = &changed
+		}
+	}
 	return nil
 }
 
-// ordered is a JSON object that keeps the order of its members: the first payload is the default, and inputs use those
+// mergeHeaders returns a variant's headers, and then a request's own, which replace those of the same name.
+func mergeHeaders(headers, own ordered[string]) (merged ordered[string]) {
+	for _, each := range headers {
+		overrides := func(other member[string]) bool { return strings.EqualFold(other.name, each.name) }
+		if !slices.ContainsFunc(own, overrides) {
+			merged = append(merged, each)
+		}
+	}
+	return append(merged, own...)
+}
+
+// folder is what paths in the file are relative to.
+func (a *Application) folder() string { return filepath.Dir(a.path) }
+
+// locate returns an error with the file, the line and the key that it is at.
+func (a *Application) locate(err error) error {
+	var found *keyError
+	if !errors.As(err, &found) {
+		return err
+	}
+	return fmt.Errorf("%s:%d: %w", a.path, a.reader.lineOf(found.key), err)
+}
+
+// ordered is a mapping that keeps the order of its members: the first payload is the default, and inputs use those
 // before them.
 type ordered[T any] []member[T]
 
@@ -251,43 +589,9 @@ func (o ordered[T]) get(name string) (value T, ok bool) {
 	return value, false
 }
 
-// UnmarshalJSON reads the members strictly; errors name the member.
-func (o *ordered[T]) UnmarshalJSON(text []byte) error {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
-		return fmt.Errorf("must be a mapping, not %s", shorten(text))
+func (o ordered[T]) names() (names []string) {
+	for _, each := range o {
+		names = append(names, each.name)
 	}
-	for decoder.More() {
-		name, err := decoder.Token()
-		if err != nil {
-			return err
-		}
-		var raw json.RawMessage
-		if err := decoder.Decode(&raw); err != nil {
-			return err
-		}
-		each := member[T]{name: name.(string)} // A key is always a string.
-		if err := decodeStrictly(raw, &each.value); err != nil {
-			return fmt.Errorf("%s: %w", each.name, err)
-		}
-		*o = append(*o, each)
-	}
-	return nil
-}
-
-// decodeStrictly decodes one JSON value, without unknown fields.
-func decodeStrictly(text []byte, into any) error {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	var mistyped *json.UnmarshalTypeError
-	switch err := decoder.Decode(into); {
-	case errors.As(err, &mistyped):
-		return fmt.Errorf("%s can't be a %s", cmp.Or(mistyped.Field, "it"), mistyped.Value)
-	case err != nil:
-		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("there is text after its end")
-	}
-	return nil
+	return names
 }

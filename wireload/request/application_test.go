@@ -5,62 +5,16 @@ import (
 	"testing"
 )
 
-func TestLoadRejectsBadInput(t *testing.T) {
-	operation := func(text string) string {
-		return `{"seeded": {"users": {"first": 1, "count": 2}}, "operations": {"a.b": ` + text + `}}`
-	}
-	input := func(text string) string { return operation(`{"inputs": {"id": ` + text + `}}`) }
-	for text, want := range map[string]string{
-		``:                   "application: EOF",
-		`[]`:                 "application: it can't be a array",
-		`{`:                  "application: unexpected EOF",
-		`{} {}`:              "application: there is text after its end",
-		`{}`:                 "operations: needs at least one",
-		`{"operations": []}`: "must be a mapping, not []",
-		`{"other": 1}`:       `unknown field "other"`,
-		`{"seeded": {"x": {"first": 1}}, "operations": {"a": {}}}`: "seeded.x: count must be at least 1",
-		operation(`{"rests": {}}`):                                 `a.b: unknown field "rests"`,
-		operation(`{"writes": 7}`):                                 `a.b: writes can't be a number`,
-		operation(`{"rest": {"request": "LOOK /x"}}`):              "operations.a.b.rest.request: must be a method and a path",
-		operation(`{"rest": {"request": "GET /", "end": "a"}}`):    "operations.a.b.rest.end: is the event that ends a stream",
-		operation(`{"rest": {"request": "GET x"}}`):                "operations.a.b.rest.request: must be",
-		operation(`{"grpc": {"call": "Service.Method"}}`):          "operations.a.b.grpc.call: must be package.Service/Method",
-		operation(`{"socket": {"method": "größer"}}`):              "operations.a.b.socket.method: must be 1 to 255 ASCII characters",
-		input(`7`):                       "a.b: id: it can't be a number",
-		input(`{}`):                      "application: a.b: id: needs exactly one of seeded, fresh,",
-		input(`{"value": 1, "text": 2}`): "a.b: id: needs exactly one of",
-		input(`{"seeded": "books"}`):     `operations.a.b.inputs.id: nothing is seeded as "books"`,
-		input(`{"range": [2, 1]}`):       "range must be two numbers, the lower first, not [2 1]",
-		input(`{"range": [1]}`):          "range must be two numbers",
-		input(`{"range": [-9223372036854775808, 9223372036854775807]}`): "range must be two numbers",
-		input(`{"range": [1, "x"]}`):                                    "range can't be a string",
-		input(`{"list": []}`):                                           "operations.a.b.inputs.id: list needs items, none of them null",
-		input(`{"list": "abc"}`):                                        "operations.a.b.inputs.id: list needs items, none of them null",
-		input(`{"stream": "size"}`):                                     "stream must be items or rate_limit_per_s",
-		input(`{"list": [1, null]}`):                                    "none of them null",
-		input(`{"payload": {}}`):                                        "payload needs at least one choice",
-		input(`{"counter": null}`):                                      "counter can't be null",
-		input(`{"repeat": 3}`):                                          "repeat needs `of`",
-		input(`{"repeat": 3, "of": {}}`):                                "a.b: id: needs exactly one of",
-		input(`{"file": "x.csv", "column": "id"}`):                      `unknown field "file"`,
-	} {
-		_, err := Load([]byte(text), nil)
-		expectError(t, text, err, want)
-	}
-	_, err := Load([]byte(`{"operations": {"a": {}}}`), []byte("garbage"))
-	expectError(t, "descriptors", err, "descriptors: not a FileDescriptorSet")
-}
-
 func TestCompileRejectsBadTemplates(t *testing.T) {
 	user := func(message string) string {
 		return fmt.Sprintf(`"grpc": {"call": "wirebench.v1.UserService/CreateUser", "message": {"user": %s}}`, message)
 	}
 	rest := func(body string) string { return `"rest": {"request": "POST /x", "body": ` + body + `}` }
 	for _, each := range []struct{ inputs, request, want string }{
-		{`"a": {"value": "{b}"}, "b": {"value": 1}`, rest(`1`), `op: inputs.a: there is no input "b" before it`},
-		{``, rest(`{"x": ["{a}"]}`), `op: rest.body: x: [0]: there is no input "a" before it`},
-		{``, `"rest": {"request": "GET /{a}"}`, `op: rest.request: {a}: there is no input "a" before it`},
-		{`"a": {"value": [1]}`, `"rest": {"request": "GET /{a}"}`, "op: rest.request: {a}: a list or a mapping can't stand in a text"},
+		{`"a": {"value": "{b}"}, "b": {"value": 1}`, rest(`1`), `operations.op.inputs.a: there is no input "b" before it`},
+		{``, rest(`{"x": ["{a}"]}`), `operations.op.rest.body.x[0]: there is no input "a" before it`},
+		{``, `"rest": {"request": "GET /{a}"}`, `operations.op.rest.request: {a}: there is no input "a" before it`},
+		{`"a": {"value": [1]}`, `"rest": {"request": "GET /{a}"}`, "operations.op.rest.request: {a}: a list or a mapping can't stand in a text"},
 		{`"a": {"value": null}`, `"rest": {"request": "GET /{a}"}`, "{a}: null can't stand in a text"},
 		{`"a": {"list": ["x", []]}`, `"rest": {"request": "GET /{a}"}`, "{a}: a list or a mapping can't stand in a text"},
 		{`"a": {"list": ["x", 1]}`, rest(`"{a|upper}"`), "rest.body: this value has no form \"upper\""},
@@ -72,21 +26,21 @@ func TestCompileRejectsBadTemplates(t *testing.T) {
 		{`"a": {"bytes": 1e99}`, rest(`1`), "inputs.a: a size must be a whole number"},
 		{`"a": {"bytes": 999999999}`, rest(`1`), "inputs.a: expands to more than 64 MiB"},
 		{`"a": {"repeat": 1000000, "of": {"range": [1, 2]}}`, rest(`1`), "inputs.a: expands to more than 64 MiB"},
-		{`"a": {"text": 9999999}, "b": {"value": ["{a}","{a}","{a}","{a}"]}, "c": {"value": ["{b}","{b}"]}`, rest(`1`), "inputs.c: [0]: expands to more"},
-		{`"a": {"repeat": 2, "counting": "b", "of": {"value": 1}}`, rest(`1`), `inputs.a: counting: there is no input "b" before it`},
-		{`"b": {"value": "x"}, "a": {"repeat": 2, "counting": "b", "of": {"value": 1}}`, rest(`1`), "inputs.a: counting: needs a whole number"},
-		{``, `"rest": {"request": "GET /x", "expect": {"json": {"a": {"equals": 1}}}}`, `op: rest.expect: "a": there is no "equals"; there are empty,`},
-		{``, `"rest": {"request": "GET /x", "expect": {"json": {"a": "{b}"}}}`, `op: rest.expect: "a": there is no input "b"`},
-		{``, `"socket": {"method": "x"}`, `op: has no request on transport "grpc"`},
-		{``, `"grpc": {"call": "a.B/C"}`, "op: grpc.call: the descriptors have no method a.B/C"},
-		{``, user(`{"nick": "x"}`), "op: grpc.message: does not fit CreateUserRequest: "},
-		{`"a": {"range": [1, 2]}`, user(`{"id": "{a}", "nick": "x"}`), "op: grpc.message: user: nick: wirebench.v1.User has no such field"},
-		{``, user(`{"id": "x"}`), "op: grpc.message: does not fit CreateUserRequest"},
-		{`"a": {"range": [1, 2]}`, user(`{"name": "{a}"}`), "user: name: numbers from 1 to 2 do not fit string"},
-		{`"a": {"range": [1, 2147483648]}`, user(`{"id": "{a}"}`), "user: id: numbers from 1 to 2147483648 do not fit int32"},
-		{`"a": {"list": [1, "x"]}`, user(`{"id": "{a}"}`), "user: id: does not fit User"},
-		{`"a": {"random_text": 8}`, user(`{"avatar": "{a}"}`), "user: avatar: a value that varies like this does not fit bytes"},
-		{`"a": {"random_text": 8}`, user(`{"tags": "{a}"}`), "user: tags: must be a list"},
+		{`"a": {"text": 9999999}, "b": {"value": ["{a}","{a}","{a}","{a}"]}, "c": {"value": ["{b}","{b}"]}`, rest(`1`), "inputs.c[0]: expands to more"},
+		{`"a": {"repeat": 2, "counting": "b", "of": {"value": 1}}`, rest(`1`), `inputs.a.counting: there is no input "b" before it`},
+		{`"b": {"value": "x"}, "a": {"repeat": 2, "counting": "b", "of": {"value": 1}}`, rest(`1`), "inputs.a.counting: needs a whole number"},
+		{``, `"rest": {"request": "GET /x", "expect": {"json": {"a": {"equals": 1}}}}`, `operations.op.rest.expect.json.a: there is no test "equals"; there are empty,`},
+		{``, `"rest": {"request": "GET /x", "expect": {"json": {"a": "{b}"}}}`, `operations.op.rest.expect.json.a: there is no input "b"`},
+		{``, `"socket": {"method": "x"}`, `operations.op: has no request on transport "grpc"`},
+		{``, `"grpc": {"call": "a.B/C"}`, "operations.op.grpc.call: the descriptors have no method a.B/C"},
+		{``, user(`{"nick": "x"}`), "operations.op.grpc.message.user.nick: wirebench.v1.User has no such field; there are id, name,"},
+		{`"a": {"range": [1, 2]}`, user(`{"id": "{a}", "nick": "x"}`), "operations.op.grpc.message.user.nick: wirebench.v1.User has no such field"},
+		{``, user(`{"id": "x"}`), `operations.op.grpc.message.user.id: does not fit User: invalid value for int32 field id: "x"`},
+		{`"a": {"range": [1, 2]}`, user(`{"name": "{a}"}`), "user.name: numbers from 1 to 2 do not fit string"},
+		{`"a": {"range": [1, 2147483648]}`, user(`{"id": "{a}"}`), "user.id: numbers from 1 to 2147483648 do not fit int32"},
+		{`"a": {"list": [1, "x"]}`, user(`{"id": "{a}"}`), "user.id: does not fit User"},
+		{`"a": {"random_text": 8}`, user(`{"avatar": "{a}"}`), "user.avatar: a value that varies like this does not fit bytes"},
+		{`"a": {"random_text": 8}`, user(`{"tags": "{a}"}`), "user.tags: must be a list"},
 		{`"a": {"random_text": 8}`, user(`"{a}"`), "user: a value that varies like this does not fit message"},
 	} {
 		text := fmt.Sprintf(`{"operations": {"op": {"inputs": {%s}, %s}}}`, each.inputs, each.request)
@@ -104,8 +58,8 @@ func TestCompileRejectsBadOptions(t *testing.T) {
 	}{
 		{Options{Transport: "rest"}, "clients: needs at least one kind"},
 		{Options{Transport: "rest", Clients: []Client{{Name: "a"}}}, "clients: a: needs one of sequence, phases and mix"},
-		{Options{Transport: "rest", Clients: sequence("users.have")}, "users.have: there is no such operation"},
-		{Options{Transport: "http", Clients: sequence("users.get")}, `users.get: has no request on transport "http"`},
+		{Options{Transport: "rest", Clients: sequence("users.have")}, `operations: there is no "users.have"; did you mean users.get?`},
+		{Options{Transport: "http", Clients: sequence("users.get")}, `operations.users.get: has no request on transport "http"`},
 		{Options{Transport: "rest", Codec: "xml", Clients: sequence("users.get")}, "users.get: codec must be json or protobuf"},
 		{Options{Transport: "grpc", Codec: "json", Clients: sequence("users.get")}, "users.get: gRPC has codec protobuf only"},
 		{Options{Transport: "rest", Payload: "huge", Clients: sequence("users.create")}, `payload: no operation of the load has a value for "huge"`},
@@ -113,7 +67,7 @@ func TestCompileRejectsBadOptions(t *testing.T) {
 		{Options{Transport: "rest", Clients: []Client{{Mix: map[string]int{"users.get": 0}}}}, "mix: users.get: its weight must be from 1 to 10000"},
 		{Options{Transport: "rest", Clients: phases, Calls: 3, Wait: func() {}}, "phases are for all users, and need calls: a multiple of 2"},
 		{Options{Transport: "rest", Clients: phases, Calls: 4}, "phases need Wait"},
-		{Options{Transport: "grpc", Clients: sequence("users.create"), IDBase: 1 << 31}, "user: id: numbers from 2147483648 to 2147483648 do not fit int32"},
+		{Options{Transport: "grpc", Clients: sequence("users.create"), IDBase: 1 << 31}, "user.id: numbers from 2147483648 to 2147483648 do not fit int32"},
 	} {
 		_, err := builtin(t).Compile(each.options)
 		expectError(t, fmt.Sprintf("%+v", each.options), err, each.want)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"wirebench.dev/wireload/suggest"
 )
 
 // expectation says what the value at a path of a reply is.
@@ -22,7 +24,7 @@ type expectation struct {
 var matchers = []string{"empty", "count", "above", "matches", "consecutive"}
 
 // expect compiles the expectations of a reply.
-func (c *compiler) expect(expect ordered[template]) error {
+func (c *compiler) expect(key string, expect ordered[template]) error {
 	for _, each := range expect {
 		tests, isMatcher := each.value.value.(object)
 		if !isMatcher {
@@ -31,10 +33,10 @@ func (c *compiler) expect(expect ordered[template]) error {
 		for _, test := range tests {
 			expected, err := c.expand(test.value)
 			if isMatcher && !slices.Contains(matchers, test.name) {
-				err = fmt.Errorf("there is no %q; there are %s", test.name, strings.Join(matchers, ", "))
+				err = fmt.Errorf("there is no test %q; %s", test.name, suggest.Name(test.name, matchers))
 			}
 			if err != nil {
-				return fmt.Errorf("%q: %w", each.name, err)
+				return atKey(joinKeys(key, each.name), err)
 			}
 			c.expectations = append(c.expectations, expectation{each.name, test.name, expected})
 		}

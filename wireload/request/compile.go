@@ -5,10 +5,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"wirebench.dev/wireload/contract"
+	"wirebench.dev/wireload/suggest"
 )
 
 // compiled is an operation of a kind of clients.
@@ -55,44 +58,40 @@ type compiler struct {
 func (c *compiler) compile(name string) error {
 	o, ok := c.application.operations.get(name)
 	if !ok {
-		return errors.New("there is no such operation")
+		return fmt.Errorf("operations: there is no %q; %s", name, suggest.Name(name, c.application.operations.names()))
 	}
-	c.template = Request{Operation: name, Stream: o.Stream, Idempotent: !o.Writes}
+	return atKey("operations."+name, c.compileOperation(name, &o))
+}
+
+func (c *compiler) compileOperation(name string, o *operation) error {
+	c.template = Request{Operation: name, Stream: o.stream, Idempotent: !o.writes}
 	c.schema = c.application.schema
 	if c.kind.Name != "" {
 		c.template.Operation = c.kind.Name + "/" + name
 	}
-	if err := c.addInputs(o.Inputs); err != nil {
+	if err := c.addInputs(o.inputs); err != nil {
 		return err
 	}
-	var expect ordered[template]
-	var contains *string
-	var err error
+	if !o.has(c.options.Transport) {
+		return fmt.Errorf("has no request on transport %q", c.options.Transport)
+	}
 	switch {
-	case c.options.Transport == "rest" && o.Rest != nil:
-		expect, contains, err = o.Rest.Expect.JSON, o.Rest.Expect.Contains, c.restRequest(&o)
-	case c.options.Transport == "grpc" && o.Grpc != nil:
-		expect, err = o.Grpc.Expect, c.grpcRequest(&o)
-	case c.options.Transport == "socket" && o.Socket != nil && o.Socket.Line != nil:
-		contains, err = o.Socket.Contains, c.line(&o)
-	case c.options.Transport == "socket" && o.Socket != nil:
-		expect, err = o.Socket.Expect, c.socketRequest(&o)
-	default:
-		err = fmt.Errorf("has no request on transport %q", c.options.Transport)
+	case o.socket != nil && c.options.Transport == "socket" && o.socket.line != nil:
+		return cmp.Or(atKey("socket.line", c.line(o)), c.expectText("socket.contains", o.socket.contains))
+	case c.options.Transport == "socket":
+		return cmp.Or(c.socketRequest(o), c.expect("socket.expect", o.socket.expect))
+	case c.options.Transport == "grpc":
+		return cmp.Or(c.grpcRequest(o), c.expect("grpc.expect", o.grpc.expect))
 	}
-	if err != nil {
-		return err
+	return cmp.Or(c.restRequest(o), c.expect("rest.expect.json", o.rest.json), c.expectText("rest.expect.contains", o.rest.contains))
+}
+
+// expectText compiles a text that is in the reply.
+func (c *compiler) expectText(key string, contains *string) (err error) {
+	if contains != nil {
+		c.contains, err = c.expandText(*contains)
 	}
-	if err := c.expect(expect); err != nil {
-		return fmt.Errorf("%s.expect: %w", c.options.Transport, err)
-	}
-	if contains == nil {
-		return nil
-	}
-	if c.contains, err = c.expandText(*contains); err != nil {
-		return fmt.Errorf("%s: contains: %w", c.options.Transport, err)
-	}
-	return nil
+	return atKey(key, err)
 }
 
 func (c *compiler) addInputs(inputs ordered[input]) error {
@@ -101,14 +100,14 @@ func (c *compiler) addInputs(inputs ordered[input]) error {
 		name, in, before := inputs[i].name, &inputs[i].value, c.size
 		value, err := c.input(in)
 		if err != nil {
-			return fmt.Errorf("inputs.%s: %w", name, err)
+			return atKey("inputs."+name, err)
 		}
 		c.known[name], c.sizes[name] = value, c.size-before
-		if in.Fresh != "" && c.creates == "" {
-			c.creates, c.createdID = in.Fresh, value.(slot).place
+		if in.fresh != "" && c.creates == "" {
+			c.creates, c.createdID = in.fresh, value.(slot).place
 		}
-		c.deletes = cmp.Or(c.deletes, in.Created)
-		if in.Stream == "items" {
+		c.deletes = cmp.Or(c.deletes, in.created)
+		if in.stream == "items" {
 			c.template.Items = c.options.StreamItems
 		}
 	}
@@ -136,32 +135,32 @@ func (c *compiler) seeded(kind string) Seeded {
 }
 
 func (c *compiler) restRequest(o *operation) (err error) {
-	method, target, _ := strings.Cut(o.Rest.Request, " ")
-	c.template.Method, c.template.Status = method, cmp.Or(o.Rest.Expect.Status, 200)
+	method, target, _ := strings.Cut(o.rest.request, " ")
+	c.template.Method, c.template.Status = method, o.rest.status
 	c.template.Idempotent = IsIdempotent(method)
 	if c.path, err = c.target(target); err != nil {
-		return fmt.Errorf("rest.request: %w", err)
+		return atKey("rest.request", err)
 	}
-	if err := c.addHeaders(o.Rest.Headers); err != nil {
-		return fmt.Errorf("rest.headers: %w", err)
+	if err := c.addHeaders(o.rest.headers); err != nil {
+		return atKey("rest.headers", err)
 	}
 	media := map[string]string{"json": "application/json", "protobuf": "application/x-protobuf"}[c.options.Codec]
 	c.template.Accept = media
-	if c.options.Codec == "json" && len(o.Rest.Expect.JSON) == 0 {
+	if c.options.Codec == "json" && len(o.rest.json) == 0 {
 		c.template.Accept = "*/*"
 	}
-	if o.Stream {
-		c.template.Accept, c.template.End = "text/event-stream", o.Rest.End
+	if o.stream {
+		c.template.Accept, c.template.End = "text/event-stream", o.rest.end
 	}
-	if o.Rest.Body.value == nil {
+	if o.rest.body.value == nil {
 		return c.setBody(o, "", nil)
 	}
 	c.template.ContentType = media
-	if c.options.Codec == "protobuf" && o.Grpc != nil {
+	if c.options.Codec == "protobuf" && o.grpc != nil {
 		// The body is the request message as it is, with what in JSON only the path says.
-		return c.setBody(o, "grpc.message", o.Grpc.Message.orEmpty())
+		return c.setBody(o, "grpc.message", o.grpc.message.value)
 	}
-	return c.setBody(o, "rest.body", o.Rest.Body.value)
+	return c.setBody(o, "rest.body", o.rest.body.value)
 }
 
 // target returns the program for path and query of a REST request. A parameter that is null is left out.
@@ -194,35 +193,59 @@ func (c *compiler) grpcRequest(o *operation) error {
 	if c.options.Codec != "protobuf" {
 		return errors.New("gRPC has codec protobuf only")
 	}
-	c.path.literal("/" + o.Grpc.Call)
-	if err := c.addHeaders(o.Grpc.Metadata); err != nil {
-		return fmt.Errorf("grpc.metadata: %w", err)
+	c.path.literal("/" + o.grpc.call)
+	if err := c.addHeaders(o.grpc.metadata); err != nil {
+		return atKey("grpc.metadata", err)
 	}
-	if err := c.setBody(o, "grpc.message", o.Grpc.Message.orEmpty()); err != nil {
+	if err := c.setBody(o, "grpc.message", o.grpc.message.value); err != nil {
 		return err
 	}
-	return checkKind(c.schema.Methods[o.Grpc.Call], o.Grpc.Call, o.Stream)
+	method := c.schema.Methods[o.grpc.call]
+	if method == nil { // It is checked without its messages.
+		return nil
+	}
+	if err := checkKind(method, o.grpc.call, o.stream); err != nil {
+		return atKey("grpc.call", err)
+	}
+	return checkPaths(method.Output(), o)
 }
 
 // checkKind wants a unary call, or a server stream for an operation that is a stream.
 func checkKind(method protoreflect.MethodDescriptor, call string, isStream bool) error {
 	switch {
 	case method.IsStreamingClient() && method.IsStreamingServer():
-		return fmt.Errorf("grpc.call: %s is a bidirectional stream; only unary calls and server streams can be sent", call)
+		return fmt.Errorf("%s is a bidirectional stream; only unary calls and server streams can be sent", call)
 	case method.IsStreamingClient():
-		return fmt.Errorf("grpc.call: %s is a client stream; only unary calls and server streams can be sent", call)
+		return fmt.Errorf("%s is a client stream; only unary calls and server streams can be sent", call)
 	case method.IsStreamingServer() && !isStream:
-		return fmt.Errorf("grpc.call: %s is a server stream: the operation needs stream: true", call)
+		return fmt.Errorf("%s is a server stream: the operation needs stream: true", call)
 	case !method.IsStreamingServer() && isStream:
-		return fmt.Errorf("grpc.call: %s is a unary call: the operation can't have stream: true", call)
+		return fmt.Errorf("%s is a unary call: the operation can't have stream: true", call)
+	}
+	return nil
+}
+
+// checkPaths returns the first path of expectations that a reply can't have.
+func checkPaths(reply protoreflect.MessageDescriptor, o *operation) error {
+	for _, each := range o.grpc.expect {
+		if err := checkPath(reply, each.name); err != nil {
+			return atKey("grpc.expect."+each.name, err)
+		}
+	}
+	for i, paths := range o.same {
+		if path, ok := paths.get("grpc"); ok {
+			if err := checkPath(reply, path); err != nil {
+				return atKey(fmt.Sprintf("same[%d].grpc", i), err)
+			}
+		}
 	}
 	return nil
 }
 
 func (c *compiler) socketRequest(o *operation) error {
-	c.path.literal(o.Socket.Method)
+	c.path.literal(o.socket.method)
 	c.onlyData = true
-	return c.setBody(o, "socket.body", o.Socket.Body.orEmpty())
+	return c.setBody(o, "socket.body", o.socket.body.value)
 }
 
 // line compiles a line that is sent and answered as it is, without frames.
@@ -231,19 +254,15 @@ func (c *compiler) line(o *operation) (err error) {
 	c.template.Idempotent = false
 	switch {
 	case c.options.Codec != "json":
-		return errors.New("socket.line: has no codec")
-	case o.Stream:
-		return errors.New("socket.line: a line is answered by one line, not by a stream")
+		return errors.New("has no codec")
+	case o.stream:
+		return errors.New("a line is answered by one line, not by a stream")
 	}
-	if c.body, err = c.text(*o.Socket.Line, nil); err != nil {
-		return fmt.Errorf("socket.line: %w", err)
+	c.body, err = c.text(*o.socket.line, nil)
+	if line, ok := c.body.constant(); ok && err == nil {
+		return CheckLine(line)
 	}
-	if line, ok := c.body.constant(); ok {
-		if err := CheckLine(line); err != nil {
-			return fmt.Errorf("socket.line: %w", err)
-		}
-	}
-	return nil
+	return err
 }
 
 // CheckLine returns why a text isn't one line.
@@ -254,25 +273,21 @@ func CheckLine(line []byte) error {
 	return nil
 }
 
-func (t template) orEmpty() any {
-	if t.value == nil {
-		return object{}
-	}
-	return t.value
-}
-
 // setBody compiles a request's body, unless it is null, and finds the messages of protobuf.
-func (c *compiler) setBody(o *operation, field string, body any) error {
+func (c *compiler) setBody(o *operation, key string, body any) error {
 	var method protoreflect.MethodDescriptor
 	switch c.options.Codec {
 	case "protobuf":
-		if o.Grpc == nil {
+		if o.grpc == nil {
 			return errors.New("codec protobuf needs grpc.call, which names the messages")
 		}
-		if method = c.schema.Methods[o.Grpc.Call]; method == nil {
-			return fmt.Errorf("grpc.call: the descriptors have no method %s", o.Grpc.Call)
+		var err error
+		if method, err = c.findMethod(o.grpc.call); err != nil {
+			return atKey("grpc.call", err)
 		}
-		c.reply = method.Output()
+		if method != nil {
+			c.reply = method.Output()
+		}
 	case "json":
 	default:
 		return fmt.Errorf("codec must be json or protobuf, not %q", c.options.Codec)
@@ -295,10 +310,19 @@ func (c *compiler) setBody(o *operation, field string, body any) error {
 	default:
 		c.body.json(value)
 	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", field, err)
+	return atKey(key, err)
+}
+
+// findMethod returns a gRPC method; nil if a file is checked whose messages aren't known.
+func (c *compiler) findMethod(call string) (protoreflect.MethodDescriptor, error) {
+	method, names := c.schema.Methods[call], slices.Sorted(maps.Keys(c.schema.Methods))
+	switch {
+	case method != nil || c.options.isCheck && len(names) == 0:
+		return method, nil
+	case len(names) == 0:
+		return nil, errors.New("protobuf needs its messages: the job has no descriptors")
 	}
-	return nil
+	return nil, fmt.Errorf("the descriptors have no method %s; %s", call, suggest.Name(call, names))
 }
 
 // rendersText says whether an expanded value is a text in each request.

@@ -2,6 +2,7 @@ package request
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -41,7 +42,7 @@ func NewHeader(transport, name string, value []byte) (Header, error) {
 		return made, err
 	}
 	if transport == "grpc" && strings.HasSuffix(made.Key, "-bin") && !isBase64(value) {
-		return made, fmt.Errorf("%s: its value isn't base64", name)
+		return made, atKey(name, errors.New("its value isn't base64"))
 	}
 	return made, made.check(transport)
 }
@@ -52,7 +53,7 @@ func (h *Header) checkName(transport string) error {
 	case isMetadata && !metadataKey.MatchString(h.Key), !httpguts.ValidHeaderFieldName(h.Name):
 		return fmt.Errorf("%q can't be a name", h.Name)
 	case slices.Contains(reserved, h.Key), isMetadata && (slices.Contains(reservedMetadata, h.Key) || strings.HasPrefix(h.Key, "grpc-")):
-		return fmt.Errorf("%s: wireload sends it by itself", h.Name)
+		return atKey(h.Name, errors.New("wireload sends it by itself"))
 	}
 	return nil
 }
@@ -63,10 +64,10 @@ func (h *Header) check(transport string) error {
 	isMetadata := transport == "grpc"
 	for _, each := range h.Value {
 		if each < ' ' && each != '\t' || each == 0x7f {
-			return fmt.Errorf("%s: its value has a line break or another control character", h.Name)
+			return atKey(h.Name, errors.New("its value has a line break or another control character"))
 		}
 		if isMetadata && each >= 0x80 {
-			return fmt.Errorf("%s: its value isn't ASCII; a name that ends in -bin takes any bytes, in base64", h.Name)
+			return atKey(h.Name, errors.New("its value isn't ASCII; a name that ends in -bin takes any bytes, in base64"))
 		}
 	}
 	return nil
@@ -97,12 +98,23 @@ func (r *Request) CheckHeaders(transport string) error {
 	return nil
 }
 
+// checkHeaders keeps what is wrong with headers or metadata of a file, before placeholders and variables have values.
+func checkHeaders(f field, transport string, given ordered[string]) {
+	for _, each := range given {
+		_, err := NewHeader(transport, each.name, []byte(each.value))
+		if variable.Pattern.MatchString(each.value) || placeholder.MatchString(each.value) {
+			_, err = NewHeader(transport, each.name, nil)
+		}
+		f.reject(err)
+	}
+}
+
 // addHeaders compiles headers or metadata.
 func (c *compiler) addHeaders(given ordered[string]) error {
 	for _, each := range given {
 		value, err := c.headerValue(each.value)
 		if err != nil {
-			return fmt.Errorf("%s: %w", each.name, err)
+			return atKey(each.name, err)
 		}
 		constant, isConstant := value.constant()
 		made, err := NewHeader(c.options.Transport, each.name, constant)
@@ -119,6 +131,7 @@ func (c *compiler) addHeaders(given ordered[string]) error {
 }
 
 // headerValue compiles a text with placeholders and environment variables (${NAME}), whose values are taken literally.
+// The check of a file doesn't need them.
 func (c *compiler) headerValue(template string) (program, error) {
 	var p program
 	from := 0
@@ -127,9 +140,11 @@ func (c *compiler) headerValue(template string) (program, error) {
 		if err != nil {
 			return nil, err
 		}
-		value, err := variable.LookUp(template[at[2]:at[3]])
-		if err != nil {
-			return nil, err
+		value := ""
+		if !c.options.isCheck {
+			if value, err = variable.LookUp(template[at[2]:at[3]]); err != nil {
+				return nil, err
+			}
 		}
 		p.join(before)
 		p.literal(value)

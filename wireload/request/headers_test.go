@@ -11,7 +11,7 @@ import (
 // compileOne compiles an operation of this text for a transport.
 func compileOne(t testing.TB, transport, operation string) (*Workload, error) {
 	t.Helper()
-	application, err := Load([]byte(`{"operations": {"op": `+operation+`}}`), readFile(t, "../../proto/contract.binpb"))
+	application, err := parse(`{"operations": {"op": `+operation+`}}`, readFile(t, "../../proto/contract.binpb"))
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func TestHeadersThatCannotBeSentAreRejected(t *testing.T) {
 	t.Setenv("BROKEN", "s3cret\r\nX-Evil: 1")
 	t.Setenv("FOREIGN", "s3crét")
 	for _, each := range []struct{ transport, name, value, want string }{
-		{"rest", "X-A", "${WIREBENCH_NONE}", "rest.headers: X-A: the environment has no variable WIREBENCH_NONE"},
+		{"rest", "X-A", "${WIREBENCH_NONE}", "rest.headers.X-A: the environment has no variable WIREBENCH_NONE"},
 		{"rest", "X-A", "${BROKEN}", "X-A: its value has a line break"},
 		{"rest", "X-A", "a\u0000b", "X-A: its value has a line break"},
 		{"rest", "X-A", "{none}", `there is no input "none"`},

@@ -27,23 +27,23 @@ func (c *compiler) input(in *input) (any, error) {
 		return c.freshID(in)
 	case "created":
 		base := c.options.IDBase
-		return c.addNumber(base, base, func(u *user) int64 { return u.lastCreated(in.Created) }), nil
+		return c.addNumber(base, base, func(u *user) int64 { return u.lastCreated(in.created) }), nil
 	case "range":
-		low, high := in.Range[0], in.Range[1]
+		low, high := in.low, in.high
 		return c.addNumber(low, high, func(u *user) int64 { return low + u.random.Int64N(high-low+1) }), nil
 	case "list":
-		options := in.List.value.([]any)
+		options := in.list
 		s := c.addSlot(optionKind, func(u *user, v *slotValue) { v.number = u.random.Int64N(int64(len(options))) })
 		s.options = options
 		return s, nil
 	case "counter":
-		first := *in.Counter
+		first := in.counter
 		return c.addNumber(first, first, func(u *user) int64 { return first + u.inTurn(u.requests) }), nil
 	case "text":
-		size, err := c.count(in.Text)
+		size, err := c.count(in.value)
 		return strings.Repeat(fixedText, size/len(fixedText)+1)[:size], err
 	case "bytes":
-		size, err := c.count(in.Bytes)
+		size, err := c.count(in.value)
 		return base64.StdEncoding.EncodeToString(countingBytes(size)), err
 	case "random_text":
 		return c.randomText(in)
@@ -52,32 +52,32 @@ func (c *compiler) input(in *input) (any, error) {
 	case "payload":
 		return c.expand(c.choosePayload(in))
 	case "stream":
-		return c.streamSetting(in.Stream), nil
+		return c.streamSetting(in.stream), nil
 	case "repeat":
 		return c.repeat(in)
 	}
-	return c.expand(in.Value.value)
+	return c.expand(in.value.value)
 }
 
 // seededID is random. Where users do not mix operations, it is instead what the user has created itself, in turn.
 func (c *compiler) seededID(in *input) (any, error) {
-	count, err := c.countOr1(in.Count)
+	count, err := c.countOr1(in.count)
 	if err != nil {
 		return nil, err
 	}
-	kind, there := in.Seeded, c.seeded(in.Seeded)
-	first, span := there.First+in.Offset, max(1, there.Count-int64(count)+1)
-	readsCreated := len(c.kind.Mix) == 0 && in.Count.value == nil
+	kind, there := in.seeded, c.seeded(in.seeded)
+	first, span := there.First+in.offset, max(1, there.Count-int64(count)+1)
+	readsCreated := len(c.kind.Mix) == 0 && in.count.value == nil
 	return c.addNumber(first, first+span-1, func(u *user) int64 {
 		if readsCreated && len(u.created[kind]) > 0 {
-			return u.nextCreated(kind) + in.Offset
+			return u.nextCreated(kind) + in.offset
 		}
 		return first + u.random.Int64N(span)
 	}), nil
 }
 
 func (c *compiler) freshID(in *input) (any, error) {
-	count, err := c.countOr1(in.Count)
+	count, err := c.countOr1(in.count)
 	c.idsEach = max(c.idsEach, int64(count))
 	base := c.options.IDBase
 	return c.addNumber(base, base, func(u *user) int64 {
@@ -87,7 +87,7 @@ func (c *compiler) freshID(in *input) (any, error) {
 }
 
 func (c *compiler) randomText(in *input) (any, error) {
-	size, err := c.count(in.RandomText)
+	size, err := c.count(in.value)
 	return c.addSlot(textKind, func(u *user, v *slotValue) {
 		v.text = v.text[:0]
 		for range size {
@@ -97,7 +97,7 @@ func (c *compiler) randomText(in *input) (any, error) {
 }
 
 func (c *compiler) randomBytes(in *input) (any, error) {
-	size, err := c.count(in.RandomBytes)
+	size, err := c.count(in.value)
 	return c.addSlot(bytesKind, func(u *user, v *slotValue) {
 		v.bytes = v.bytes[:0]
 		for len(v.bytes) < size {
@@ -112,15 +112,15 @@ func (c *compiler) randomBytes(in *input) (any, error) {
 func (c *compiler) choosePayload(in *input) any {
 	asked := c.options.Payload
 	if size, err := strconv.ParseInt(asked, 10, 64); err == nil {
-		if 0 <= size && size <= in.Max {
+		if 0 <= size && size <= in.max {
 			c.tookPayload = true
 			return json.Number(asked)
 		}
-	} else if chosen, ok := in.Payload.get(asked); ok {
+	} else if chosen, ok := in.payload.get(asked); ok {
 		c.tookPayload = true
 		return chosen.value
 	}
-	return in.Payload[0].value.value
+	return in.payload[0].value.value
 }
 
 func (c *compiler) streamSetting(name string) any {
@@ -135,16 +135,16 @@ func (c *compiler) streamSetting(name string) any {
 
 // repeat returns a list, each of whose items is compiled by itself.
 func (c *compiler) repeat(in *input) (any, error) {
-	count, err := c.count(in.Repeat)
+	count, err := c.count(in.value)
 	if err != nil {
 		return nil, err
 	}
-	first, isCounting := c.known[in.Counting]
-	if in.Counting != "" && !isCounting {
-		return nil, fmt.Errorf("counting: there is no input %q before it", in.Counting)
+	first, isCounting := c.known[in.counting]
+	if in.counting != "" && !isCounting {
+		return nil, atKey("counting", fmt.Errorf("there is no input %q before it", in.counting))
 	}
 	if isCounting {
-		defer func() { c.known[in.Counting] = first }()
+		defer func() { c.known[in.counting] = first }()
 	}
 	items := make([]any, count)
 	for i := range items {
@@ -152,12 +152,12 @@ func (c *compiler) repeat(in *input) (any, error) {
 			return nil, errTooLarge
 		}
 		if isCounting {
-			if c.known[in.Counting], err = add(first, i); err != nil {
-				return nil, fmt.Errorf("counting: %w", err)
+			if c.known[in.counting], err = add(first, i); err != nil {
+				return nil, atKey("counting", err)
 			}
 		}
-		if items[i], err = c.input(in.Of); err != nil {
-			return nil, fmt.Errorf("of: %w", err)
+		if items[i], err = c.input(in.of); err != nil {
+			return nil, atKey("of", err)
 		}
 	}
 	return items, nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -14,19 +15,31 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/dynamicpb"
 	"wirebench.dev/wireload/contract"
+	"wirebench.dev/wireload/suggest"
 )
 
 // message appends an expanded value as a protobuf message. What is the same for all requests is encoded once.
 func (p *program) message(descriptor protoreflect.MessageDescriptor, value any) error {
+	fields, ok := value.(object)
+	ok = ok && descriptor.ParentFile().Package() != "google.protobuf"
 	if isConstant(value) {
 		encoded, err := encodeMessage(descriptor, value)
-		p.literal(encoded)
+		if err == nil || !ok {
+			p.literal(encoded)
+			return err
+		}
+		if err := new(program).fields(descriptor, fields); err != nil { // It says which field is wrong.
+			return err
+		}
 		return err
 	}
-	fields, ok := value.(object)
-	if !ok || descriptor.ParentFile().Package() == "google.protobuf" {
+	if !ok {
 		return fmt.Errorf("%s must be a mapping, or the same for all requests", descriptor.FullName())
 	}
+	return p.fields(descriptor, fields)
+}
+
+func (p *program) fields(descriptor protoreflect.MessageDescriptor, fields object) error {
 	type given struct {
 		field protoreflect.FieldDescriptor
 		value any
@@ -38,17 +51,24 @@ func (p *program) message(descriptor protoreflect.MessageDescriptor, value any) 
 			field = descriptor.Fields().ByJSONName(each.name)
 		}
 		if field == nil {
-			return fmt.Errorf("%s: %s has no such field", each.name, descriptor.FullName())
+			return atKey(each.name, fmt.Errorf("%s has no such field; %s", descriptor.FullName(), suggest.Name(each.name, namesOf(descriptor))))
 		}
 		all = append(all, given{field, each.value})
 	}
 	slices.SortStableFunc(all, func(a, b given) int { return cmp.Compare(a.field.Number(), b.field.Number()) })
 	for _, each := range all {
 		if err := p.field(each.field, each.value); err != nil {
-			return fmt.Errorf("%s: %w", each.field.Name(), err)
+			return atKey(string(each.field.Name()), err)
 		}
 	}
 	return nil
+}
+
+func namesOf(descriptor protoreflect.MessageDescriptor) (names []string) {
+	for i := range descriptor.Fields().Len() {
+		names = append(names, string(descriptor.Fields().Get(i).Name()))
+	}
+	return names
 }
 
 // field appends a field with its tag: all items, if it has many. Parsers take single items in any mixture with packed ones.
@@ -57,11 +77,15 @@ func (p *program) field(field protoreflect.FieldDescriptor, value any) error {
 	entries, isMap := value.(object)
 	s, _ := value.(slot)
 	switch {
+	case isConstant(value) && field.Kind() == protoreflect.MessageKind && !field.IsMap() && !field.IsList():
+		if _, err := encodeField(field, value); err != nil {
+			return new(program).message(field.Message(), value)
+		}
 	case isConstant(value) || s.kind == optionKind:
 	case field.IsMap() && isMap:
 		for _, each := range entries {
 			if err := p.nestedMessage(field, object{{"key", each.name}, {"value", each.value}}); err != nil {
-				return fmt.Errorf("%s: %w", each.name, err)
+				return atKey(each.name, err)
 			}
 		}
 		return nil
@@ -69,7 +93,7 @@ func (p *program) field(field protoreflect.FieldDescriptor, value any) error {
 		for i, each := range items {
 			err := p.single(field, each, func(item any) (string, error) { return encodeField(field, []any{item}) })
 			if err != nil {
-				return fmt.Errorf("[%d]: %w", i, err)
+				return atKey(fmt.Sprintf("[%d]", i), err)
 			}
 		}
 		return nil
@@ -195,11 +219,14 @@ func encodeField(field protoreflect.FieldDescriptor, constant any) (string, erro
 	return encodeMessage(field.ContainingMessage(), object{{string(field.Name()), constant}})
 }
 
+// protoPrefix is what protobuf's errors begin with; its place isn't one of the file.
+var protoPrefix = regexp.MustCompile(`^proto:[\s\x{a0}]*(\(line \d+:\d+\): )?`)
+
 // encodeMessage returns a message from the JSON form of protobuf.
 func encodeMessage(descriptor protoreflect.MessageDescriptor, constant any) (string, error) {
 	message := dynamicpb.NewMessage(descriptor)
 	if err := protojson.Unmarshal([]byte(jsonOf(constant)), message); err != nil {
-		return "", fmt.Errorf("does not fit %s: %w", descriptor.Name(), err)
+		return "", fmt.Errorf("does not fit %s: %s", descriptor.Name(), protoPrefix.ReplaceAllString(err.Error(), ""))
 	}
 	encoded, err := proto.MarshalOptions{Deterministic: true}.Marshal(message)
 	return string(encoded), err
@@ -235,4 +262,38 @@ func decodeReply(schema *contract.Schema, descriptor protoreflect.MessageDescrip
 		return nil, fmt.Errorf("the reply is not JSON: %w", err)
 	}
 	return value.value, nil
+}
+
+// anyJSON are messages whose JSON isn't an object of their fields.
+var anyJSON = []protoreflect.FullName{
+	"google.protobuf.Any", "google.protobuf.Struct", "google.protobuf.Value", "google.protobuf.ListValue",
+}
+
+// checkPath returns why the JSON of a message can't have a path.
+func checkPath(message protoreflect.MessageDescriptor, path string) error {
+	isPlace := false // Behind a list stands an item's place, and behind a map a key.
+	for _, key := range keysOf(path) {
+		switch {
+		case isPlace:
+			isPlace = false
+			continue
+		case message == nil:
+			return fmt.Errorf("%s is inside a value that has no fields", key)
+		case slices.Contains(anyJSON, message.FullName()):
+			return nil
+		}
+		found := message.Fields().ByName(protoreflect.Name(key))
+		if found == nil {
+			return fmt.Errorf("%s has no field %s; %s", message.FullName(), key, suggest.Name(key, namesOf(message)))
+		}
+		isPlace, message = found.Cardinality() == protoreflect.Repeated, found.Message()
+		if found.IsMap() {
+			message = found.MapValue().Message()
+		}
+		// Those of google.protobuf that have a single value in JSON: times, wrappers, masks.
+		if message != nil && message.ParentFile().Package() == "google.protobuf" && !slices.Contains(anyJSON, message.FullName()) {
+			message = nil
+		}
+	}
+	return nil
 }

@@ -91,7 +91,7 @@ func TestEveryTypeOfField(t *testing.T) {
 		"random": {"random_text": 6}, "noise": {"random_bytes": 5}, "long": {"text": 300},
 		"record": {"list": [{"one_string": "x"}, {}]}
 	}, "grpc": {"call": "all.Types/Send", "message": {` + strings.Join(fields, ", ") + `}}}}}`
-	application, err := Load([]byte(text), everyType(t))
+	application, err := parse(text, everyType(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,10 +100,10 @@ func TestEveryTypeOfField(t *testing.T) {
 	descriptor := application.schema.Methods["all.Types/Send"].Input()
 	// The compiler is deterministic: it gives the same slots.
 	c := &compiler{application: application, kind: source.kind, options: &source.work.options}
-	if err := c.addInputs(found.Inputs); err != nil {
+	if err := c.addInputs(found.inputs); err != nil {
 		t.Fatal(err)
 	}
-	template, err := c.expand(found.Grpc.Message.value)
+	template, err := c.expand(found.grpc.message.value)
 	if err != nil {
 		t.Fatal(err)
 	}

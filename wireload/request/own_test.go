@@ -64,10 +64,10 @@ func TestLines(t *testing.T) {
 	expectError(t, "right", source.Check(&r, []byte("VALUE 3")), "")
 	expectError(t, "wrong", source.Check(&r, []byte("NONE")), `op: the reply is "NONE", without "3"`)
 	for operation, want := range map[string]string{
-		`{"socket": {}}`: "socket.method: must be",
-		`{"socket": {"line": "a", "method": "b"}}`:    "socket.line: has contains, and no method",
-		`{"socket": {"line": "a", "body": {}}}`:       "socket.line: has contains",
-		`{"socket": {"method": "b", "contains": ""}}`: "socket.contains: is for a line",
+		`{"socket": {}}`: "op.socket: needs either method or line",
+		`{"socket": {"line": "a", "method": "b"}}`:    "socket: needs either method or line",
+		`{"socket": {"line": "a", "body": {}}}`:       "socket: body and expect are for a method; a line has contains",
+		`{"socket": {"method": "b", "contains": ""}}`: "socket: contains is for a line",
 		`{"socket": {"line": "a\nb"}}`:                "socket.line: a line can't have a line break",
 		`{"socket": {"line": "{none}"}}`:              `socket.line: {none}: there is no input "none"`,
 		`{"stream": true, "socket": {"line": "a"}}`:   "a line is answered by one line",
@@ -114,7 +114,7 @@ func TestEveryKindOfMethod(t *testing.T) {
 		{"None", "false", "the descriptors have no method shop.Shop/None"},
 	} {
 		text := fmt.Sprintf(`{"operations": {"op": {"stream": %s, "grpc": {"call": "shop.Shop/%s"}}}}`, each.stream, each.method)
-		application, err := Load([]byte(text), shop(t))
+		application, err := parse(text, shop(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,8 +124,8 @@ func TestEveryKindOfMethod(t *testing.T) {
 }
 
 func TestAnyReplyMessageIsChecked(t *testing.T) {
-	application, err := Load([]byte(`{"operations": {"op": {"stream": true, "inputs": {"id": {"range": [7, 7]}},
-		"grpc": {"call": "shop.Shop/Watch", "message": {"itemId": "{id}"}, "expect": {"item_id": "{id}", "tags": {"count": 0}}}}}}`), shop(t))
+	application, err := parse(`{"operations": {"op": {"stream": true, "inputs": {"id": {"range": [7, 7]}},
+		"grpc": {"call": "shop.Shop/Watch", "message": {"itemId": "{id}"}, "expect": {"item_id": "{id}", "tags": {"count": 0}}}}}}`, shop(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func inputsOf(t *testing.T, application *Application, operation string, source *
 	t.Helper()
 	found, _ := application.operations.get(operation)
 	c := &compiler{application: application, kind: source.kind, options: &source.work.options}
-	if err := c.addInputs(found.Inputs); err != nil {
+	if err := c.addInputs(found.inputs); err != nil {
 		t.Fatal(err)
 	}
 	values := map[string]any{}
@@ -164,9 +164,8 @@ func inputsOf(t *testing.T, application *Application, operation string, source *
 
 // TestAnOperationHasTheSameInputsOnEveryTransport is what a comparison of replies rests on.
 func TestAnOperationHasTheSameInputsOnEveryTransport(t *testing.T) {
-	g := readGolden(t)
 	wires := [][2]string{{"rest", "json"}, {"rest", "protobuf"}, {"grpc", "protobuf"}, {"socket", "json"}, {"socket", "protobuf"}}
-	for name, application := range map[string]*Application{"users": builtin(t), "inputs": loadApplication(t, g.Application)} {
+	for name, application := range map[string]*Application{"users": builtin(t), "inputs": loadFile(t, "testdata/inputs.yaml")} {
 		var all []string
 		for _, each := range application.operations {
 			if each.value.kindOf("created") == "" {

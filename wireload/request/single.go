@@ -66,7 +66,7 @@ func (a *Application) idsEach(options *Options) int64 {
 	most := int64(1)
 	for _, each := range a.operations {
 		c := &compiler{application: a, kind: &kind{}, options: options}
-		if c.addInputs(each.value.Inputs) == nil { // Others aren't sent.
+		if c.addInputs(each.value.inputs) == nil { // Others aren't sent.
 			most = max(most, c.idsEach)
 		}
 	}
@@ -85,9 +85,9 @@ func (a *Application) creatorOf(created string, names []string) string {
 
 // kindOf returns the kind of records of the first input with a generator.
 func (o *operation) kindOf(generator string) string {
-	for _, each := range o.Inputs {
+	for _, each := range o.inputs {
 		if each.value.generator == generator {
-			return each.value.Fresh + each.value.Created // It has one of them.
+			return each.value.fresh + each.value.created // It has one of them.
 		}
 	}
 	return ""

@@ -118,7 +118,7 @@ func (c *compiler) expand(template any) (any, error) {
 		for i, each := range template {
 			var err error
 			if items[i], err = c.expand(each); err != nil {
-				return nil, fmt.Errorf("[%d]: %w", i, err)
+				return nil, atKey(fmt.Sprintf("[%d]", i), err)
 			}
 		}
 		return items, nil
@@ -127,7 +127,7 @@ func (c *compiler) expand(template any) (any, error) {
 		for _, each := range template {
 			value, err := c.expand(each.value)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", each.name, err)
+				return nil, atKey(each.name, err)
 			}
 			if value != nil {
 				fields = append(fields, member[any]{each.name, value})

@@ -163,7 +163,7 @@ func TestIDsAreUnique(t *testing.T) {
 
 // TestSeededIDsOfASequenceAreWhatItCreated unless many in a row are needed.
 func TestSeededIDsOfASequenceAreWhatItCreated(t *testing.T) {
-	work := compile(t, loadApplication(t, readGolden(t).Application), Options{Transport: "rest", Users: 2, Clients: sequence("books.create")})
+	work := compile(t, loadFile(t, "testdata/inputs.yaml"), Options{Transport: "rest", Users: 2, Clients: sequence("books.create")})
 	source := work.NewSource(1).(*user)
 	send(source, 2)
 	known, page, call := source.values[1].number, source.values[2].number, source.values[8].number
@@ -174,7 +174,7 @@ func TestSeededIDsOfASequenceAreWhatItCreated(t *testing.T) {
 
 // TestSteadyStateAllocatesNothing has no exception but changed cases of random text, such as {noise|upper}.
 func TestSteadyStateAllocatesNothing(t *testing.T) {
-	application, inputs := builtin(t), loadApplication(t, readGolden(t).Application)
+	application, inputs := builtin(t), loadFile(t, "testdata/inputs.yaml")
 	for _, wire := range [][2]string{{"rest", "json"}, {"rest", "protobuf"}, {"grpc", "protobuf"}, {"socket", "json"}, {"socket", "protobuf"}} {
 		mix := map[string]int{"users.create": 2, "users.delete": 1}
 		for _, each := range application.operations {

@@ -32,6 +32,8 @@ type Options struct {
 	IDBase int64 `json:"id_base"`
 	// Seeded replaces what the application says exists before the load.
 	Seeded map[string]Seeded `json:"seeded"`
+	// isCheck says that a file is checked and nothing sent.
+	isCheck bool
 	// Wait returns when all users have called it. Next calls it between two phases.
 	Wait func() `json:"-"`
 }
@@ -142,7 +144,7 @@ func (a *Application) compileKind(k *kind, w *Workload) (tookPayload bool, err e
 		if _, ok := places[name]; !ok {
 			c := &compiler{application: a, kind: k, options: &w.options}
 			if err := c.compile(name); err != nil {
-				return false, fmt.Errorf("%s: %w", name, err)
+				return false, a.locate(err)
 			}
 			places[name] = len(k.operations)
 			k.operations = append(k.operations, &c.compiled)

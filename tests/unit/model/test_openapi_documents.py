@@ -1,4 +1,4 @@
-"""Application files that name requests by `operation_id`: they become what the OpenAPI document describes."""
+"""OpenAPI documents: the requests that they describe, and documents that can't be used."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import pytest
 import yaml
 
 from wirebench.errors import UsageError
-from wirebench.model.application import Operation, Rest, read_application
-from wirebench.model.openapi_document import Document
+from wirebench.model.openapi_document import Document, Route
 
 DOCUMENT = """\
 openapi: 3.1.0
@@ -44,67 +43,29 @@ components:
 """
 
 
-def read(folder: Path, operation: str, *, document: str = DOCUMENT, name: str = "shop.yaml") -> Operation:
-    """Return the operation of an application beside a document."""
+def read(folder: Path, document: str = DOCUMENT, name: str = "shop.yaml") -> dict[str, Route]:
+    """Return the routes of a document by their ids."""
     (folder / name).write_text(document)
-    text = f"openapi: {name}\noperations:\n  x:\n    {operation}\n"
-    (folder / "a.yaml").write_text(text)
-    return read_application(folder / "a.yaml").operations["x"]
-
-
-def rest_of(operation: Operation) -> Rest:
-    """Return the REST request."""
-    assert operation.rest is not None
-    return operation.rest
+    return {route.operation_id: route for route in Document(folder / name).routes}
 
 
 def test_path_and_query_are_filled_from_inputs(tmp_path: Path) -> None:
     """The server's base path stands before, the query has the parameters that are inputs, camelCase or not."""
-    inputs = "{itemId: {value: 7}, filter_color: {value: dark red}}"
-    operation = read(tmp_path, f"{{inputs: {inputs}, rest: {{operation_id: getItem}}}}")
-    assert "GET /live/v2/items/{itemId}?filter%5Bcolor%5D={filter_color}" == rest_of(operation).request
-    request = operation.request_rest({"itemId": 7, "filter_color": "dark red"})
-    assert ("GET", "/live/v2/items/7?filter%5Bcolor%5D=dark%20red", None) == request
+    request = read(tmp_path)["getItem"].request({"itemId", "filter_color"})
+    assert "GET /live/v2/items/{itemId}?filter%5Bcolor%5D={filter_color}" == request
 
 
 def test_body_and_status(tmp_path: Path) -> None:
-    """The first status of success is expected, and a body has the document's media type; the file overrides both."""
-    body = "body: {name: tea}"
-    rest = rest_of(read(tmp_path, f"{{inputs: {{itemId: {{value: 7}}}}, rest: {{operation_id: putItem, {body}}}}}"))
-    assert (204, {"Content-Type": "application/vnd.item+json"}) == (rest.expect.status, rest.headers)
-    own = "headers: {content-type: application/json}, expect: {status: 409}"
-    rest = rest_of(
-        read(tmp_path, f"{{inputs: {{itemId: {{value: 7}}}}, rest: {{operation_id: putItem, {body}, {own}}}}}")
-    )
-    assert (409, {"content-type": "application/json"}) == (rest.expect.status, rest.headers)
+    """The first status of success is expected, and a body has the document's media type."""
+    route = read(tmp_path)["putItem"]
+    assert (204, {"Content-Type": "application/vnd.item+json"}) == (route.status, route.headers)
 
 
 def test_json_documents_and_servers_of_a_path(tmp_path: Path) -> None:
     """A document may be JSON, and a path may have a server of its own."""
     document = json.dumps(yaml.load(DOCUMENT, yaml.BaseLoader))  # noqa: S506 - it makes texts only
-    given = "{inputs: {limit: {value: 9}}, rest: {operation_id: listItems}}"
-    rest = rest_of(read(tmp_path, given, document=document, name="shop.json"))
-    assert ("GET /other/items?limit={limit}", 200) == (rest.request, rest.expect.status)
-
-
-@pytest.mark.parametrize(
-    ("operation", "expected", "fix"),
-    [
-        ("{rest: {operation_id: getItms}}", "no operationId 'getItms'", "there are getItem"),
-        ("{rest: {operation_id: getItem}}", "has the path parameter itemId", "add `itemId: …` to inputs"),
-        ("{rest: {operation_id: listItems}}", "has the query parameter limit", "add `limit: …` to inputs"),
-        ("{inputs: {itemId: {value: 1}}, rest: {operation_id: putItem}}", "needs a body", "add body"),
-        ("{rest: {operation_id: listItems, request: GET /}}", "the document has the request", "remove request"),
-        ("{rest: {operation_id: [1]}}", "no operationId [1]", "there are"),
-    ],
-)
-def test_mistakes_have_line_and_fix(tmp_path: Path, operation: str, expected: str, fix: str) -> None:
-    """What doesn't fit the document is named where the application file names the operation."""
-    with pytest.raises(UsageError) as error:
-        read(tmp_path, operation)
-    assert f"{tmp_path / 'a.yaml'}:4: operations.x.rest.operation_id: " in error.value.message
-    assert expected in error.value.message
-    assert fix in error.value.hint
+    route = read(tmp_path, document, "shop.json")["listItems"]
+    assert ("GET /other/items?limit={limit}", 200) == (route.request({"limit"}), route.status)
 
 
 @pytest.mark.parametrize(
@@ -122,19 +83,11 @@ def test_mistakes_have_line_and_fix(tmp_path: Path, operation: str, expected: st
     ],
 )
 def test_documents_that_cannot_be_used(tmp_path: Path, document: str, expected: str) -> None:
-    """What is wrong with the document is said at the key that names it, or the operation that needs it."""
+    """What is wrong is said in one line, with the fix."""
     with pytest.raises(UsageError) as error:
-        read(tmp_path, "{inputs: {limit: {value: 9}}, rest: {operation_id: listItems}}", document=document)
-    assert f"{tmp_path / 'a.yaml'}:" in error.value.message
+        read(tmp_path, document)
     assert expected in error.value.message
     assert error.value.hint
-
-
-def test_operation_id_needs_a_document(tmp_path: Path) -> None:
-    """Without `openapi`, there is nothing to find it in."""
-    (tmp_path / "a.yaml").write_text("operations:\n  x:\n    rest:\n      operation_id: getItem\n")
-    with pytest.raises(UsageError, match=r"a\.yaml:4: operations\.x\.rest\.operation_id: there is no document"):
-        read_application(tmp_path / "a.yaml")
 
 
 def test_scalars_are_those_of_yaml_1_2(tmp_path: Path) -> None:

@@ -248,24 +248,36 @@ def test_load_pods_find_the_authority_that_a_variant_names(tmp_path: Path, monke
         secrets.create_client_tls(Kubectl(Access(None, None), "run"), "shop", TlsFiles(authority="no.pem"), tmp_path)
 
 
+WITH_DATA = """\
+operations:
+  get:
+    inputs: {ids: {repeat: 2, of: {file: ../ids.csv, column: id}}}
+    rest: {request: GET /}
+"""
+
+
 def a_job(folder: Path, descriptors: bytes) -> Job:
     """Return a job with files of its own."""
-    (folder / "application.json").write_text('{"operations": {}}', encoding="utf-8")
+    (folder / "shop").mkdir(exist_ok=True)
+    (folder / "ids.csv").write_text("id\n5\n", encoding="utf-8")
+    (folder / "shop/application.yaml").write_text(WITH_DATA, encoding="utf-8")
     (folder / "contract.binpb").write_bytes(descriptors)
     cell = Cell("rest", None, "wireload", "get", 1, None, 1, None, None, "json", "keep", variant="shop")
     return Job(
         cell, Load(), "shop:80", 1, 1, folder / "out", folder / "log", None,
-        requests=folder / "application.json", descriptors=folder / "contract.binpb",
+        requests=folder / "shop/application.yaml", descriptors=folder / "contract.binpb",
     )  # fmt: skip
 
 
 def test_an_application_goes_to_load_pods_with_their_task(tmp_path: Path) -> None:
-    """It arrives as it was; what a ConfigMap can't hold is rejected with a next step."""
+    """It arrives as it was, with its data files; what a ConfigMap can't hold is rejected with a next step."""
     files = Files.of(a_job(tmp_path, b"messages" * 100_000))
     assert files is not None
     (tmp_path / "pod").mkdir()
     requests, descriptors = files.write(tmp_path / "pod")
-    assert ('{"operations": {}}', b"messages" * 100_000) == (requests.read_text(), descriptors.read_bytes())
+    assert (WITH_DATA, b"messages" * 100_000) == (requests.read_text(), descriptors.read_bytes())
+    assert "id\n5\n" == (requests.parent / "../ids.csv").read_text()
+    assert tmp_path / "pod" in requests.parents[1].parents
     incompressible = random.Random(0).randbytes(FILES_CHARACTERS_MAX)  # noqa: S311 - no secret
     with pytest.raises(WirebenchError, match="the limit is"):
         Files.of(a_job(tmp_path, incompressible))

@@ -27,7 +27,7 @@ from wirebench.measure.counters import find_containers_beside
 from wirebench.measure.observe import observe
 from wirebench.measure.usage import Interference
 from wirebench.model.address import parse_address
-from wirebench.model.application import Application
+from wirebench.model.application import read_application
 from wirebench.plan.driver_support import DRIVER_FACTS
 from wirebench.run.load_pod.start_barrier import join_start_barrier
 from wirebench.run.load_pod.task import (
@@ -119,7 +119,7 @@ def _make_job(task: MeasureTask | SendTask) -> Job:
     if task.files is None:
         return job
     requests, descriptors = task.files.write(OUTPUT)
-    application = Application.model_validate_json(requests.read_bytes())
+    application = read_application(requests).select_variant(job.cell.variant)
     return dataclasses.replace(job, application=application, requests=requests, descriptors=descriptors)
 
 

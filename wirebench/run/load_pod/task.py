@@ -14,11 +14,12 @@ from wirebench.drivers import Job
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.measure.calibrate import Probe
 from wirebench.measure.calibration import Fingerprint, Point
+from wirebench.model.application_files import read_files, write_files
 from wirebench.model.contract import Driver, Transport
 from wirebench.model.frozen import FrozenModel
 from wirebench.model.recording import Recording
 from wirebench.model.validation_messages import describe_first
-from wirebench.system.paths import REQUESTS
+from wirebench.system.paths import APPLICATION
 from wirebench.system.tls import ClientTls
 from wirebench.targets.target import Endpoint, Replica
 
@@ -32,31 +33,34 @@ _LINE_CHARACTERS = 8000
 
 
 class Files(FrozenModel):
-    """What drivers read of an application with variants: requests as JSON, and gRPC messages; compressed."""
+    """What drivers read of an application with variants: its file with data files, and gRPC messages; compressed."""
 
-    requests: str
+    #: By paths relative to the application file, which is the first.
+    application: dict[str, str]
     descriptors: str
 
     @classmethod
     def of(cls, job: Job) -> Files | None:
         """Return a job's files, None for those that load pods have. Raises WirebenchError if they are too large."""
-        if job.requests == REQUESTS:
+        if job.requests == APPLICATION:
             return None
-        files = cls(requests=_compress(job.requests.read_bytes()), descriptors=_compress(job.descriptors.read_bytes()))
-        characters = len(files.requests) + len(files.descriptors)
+        application = {name: _compress(content) for name, content in read_files(job.requests).items()}
+        files = cls(application=application, descriptors=_compress(job.descriptors.read_bytes()))
+        characters = sum(map(len, application.values())) + len(files.descriptors)
         if characters > FILES_CHARACTERS_MAX:
             raise WirebenchError(
-                f"compressed, requests and messages take {characters:,} characters; the limit is "
+                f"compressed, application, data files and messages take {characters:,} characters; the limit is "
                 f"{FILES_CHARACTERS_MAX:,}",
-                "name only the proto files of the measured calls in `schema`, or shorten lists of inputs",
+                "name only the proto files of the measured calls in `schema`, or shorten data files and lists",
             )
         return files
 
     def write(self, folder: Path) -> tuple[Path, Path]:
-        requests, descriptors = folder / "requests.json", folder / "contract.binpb"
-        requests.write_bytes(_decompress(self.requests))
+        """Write the files below a folder, and return the paths of application file and messages."""
+        descriptors = folder / "contract.binpb"
         descriptors.write_bytes(_decompress(self.descriptors))
-        return requests, descriptors
+        application = {name: _decompress(content) for name, content in self.application.items()}
+        return write_files(application, folder), descriptors
 
 
 class MeasureTask(FrozenModel):

@@ -1,0 +1,45 @@
+package request
+
+import (
+	"os"
+	"testing"
+)
+
+func readFile(t testing.TB, path string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// parse loads an application from a text: YAML, or JSON.
+func parse(text string, descriptors []byte) (*Application, error) {
+	a := parseApplication("a.yaml", []byte(text))
+	return a, a.prepare("", descriptors)
+}
+
+func loadApplication(t testing.TB, text []byte) *Application {
+	t.Helper()
+	application, err := parse(string(text), readFile(t, "../../proto/contract.binpb"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return application
+}
+
+func loadFile(t testing.TB, path string) *Application {
+	t.Helper()
+	application, err := Load(path, "", readFile(t, "../../proto/contract.binpb"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return application
+}
+
+// builtin is the application that comes with wirebench.
+func builtin(t testing.TB) *Application {
+	t.Helper()
+	return loadFile(t, "../../applications/users.yaml")
+}
