@@ -34,6 +34,8 @@ export CGO_ENABLED := 0
 export GOWORK := off
 # In vet and tests as in builds, so that what is compiled for one is cached for all.
 export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
+# Nothing is compiled when it is installed, so that without Python's own cache each program would compile all it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 BIN := .venv/bin
 STEP := scripts/step
