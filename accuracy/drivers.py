@@ -41,13 +41,15 @@ QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
 #: How far wireload may be off: in ms, and as a share of the truth.
 LIMITS = {"p50": (0.1, 0.01), "p90": (0.1, 0.01), "p99": (0.2, 0.02), "p99.9": (0.5, 0.02)}
 
-#: Connections, and requests per second of open loads.
-LOADS = {
-    "closed-1": (1, None),
-    "closed-64": (64, None),
-    "open-1500": (64, 1500),
-    # So many connections that no request that is due in a stall has to wait for one.
-    "open-200": (400, 200),
+#: Users, requests per second of open loads, and connections that users share.
+LOADS: dict[str, tuple[int, int | None, int | None]] = {
+    "closed-1": (1, None, None),
+    "closed-64": (64, None, None),
+    "open-1500": (64, 1500, None),
+    "closed-64-on-1": (64, None, 1),
+    "open-1500-on-1": (64, 1500, 1),
+    # So many users that no request that is due in a stall has to wait for one.
+    "open-200": (400, 200, None),
 }
 #: Flags of the server: constant takes 5 ms, and pareto longer than 20 ms for 1 % of the requests.
 BEHAVIOURS = {
@@ -59,7 +61,7 @@ BEHAVIOURS = {
 }
 #: What is measured: null shows what each driver sends at most, and errors at that rate are no one's limit.
 CONDITIONS = (
-    *itertools.product(["constant", "two-modes", "pareto"], ["closed-1", "closed-64", "open-1500"]),
+    *itertools.product(["constant", "two-modes", "pareto"], [load for load in LOADS if load != "open-200"]),
     ("stall", "open-200"),
     ("null", "closed-64"),
 )
@@ -126,6 +128,8 @@ def select_cases(drivers: Sequence[Driver], transports: Sequence[Transport], beh
         for transport in transports
         for driver in TRANSPORTS[transport].drivers
         if behaviour in behaviours and driver in drivers and DRIVERS[driver].read_version()
+        # Of the truth server's transports, gRPC alone multiplexes.
+        if transport == "grpc" or not LOADS[load][2]
         # Without a response clock an open load hides what it was sent for.
         if not (LOADS[load][1] and DRIVER_FACTS[driver].no_open_load)
     ]
@@ -163,13 +167,14 @@ def _measure_undisturbed(case: Case, seed: int, window_s: float, cores: Cores) -
 
 def measure(case: Case, seed: int, window_s: float, cores: Cores) -> TruthMeasurement:
     """Send the load once, with server and driver on cores of their own. Raises WirebenchError."""
-    concurrency, rate_per_s = LOADS[case.load]
+    concurrency, rate_per_s, connections = LOADS[case.load]
     levels: dict[str, Any] = {
         **find_defaults(case.transport),
         "transport": case.transport,
         "driver": case.driver,
         "concurrency": concurrency,
         "rate_per_s": rate_per_s,
+        "connections": connections,
     }
     load = Load(model="open" if rate_per_s else "closed", warmup_s=WARMUP_S, window_s=window_s)
     middle = f"{WARMUP_S + (window_s - STALL_S) / 2}s"

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"sync"
+	"time"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -17,6 +19,7 @@ const (
 	messageHeadBytes   = 5
 	windowBytesDefault = 65_535
 	headerTableBytes   = 4096
+	timersMax          = 1000
 )
 
 // Headers that leave the dynamic table alone are the same bytes in each reply (RFC 7541, 6.1 and 6.2.2).
@@ -27,18 +30,34 @@ var (
 
 func serveGRPC(c *connection) error { return newGRPCConnection(c).serve() }
 
-// grpcConnection answers the calls of a connection one after the other, in the order in which they are complete.
+// grpcConnection answers each call of a connection when it is due, whatever the others do.
 type grpcConnection struct {
 	*connection
-	in, out *http2.Framer
-	// What out has written: a bytes.Buffer takes everything, so that out's errors are ours alone.
-	reply bytes.Buffer
+	in *http2.Framer
 	// Those that wait for their message.
 	paths map[uint32]string
+	// Timers that no call uses.
+	idle chan *timer
+
+	// Guards what calls write.
+	mutex sync.Mutex
+	out   *http2.Framer
+	// What out has written: a bytes.Buffer takes everything, so that out's errors are ours alone.
+	reply bytes.Buffer
+	// Those whose replies are in it.
+	answered []call
+}
+
+// call is a request that was read.
+type call struct {
+	stream    uint32
+	id        int64
+	arrived   int64
+	isStamped bool
 }
 
 func newGRPCConnection(c *connection) *grpcConnection {
-	g := &grpcConnection{connection: c, paths: map[uint32]string{}}
+	g := &grpcConnection{connection: c, paths: map[uint32]string{}, idle: make(chan *timer, timersMax)}
 	g.in = http2.NewFramer(io.Discard, c.Reader)
 	g.in.ReadMetaHeaders = hpack.NewDecoder(headerTableBytes, nil)
 	g.in.SetReuseFrames()
@@ -61,6 +80,10 @@ func (g *grpcConnection) serve() error {
 		if frame, err = g.in.ReadFrame(); err == nil {
 			err = g.handle(frame)
 		}
+		// Replies that are due at once to calls that came together leave together.
+		if err == nil && g.Buffered() == 0 {
+			err = g.flush()
+		}
 	}
 	return err
 }
@@ -70,11 +93,12 @@ func (g *grpcConnection) handle(frame http2.Frame) error {
 	switch frame := frame.(type) {
 	case *http2.SettingsFrame:
 		if !frame.IsAck() {
-			return errors.Join(g.out.WriteSettingsAck(), g.flush())
+			return g.write(g.out.WriteSettingsAck)
 		}
 	case *http2.PingFrame:
 		if !frame.IsAck() {
-			return errors.Join(g.out.WritePing(true, frame.Data), g.flush())
+			data := frame.Data
+			return g.write(func() error { return g.out.WritePing(true, data) })
 		}
 	case *http2.MetaHeadersFrame:
 		g.paths[stream] = frame.PseudoValue("path")
@@ -83,37 +107,80 @@ func (g *grpcConnection) handle(frame http2.Frame) error {
 	case *http2.DataFrame:
 		if path, isOpen := g.paths[stream]; isOpen { // neither answered nor reset
 			delete(g.paths, stream)
-			return g.answerCall(stream, path, frame.Data())
+			return g.takeCall(stream, path, frame.Data())
 		}
 	}
 	return nil
 }
 
-// answerCall answers a message, which is so short that clients send it in one frame.
-func (g *grpcConnection) answerCall(stream uint32, path string, data []byte) error {
+// takeCall takes a message, which is so short that clients send it in one frame.
+func (g *grpcConnection) takeCall(stream uint32, path string, data []byte) error {
 	if len(data) < messageHeadBytes || len(data)-messageHeadBytes != int(binary.BigEndian.Uint32(data[1:])) {
 		return fmt.Errorf("no users.get: a frame of %d bytes", len(data))
 	}
 	if path != getUserPath {
 		return fmt.Errorf("no users.get: %s", path)
 	}
-	message := appendResponse(make([]byte, messageHeadBytes, 128), idOf(data[messageHeadBytes:]))
-	binary.BigEndian.PutUint32(message[1:], uint32(len(message)-messageHeadBytes))
-	err := errors.Join(
-		g.out.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: replyHeaders, EndHeaders: true}),
-		g.out.WriteData(stream, false, message),
-		g.out.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: okTrailers, EndHeaders: true, EndStream: true}),
-	)
-	if err != nil {
-		return err
+	made := call{stream, idOf(data[messageHeadBytes:]), g.stamped.arrived, g.stamped.isStamped}
+	if delay := g.draw(made.arrived); delay > 0 {
+		go g.answerLater(made, delay)
+		return nil
 	}
-	defer g.reply.Reset()
-	return g.answer(g.reply.Bytes())
+	return g.answerCall(made)
 }
 
-// flush writes what isn't the answer to a measured request.
+// answerLater answers when the behaviour wants it to. A client that has gone is noticed by what reads from it.
+func (g *grpcConnection) answerLater(made call, delay time.Duration) {
+	var alarm *timer
+	select {
+	case alarm = <-g.idle:
+	default:
+		alarm = &timer{}
+	}
+	if alarm.wait(time.Until(time.Unix(0, made.arrived).Add(delay))) == nil && g.answerCall(made) == nil {
+		_ = g.flush()
+	}
+	select {
+	case g.idle <- alarm:
+	default:
+		alarm.close()
+	}
+}
+
+// answerCall writes a reply that leaves with the next flush.
+func (g *grpcConnection) answerCall(made call) error {
+	message := appendResponse(make([]byte, messageHeadBytes, 128), made.id)
+	binary.BigEndian.PutUint32(message[1:], uint32(len(message)-messageHeadBytes))
+	return g.write(func() error {
+		g.answered = append(g.answered, made)
+		return errors.Join(
+			g.out.WriteHeaders(http2.HeadersFrameParam{StreamID: made.stream, BlockFragment: replyHeaders, EndHeaders: true}),
+			g.out.WriteData(made.stream, false, message),
+			g.out.WriteHeaders(http2.HeadersFrameParam{StreamID: made.stream, BlockFragment: okTrailers, EndHeaders: true, EndStream: true}),
+		)
+	})
+}
+
+func (g *grpcConnection) write(frames func() error) error {
+	g.mutex.Lock()
+	defer g.mutex.Unlock()
+	return frames()
+}
+
+// flush sends what was written, and logs the calls that this answers.
 func (g *grpcConnection) flush() error {
-	defer g.reply.Reset()
-	_, err := g.tcp.Write(g.reply.Bytes())
-	return err
+	g.mutex.Lock()
+	defer g.mutex.Unlock()
+	if g.reply.Len() == 0 {
+		return nil
+	}
+	if _, err := g.reply.WriteTo(g.tcp); err != nil {
+		return err
+	}
+	ended := time.Now().UnixNano()
+	for _, each := range g.answered {
+		g.server.log.add(request{arrived: each.arrived, ended: ended}, each.isStamped)
+	}
+	g.answered = g.answered[:0]
+	return nil
 }

@@ -81,6 +81,14 @@ func overSocket(connection net.Conn) exchange {
 }
 
 func overGRPC(connection net.Conn) exchange {
+	send, receive := openGRPC(connection)
+	return func(id int) ([]byte, error) {
+		send(id)
+		return receive()
+	}
+}
+
+func openGRPC(connection net.Conn) (send func(id int), receive func() ([]byte, error)) {
 	var block, out bytes.Buffer
 	encoder := hpack.NewEncoder(&block)
 	writer, reader := http2.NewFramer(&out, nil), http2.NewFramer(nil, connection)
@@ -88,7 +96,7 @@ func overGRPC(connection net.Conn) exchange {
 	out.WriteString(http2.ClientPreface)
 	writer.WriteSettings()
 	stream := uint32(1)
-	return func(id int) ([]byte, error) {
+	send = func(id int) {
 		message := protowire.AppendVarint([]byte{0, 0, 0, 0, 0, 1 << 3}, uint64(id))
 		message[4] = byte(len(message) - messageHeadBytes)
 		block.Reset()
@@ -98,8 +106,8 @@ func overGRPC(connection net.Conn) exchange {
 		connection.Write(out.Bytes())
 		out.Reset()
 		stream += 2
-		return readReply(reader)
 	}
+	return send, func() ([]byte, error) { return readReply(reader) }
 }
 
 func readReply(reader *http2.Framer) ([]byte, error) {

@@ -28,7 +28,8 @@ func newTransport(name string) (transport, error) {
 	return nil, fmt.Errorf("unknown transport %q: choose rest, grpc or socket", name)
 }
 
-// server answers each connection in a goroutine of its own, one request after the other.
+// server answers each connection in a goroutine of its own, one request after the other; gRPC's calls don't wait for each
+// other.
 type server struct {
 	serve transport
 	delay func(sinceFirst time.Duration, random *rand.Rand) time.Duration
@@ -76,12 +77,16 @@ type connection struct {
 	random  *rand.Rand
 }
 
+// draw returns how long after its arrival a request is answered.
+func (c *connection) draw(arrived int64) time.Duration {
+	c.server.first.CompareAndSwap(0, arrived)
+	return c.server.delay(time.Duration(arrived-c.server.first.Load()), c.random)
+}
+
 // answer replies to the request that was just read, when the behaviour wants it to, and logs it.
 func (c *connection) answer(reply []byte) error {
 	arrived := c.stamped.arrived
-	c.server.first.CompareAndSwap(0, arrived)
-	delay := c.server.delay(time.Duration(arrived-c.server.first.Load()), c.random)
-	if err := c.alarm.wait(time.Until(time.Unix(0, arrived).Add(delay))); err != nil {
+	if err := c.alarm.wait(time.Until(time.Unix(0, arrived).Add(c.draw(arrived)))); err != nil {
 		return err
 	}
 	if _, err := c.tcp.Write(reply); err != nil {

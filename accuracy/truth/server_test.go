@@ -67,6 +67,25 @@ func TestWaitInSocketCounts(t *testing.T) {
 	t.Error("the second request arrived after the first had been answered")
 }
 
+// Calls that share a connection are each answered when they are due.
+func TestCallsOfAConnectionDoNotWaitForEachOther(t *testing.T) {
+	const calls, latency = 20, 100 * time.Millisecond
+	_, address := start(t, "grpc", behaviour{name: "constant", latency: latency})
+	send, receive := openGRPC(dial(t, address))
+	began := time.Now()
+	for id := range calls {
+		send(id)
+	}
+	for range calls {
+		if _, err := receive(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if took := time.Since(began); took > calls*latency/2 {
+		t.Errorf("%d calls took %v", calls, took)
+	}
+}
+
 // Who sends something else is hung up on, and the others are served.
 func TestGarbageEndsItsConnectionOnly(t *testing.T) {
 	for transport, open := range clients {

@@ -30,7 +30,7 @@ def test_cases_leave_out_open_loads_that_a_driver_cant_time() -> None:
     """All others of its transports are there."""
     cases = drivers.select_cases(["wireload", "ghz"], ["grpc"], ["constant", "stall"])
     assert {case.load for case in cases if case.driver == "wireload"} == {*drivers.LOADS}
-    assert {case.load for case in cases if case.driver == "ghz"} <= {"closed-1", "closed-64"}
+    assert {case.load for case in cases if case.driver == "ghz"} <= {"closed-1", "closed-64", "closed-64-on-1"}
 
 
 @pytest.mark.parametrize(("off_ms", "over"), [(0.1, []), (0.25, ["p50: +0.25 ms", "p90: +0.25 ms"])])

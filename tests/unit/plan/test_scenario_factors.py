@@ -47,7 +47,7 @@ OPERATION = "operation: users.get"
         (
             OPERATION,
             "connections: {socket: 1}",
-            "4: factors.connections.socket: the socket has one request at a time on each",
+            "4: factors.connections.socket: the socket has one",
         ),
         (
             OPERATION,
