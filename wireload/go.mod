@@ -1,6 +1,6 @@
 module wirebench.dev/wireload
 
-go 1.25.8
+go 1.25.0
 
 require (
 	github.com/HdrHistogram/hdrhistogram-go v1.4.0
@@ -9,9 +9,9 @@ require (
 	go.yaml.in/yaml/v4 v4.0.0
 	golang.org/x/net v0.56.0
 	golang.org/x/sys v0.47.0
-	google.golang.org/genproto v0.0.0-20260720211330-0afa2a65878a
-	google.golang.org/genproto/googleapis/api v0.0.0-20260720211330-0afa2a65878a
-	google.golang.org/genproto/googleapis/rpc v0.0.0-20260720211330-0afa2a65878a
+	google.golang.org/genproto v0.0.0-20260414002931-afd174a4e478
+	google.golang.org/genproto/googleapis/api v0.0.0-20260414002931-afd174a4e478
+	google.golang.org/genproto/googleapis/rpc v0.0.0-20260414002931-afd174a4e478
 	google.golang.org/protobuf v1.36.11
 )
 

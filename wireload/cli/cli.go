@@ -26,6 +26,7 @@ Usage:
   wireload run JOB.json                    a load that a file describes (see wireload/README.md)
   wireload request JOB.json                single requests of such a load: prints and checks each reply
   wireload check FILE ...                  prints what is wrong with application files; --descriptors VARIANT=FILE
+  wireload schema JOB.json                 gRPC messages of proto files, or of a server by reflection, as descriptors
   wireload --version
 
 Examples:
@@ -74,9 +75,9 @@ func Main(ctx context.Context, arguments []string, out, log io.Writer) int {
 
 func dispatch(ctx context.Context, arguments []string, out, log io.Writer) error {
 	if len(arguments) == 0 {
-		return newUsageError("name a command: rest, grpc, socket, run, request or check")
+		return newUsageError("name a command: rest, grpc, socket, run, request, check or schema")
 	}
-	if isHelp(arguments[0]) || slices.Contains([]string{"run", "request", "check"}, arguments[0]) && slices.ContainsFunc(arguments, isHelp) {
+	if isHelp(arguments[0]) || slices.Contains([]string{"run", "request", "check", "schema"}, arguments[0]) && slices.ContainsFunc(arguments, isHelp) {
 		printHelp(out)
 		return flag.ErrHelp
 	}
@@ -87,6 +88,8 @@ func dispatch(ctx context.Context, arguments []string, out, log io.Writer) error
 		return runJob(ctx, rest, log)
 	case "request":
 		return requestJob(ctx, rest, out)
+	case "schema":
+		return writeSchema(ctx, rest)
 	case "check":
 		return checkFiles(rest, out)
 	case "--version", "-version", "version":

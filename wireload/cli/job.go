@@ -90,24 +90,31 @@ func runJob(ctx context.Context, arguments []string, log io.Writer) error {
 }
 
 func readJob(command string, arguments []string) (*Job, error) {
-	if len(arguments) != 1 {
-		return nil, newUsageError("%s wants one job file", command)
-	}
-	path := arguments[0]
-	text, err := os.ReadFile(path)
-	if err != nil {
+	job := &Job{Concurrency: 1, TimeoutS: 10, WindowS: 1.5, CheckEvery: 100, Generators: 1, RequestsEach: 1}
+	if err := readJSON(command, arguments, job); err != nil {
 		return nil, err
 	}
-	job := &Job{Concurrency: 1, TimeoutS: 10, WindowS: 1.5, CheckEvery: 100, Generators: 1, RequestsEach: 1}
+	if err := job.validate(); err != nil {
+		return nil, newUsageError("%s: %w", arguments[0], err)
+	}
+	return job, nil
+}
+
+// readJSON reads the job file that a command has as its only argument.
+func readJSON(command string, arguments []string, job any) error {
+	if len(arguments) != 1 {
+		return newUsageError("%s wants one job file", command)
+	}
+	text, err := os.ReadFile(arguments[0])
+	if err != nil {
+		return err
+	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(job); err != nil {
-		return nil, newUsageError("%s: %w", path, err)
+		return newUsageError("%s: %w", arguments[0], err)
 	}
-	if err := job.validate(); err != nil {
-		return nil, newUsageError("%s: %w", path, err)
-	}
-	return job, nil
+	return nil
 }
 
 func (j *Job) validate() error {

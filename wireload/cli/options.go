@@ -399,9 +399,9 @@ type transportSetup struct {
 	lines, protobuf, overTLS bool
 	h2c, reopen              bool
 	// shared is how many connections the users share; 0 is one for each.
-	shared int
-	timeout                  time.Duration
-	authority                string
+	shared    int
+	timeout   time.Duration
+	authority string
 }
 
 // hostOf returns an address as clients name it to the service: without the port that the scheme stands for.

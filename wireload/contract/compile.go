@@ -80,7 +80,7 @@ func Read(folder string, files, imports []string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return encode(append(set.File, compiled...))
+	return Encode(append(set.File, compiled...))
 }
 
 func resolve(folder, name string) string {
@@ -151,13 +151,21 @@ func nameBelow(path string, roots []string) (string, error) {
 	return "", fs.ErrNotExist
 }
 
-// findGoogle finds the protos of Google that are linked.
 func findGoogle(path string) (protocompile.SearchResult, error) {
+	found := FindGoogle(path)
+	if found != nil && !strings.HasPrefix(path, "google/protobuf/") { // protocompile has those itself.
+		return protocompile.SearchResult{Proto: found}, nil
+	}
+	return protocompile.SearchResult{}, protoregistry.NotFound
+}
+
+// FindGoogle returns one of Google's own proto files; nil for others.
+func FindGoogle(path string) *descriptorpb.FileDescriptorProto {
 	found, err := protoregistry.GlobalFiles.FindFileByPath(path)
 	if err != nil || !strings.HasPrefix(path, "google/") {
-		return protocompile.SearchResult{}, protoregistry.NotFound
+		return nil
 	}
-	return protocompile.SearchResult{Desc: found}, nil
+	return protodesc.ToFileDescriptorProto(found)
 }
 
 // explain returns an error of the compiler in one line, with the path of the file.
@@ -181,8 +189,8 @@ func explain(err error, roots []string) error {
 	return fmt.Errorf("%s:%d:%d: %s", path, at.Line, at.Col, text)
 }
 
-// encode returns the set of these files, each once and behind those that it imports.
-func encode(files []*descriptorpb.FileDescriptorProto) ([]byte, error) {
+// Encode returns the set of these files, each once and behind those that it imports.
+func Encode(files []*descriptorpb.FileDescriptorProto) ([]byte, error) {
 	waiting := map[string]*descriptorpb.FileDescriptorProto{}
 	for _, each := range files {
 		waiting[each.GetName()] = each

@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"wirebench.dev/wireload/contract"
+	"wirebench.dev/wireload/engine"
+	"wirebench.dev/wireload/histogram"
+	"wirebench.dev/wireload/reflection"
+	"wirebench.dev/wireload/request"
+	"wirebench.dev/wireload/variable"
+)
+
+const (
+	answerTimeout     = 10 * time.Second
+	reflectionTimeout = time.Minute
+)
+
+// schemaJob says where messages are to be read from: from files, which are proto files or compiled sets, or by reflection.
+type schemaJob struct {
+	Protos  []string `json:"protos"`
+	Imports []string `json:"imports"`
+
+	Reflection string            `json:"reflection"`
+	TLS        *jobTLS           `json:"tls"`
+	Metadata   map[string]string `json:"metadata"`
+	Calls      []string          `json:"calls"`
+
+	Output string `json:"output"`
+}
+
+// writeSchema writes the FileDescriptorSet that a job asks for.
+func writeSchema(ctx context.Context, arguments []string) error {
+	var job schemaJob
+	if err := readJSON("schema", arguments, &job); err != nil {
+		return err
+	}
+	var descriptors []byte
+	var err error
+	switch {
+	case job.Output == "" || (len(job.Protos) == 0) == (job.Reflection == ""):
+		return newUsageError("%s: needs output, and either protos or reflection", arguments[0])
+	case job.Reflection != "":
+		descriptors, err = job.reflect(ctx)
+	default:
+		descriptors, err = contract.Read("", job.Protos, job.Imports)
+	}
+	if err == nil {
+		_, err = contract.Parse(descriptors)
+	}
+	if err != nil {
+		return err
+	}
+	return writeAtomic(job.Output, descriptors)
+}
+
+// writeAtomic writes a file as a whole, or not at all.
+func writeAtomic(path string, content []byte) error {
+	temporary, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = temporary.Write(content)
+	if err = errors.Join(err, temporary.Close()); err == nil {
+		err = os.Rename(temporary.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(temporary.Name()))
+	}
+	return nil
+}
+
+// reflect asks a server for its messages.
+func (j *schemaJob) reflect(ctx context.Context) ([]byte, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, reflectionTimeout, fmt.Errorf("%s: server reflection takes longer than %s", j.Reflection, reflectionTimeout))
+	defer cancel()
+	load := &engine.Load{Addresses: []string{j.Reflection}, Generators: 1, Timeout: answerTimeout}
+	setup := transportSetup{transport: "grpc", timeout: answerTimeout}
+	if j.TLS != nil {
+		setup.overTLS, setup.authority = true, j.TLS.Authority
+	}
+	if err := setup.apply(load); err != nil {
+		return nil, err
+	}
+	headers, err := j.headers()
+	if err != nil {
+		return nil, err
+	}
+	probe := engine.NewProbe(ctx, load)
+	defer probe.Close()
+	descriptors, err := reflection.Read(func(method string, question []byte) ([]byte, error) {
+		probed, err := probe.Send(&request.Constant{Request: request.Request{
+			Operation: method, Path: []byte("/" + method), Headers: headers, Body: question, Stream: true,
+		}})
+		switch {
+		case err != nil:
+			return nil, err
+		case probed.Failure != nil:
+			return nil, errors.New(probed.Failure.Message)
+		case probed.Reply.Code == histogram.Unimplemented:
+			return nil, reflection.ErrUnimplemented
+		case probed.Reply.Code != histogram.OK:
+			return nil, fmt.Errorf("server reflection failed: %s: %s", probed.Reply.Code, probed.Reply.Message)
+		case len(probed.Items) == 0:
+			return nil, errors.New("server reflection gave no answer")
+		}
+		return probed.Items[0], nil
+	}, j.Calls)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s", j.Reflection, variable.Hide(strings.Join(strings.Fields(err.Error()), " ")))
+	}
+	return descriptors, nil
+}
+
+func (j *schemaJob) headers() (headers []request.Header, err error) {
+	for name, text := range j.Metadata {
+		value, err := variable.Expand(text)
+		if err != nil {
+			return nil, err
+		}
+		header, err := request.NewHeader("grpc", name, []byte(value))
+		if err != nil {
+			return nil, err
+		}
+		headers = append(headers, header)
+	}
+	slices.SortFunc(headers, func(one, other request.Header) int { return strings.Compare(one.Key, other.Key) })
+	return headers, nil
+}

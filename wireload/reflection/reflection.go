@@ -1,0 +1,178 @@
+// Package reflection asks a gRPC service for its messages: server reflection, v1 or v1alpha.
+// https://github.com/grpc/grpc/blob/master/doc/server-reflection.md
+package reflection
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"wirebench.dev/wireload/contract"
+	"wirebench.dev/wireload/suggest"
+)
+
+const (
+	// filesMax and bytesMax bound what a server may answer.
+	filesMax = 10_000
+	bytesMax = 64 << 20
+)
+
+// infrastructure are services that belong to no application.
+var infrastructure = regexp.MustCompile(`^grpc\.(reflection|health|channelz)\.`)
+
+// ErrUnimplemented is of a service that the server doesn't have.
+var ErrUnimplemented = errors.New("it serves no reflection; give proto files instead: `schema: shop.proto`")
+
+// Ask sends a message to a method, which answers each message with one, and returns the first answer.
+type Ask func(method string, question []byte) (answer []byte, err error)
+
+// Fields of grpc.reflection.v1.ServerReflectionRequest and of its response; v1alpha has the same.
+const (
+	fileByFilename       protowire.Number = 3
+	fileContainingSymbol protowire.Number = 4
+	listServices         protowire.Number = 7
+	fileResponse         protowire.Number = 4
+	listResponse         protowire.Number = 6
+	errorResponse        protowire.Number = 7
+)
+
+// Read returns the FileDescriptorSet of the services of these calls (package.Service/Method), or of all services, with
+// all that their files import.
+func Read(ask Ask, calls []string) (descriptors []byte, err error) {
+	for _, version := range []string{"v1", "v1alpha"} {
+		r := &reader{ask: ask, method: "grpc.reflection." + version + ".ServerReflection/ServerReflectionInfo"}
+		if descriptors, err = r.read(calls); !errors.Is(err, ErrUnimplemented) {
+			return descriptors, err
+		}
+	}
+	return nil, err
+}
+
+type reader struct {
+	ask    Ask
+	method string
+	files  []*descriptorpb.FileDescriptorProto
+	known  map[string]bool
+	bytes  int
+}
+
+func (r *reader) read(calls []string) ([]byte, error) {
+	r.known = map[string]bool{}
+	answer, err := r.question(listServices, "")
+	if err != nil {
+		return nil, err
+	}
+	var listed, wanted []string
+	for _, name := range fieldsOf(1, fieldsOf(1, fieldsOf(listResponse, answer)...)...) {
+		listed = append(listed, string(name))
+	}
+	for _, call := range calls {
+		service, _, _ := strings.Cut(call, "/")
+		wanted = append(wanted, service)
+	}
+	if len(calls) == 0 {
+		wanted = slices.DeleteFunc(slices.Clone(listed), infrastructure.MatchString)
+	}
+	for _, name := range wanted {
+		if !slices.Contains(listed, name) {
+			return nil, fmt.Errorf("the server has no service %s; %s", name, suggest.Name(name, listed))
+		}
+		if err := r.take(fileContainingSymbol, name); err != nil {
+			return nil, err
+		}
+	}
+	// The list grows while it is read.
+	for i := 0; i < len(r.files); i++ {
+		for _, name := range r.files[i].GetDependency() {
+			if err := r.takeImport(name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return contract.Encode(r.files)
+}
+
+// takeImport takes a file that others import. Some servers don't have Google's own, which are known here.
+func (r *reader) takeImport(name string) error {
+	if r.known[name] {
+		return nil
+	}
+	err := r.take(fileByFilename, name)
+	if r.known[name] {
+		return nil
+	}
+	if found := contract.FindGoogle(name); found != nil {
+		r.add(found)
+		return nil
+	}
+	if err == nil {
+		err = errors.New("it answers with another file")
+	}
+	return fmt.Errorf("server reflection doesn't have the import %s: %w; give proto files instead: `schema: shop.proto`", name, err)
+}
+
+// take takes the files of an answer.
+func (r *reader) take(field protowire.Number, name string) error {
+	answer, err := r.question(field, name)
+	if err != nil {
+		return err
+	}
+	for _, each := range fieldsOf(1, fieldsOf(fileResponse, answer)...) {
+		file := &descriptorpb.FileDescriptorProto{}
+		if err := proto.Unmarshal(each, file); err != nil {
+			return fmt.Errorf("%s: the answer is no file descriptor: %w", name, err)
+		}
+		r.bytes += len(each)
+		r.add(file)
+	}
+	if len(r.files) > filesMax || r.bytes > bytesMax {
+		return fmt.Errorf("server reflection has more than %d files or %d MiB", filesMax, bytesMax>>20)
+	}
+	return nil
+}
+
+func (r *reader) add(file *descriptorpb.FileDescriptorProto) {
+	if !r.known[file.GetName()] {
+		r.known[file.GetName()] = true
+		r.files = append(r.files, file)
+	}
+}
+
+// question returns the answer to a question that has one field.
+func (r *reader) question(field protowire.Number, text string) ([]byte, error) {
+	answer, err := r.ask(r.method, protowire.AppendString(protowire.AppendTag(nil, field, protowire.BytesType), text))
+	if err != nil {
+		return nil, err
+	}
+	for _, failure := range fieldsOf(errorResponse, answer) {
+		return nil, fmt.Errorf("%s: %s", text, slices.Concat(fieldsOf(2, failure)...))
+	}
+	return answer, nil
+}
+
+// fieldsOf returns all values of a field that is a message, a text or bytes. What isn't a message has none.
+func fieldsOf(field protowire.Number, messages ...[]byte) (values [][]byte) {
+	for _, message := range messages {
+		for len(message) > 0 {
+			number, wire, size := protowire.ConsumeTag(message)
+			if size < 0 {
+				break
+			}
+			message = message[size:]
+			if size = protowire.ConsumeFieldValue(number, wire, message); size < 0 {
+				break
+			}
+			if number == field && wire == protowire.BytesType {
+				value, _ := protowire.ConsumeBytes(message)
+				values = append(values, value)
+			}
+			message = message[size:]
+		}
+	}
+	return values
+}
