@@ -10,7 +10,7 @@ endif
 
 ##@ Variables
 SCENARIO ?= scenarios/quick.yaml ## what bench asks: a file, or a name of `wirebench list`
-TARGET ?= local ## where: local, kubernetes, or external with addresses in ARGS
+TARGET ?= ## local, kubernetes, or external with addresses in ARGS; if not, bench is local, load-* in the cluster
 BLOCKS ?= ## repetitions of every cell, if not the scenario's
 SEED ?= ## dev: seed of the order of the cells, to repeat a run's
 REPLICAS ?= ## pods of each service that deploy installs, or of the loaded one
@@ -21,6 +21,7 @@ DURATION ?= 30s ## how long load-* lasts
 OPERATION ?= ## what load-* requests, if not users.get
 PAYLOAD ?= ## its size: small, profile, list, batch, 512k, or a number
 PLACEMENT ?= ## where load-* runs: same-pod, same-node or cross-node
+DRIVER ?= ## what sends load-*, if not k6 (rest), ghz (grpc), wireload (socket)
 OUT ?= ## dev: folder of the results, if not one of its own in results/
 TOPIC ?= ## dev: of fetch-hcs-timing: a topic of the Hedera Consensus Service, 0.0.N
 TIMING ?= ## dev: the timing file that fetch-hcs-timing writes and benchmark-replay replays

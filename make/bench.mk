@@ -2,18 +2,15 @@
 
 ##@ Measure
 .PHONY: bench benchmark-replay fetch-hcs-timing report serve doctor accuracy coverage replicate
-# What wireload drives alone needs no other driver, and quick no other tool.
-IS_BY_WIRELOAD = $(findstring --driver wireload,$(subst =, ,$(ARGS)))
-IS_QUICK = $(filter %/quick.yaml quick.yaml quick,$(SCENARIO))
-bench: setup$(if $(IS_BY_WIRELOAD),-wireload,$(if $(IS_QUICK),-quick)) $(if $(IS_QUICK),,.tools/bin/toxiproxy-server .tools/bin/wirebench-go) ## run SCENARIO, and report what differs
-	@$(BIN)/wirebench run $(SCENARIO) --target $(TARGET) \
+bench: setup$(if $(filter %/quick.yaml quick.yaml quick,$(SCENARIO)),-quick) ## run SCENARIO, and report what differs
+	@$(BIN)/wirebench run $(SCENARIO) $(if $(TARGET),--target '$(TARGET)') \
 	  $(if $(BLOCKS),--blocks $(BLOCKS)) $(if $(SEED),--seed $(SEED)) $(if $(OUT),--out $(OUT)) $(ARGS)
 
 fetch-hcs-timing: .venv/.installed ## dev: fetch when messages came to TOPIC, for benchmark-replay
 	@$(BIN)/wirebench timing $(if $(TOPIC),--topic '$(TOPIC)') $(if $(TIMING),--out '$(TIMING)') $(ARGS)
 
 benchmark-replay: setup ## replay recorded arrivals on all transports: TIMING
-	@$(BIN)/wirebench run scenarios/replay.yaml --target $(TARGET) $(if $(TIMING),--timing '$(TIMING)') \
+	@$(BIN)/wirebench run scenarios/replay.yaml $(if $(TARGET),--target '$(TARGET)') $(if $(TIMING),--timing '$(TIMING)') \
 	  $(if $(BLOCKS),--blocks $(BLOCKS)) $(if $(SEED),--seed $(SEED)) $(if $(OUT),--out $(OUT)) $(ARGS)
 
 report: setup ## write the report of the last run
@@ -25,7 +22,7 @@ serve: setup ## show all results at http://127.0.0.1:8400
 doctor: setup ## check whether this machine is fit to measure
 	@$(BIN)/wirebench doctor $(ARGS)
 
-accuracy: setup driver-locust $(if $(shell command -v cargo),driver-oha) ## dev: compare all drivers with a server whose latency is known
+accuracy: setup setup-cross-check driver-locust $(if $(shell command -v cargo),driver-oha) ## dev: compare all drivers with a server whose latency is known
 	@$(BIN)/python -m accuracy.drivers $(ARGS)
 
 coverage: setup ## dev: simulate how often intervals cover and verdicts err

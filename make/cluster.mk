@@ -40,16 +40,19 @@ deploy: cluster-load ## install or upgrade the charts, with REPLICAS and WORKERS
 	@REPLICAS=$(REPLICAS) WORKERS=$(WORKERS) scripts/cluster/deploy up
 
 # What is given is checked by wirebench, in words.
-LOAD = $(BIN)/wirebench load $(@:load-%=%) $(foreach name,CONCURRENCY DURATION RATE OPERATION PAYLOAD PLACEMENT REPLICAS \
-  WORKERS,$(if $($(name)),--$(shell tr A-Z a-z <<<$(name)) '$($(name))')) $(ARGS)
+LOAD = $(BIN)/wirebench load $(@:load-%=%) $(foreach name,DRIVER TARGET CONCURRENCY DURATION RATE OPERATION PAYLOAD \
+  PLACEMENT REPLICAS WORKERS,$(if $($(name)),--$(shell tr A-Z a-z <<<$(name)) '$($(name))')) $(ARGS)
 
-load-rest: setup ## load the deployed REST service, live in Prometheus
+# $(call driver-here,NAME): what a load from this machine is sent by. Load pods have it in their image.
+driver-here = $(if $(filter local,$(TARGET)),$(addprefix .tools/bin/,$(filter k6 ghz,$(or $(DRIVER),$(1)))))
+
+load-rest: setup-quick $(call driver-here,k6) ## load the deployed REST service by k6, live in Prometheus
 	@$(LOAD)
 
-load-grpc: setup ## load the gRPC service, by ghz
+load-grpc: setup-quick $(call driver-here,ghz) ## load the gRPC service by ghz
 	@$(LOAD)
 
-load-socket: setup ## load the socket service
+load-socket: setup-quick ## load the socket service by wireload
 	@$(LOAD)
 
 undeploy: ## dev: remove the charts and their namespaces from the cluster

@@ -1,4 +1,4 @@
-# Other drivers: not part of `make setup`, because only scenarios that name them need them.
+# Other drivers and examples: only scenarios that name them need them.
 
 ##@ This project
 .PHONY: driver-oha driver-locust

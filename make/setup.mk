@@ -1,24 +1,18 @@
 # Python packages and tools, in this folder.
 
 ##@ This project
-.PHONY: setup setup-wireload setup-quick setup-dev wheel clean
+.PHONY: setup setup-quick setup-dev setup-cross-check wheel clean
 setup: setup-quick .tools/bin/toxiproxy-server .tools/bin/wirebench-go ## install what all scenarios need into this folder
 
+# Two steps at a time: Python's take one core, and Go waits for downloads.
 setup-quick: .tools/.prerequisites ## dev: the same without toxiproxy and the services in Go: what `make bench` needs
-	$(call set-up,.tools/bin/k6 .tools/bin/ghz)
+	+@$(MAKE) --silent --no-print-directory --jobs=2 PARALLEL=yes .venv/.installed .tools/bin/wireload .tools/bin/truth
 
-setup-wireload: .tools/.prerequisites ## dev: .venv and wireload: what `make bench ARGS='--driver wireload'` needs
-	$(call set-up)
-
-# $(call set-up,PROGRAMS): .venv, wireload and these programs, two steps at a time: Python's take one core, and Go waits
-# for downloads.
-define set-up
-+@$(MAKE) --silent --no-print-directory --jobs=2 PARALLEL=yes .venv/.installed .tools/bin/wireload .tools/bin/truth $(1)
-endef
+setup-cross-check: .tools/bin/k6 .tools/bin/ghz ## build k6 and ghz, which check the figures of wireload (minutes)
 
 setup-dev: setup .venv/.dev-packages ## dev: what test and lint need besides
 
-wheel: setup-wireload ## dev: one file in dist that pip installs where there is no checkout and no Go
+wheel: setup-quick ## dev: one file in dist that pip installs where there is no checkout and no Go
 	@$(STEP) "wheel: building" $(BIN)/python scripts/build-wheel dist
 
 clean: ## remove all that was installed, built or cached here, and no results
@@ -28,7 +22,7 @@ clean: ## remove all that was installed, built or cached here, and no results
 	find . -name '*.egg-info' -prune -exec rm -rf {} +
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-.tools/.prerequisites: scripts/check-prerequisites k6/go.mod
+.tools/.prerequisites: scripts/check-prerequisites wireload/go.mod
 	@scripts/check-prerequisites $(PYTHON)
 	@mkdir -p .tools/bin
 	@touch $@
@@ -88,8 +82,8 @@ endef
 .tools/bin/truth: $(call sources-of,accuracy/truth) | .tools/.prerequisites
 	$(call build-go,accuracy/truth)
 
-.tools/bin/ghz: make/versions.mk | .tools/.prerequisites
-	$(call install-go,github.com/bojand/ghz/cmd/ghz,$(GHZ_VERSION),,-X main.version=$(GHZ_VERSION))
+.tools/bin/ghz: ghz/go.mod ghz/go.sum | .tools/.prerequisites
+	$(call build-go,ghz,,-X main.version=$(GHZ_VERSION),github.com/bojand/ghz/cmd/ghz)
 
 # Its module calls the program `server`.
 .tools/bin/toxiproxy-server: make/versions.mk | .tools/.prerequisites

@@ -1,4 +1,4 @@
-"""`make load-rest`, `load-grpc`, `load-socket`: live in Prometheus, told on the terminal, and nothing of it left."""
+"""`make load-rest`, `load-grpc`, `load-socket`: live in Prometheus, kept as runs, and nothing left in the cluster."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.support.cluster import NAMESPACE, Cluster, pods, wait_until
 from tests.support.prometheus import Prometheus
+from tests.support.runs import only_run
 from wirebench.system.paths import CHARTS, ROOT
 from wirebench.targets.kubernetes.namespace import LABEL
 
@@ -41,6 +42,12 @@ def _one_replica_afterwards(cluster: Cluster) -> Iterator[None]:
     upgrade = ["upgrade", "wirebench", str(CHARTS / "wirebench"), "--namespace", NAMESPACE, "--reuse-values", "--wait"]
     cluster.helm(*upgrade, "--set", "rest.replicas=1", "--set", "rest.workers=1")
     wait_until(lambda: 1 == len(pods(cluster, "rest")), "one pod is left")
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    """Return the folder of a load's run."""
+    return tmp_path / "results"
 
 
 def start(*command: object) -> subprocess.Popen[str]:
@@ -81,140 +88,125 @@ def left(cluster: Cluster, transport: str) -> str:
     ("driver", "transport"),
     [("k6", "rest"), ("wireload", "rest"), ("wireload", "grpc"), ("wireload", "socket")],
 )
-def test_a_load_is_live_while_it_runs(cluster: Cluster, driver: str, transport: str) -> None:
+def test_a_load_is_live_while_it_runs(cluster: Cluster, out: Path, driver: str, transport: str) -> None:
     """Its native histograms are in Prometheus before it ends, with the labels of its pod, and end with it."""
     of_pod = f'namespace="{NAMESPACE}", pod=~"load-{transport}-.+", node=~".+", transport="{transport}"'
     seen = f'sum(histogram_count({HISTOGRAMS[transport]}{{{of_pod}, status=~".+"}}))'
-    chosen = [] if driver == "k6" or transport == "socket" else [f"ARGS=--driver {driver}"]
-    load = start("make", f"load-{transport}", "RATE=40", "CONCURRENCY=4", "DURATION=15s", *chosen)
+    chosen = [] if driver == "k6" or transport == "socket" else [f"DRIVER={driver}"]
+    load = start("make", f"load-{transport}", "RATE=40", "CONCURRENCY=4", "DURATION=15s", *chosen, f"ARGS=--out {out}")
     wait_until(lambda: load.poll() is not None or any(value > 0 for value in values(seen)), f"{driver} writes")
     assert load.poll() is None
 
-    status, stdout, stderr = ended(load)
+    status, _, stderr = ended(load)
     assert (0, "") == (status, left(cluster, transport)), stderr
-    requests = re.search(r"requests +(\d+), .* of 40/s asked for", stdout)
-    assert requests is not None, stdout
-    assert 300 < int(requests[1]) <= 620
-    assert all(word in stdout for word in ("errors", "p50", "p99", "CPU/req", "replicas"))
-    assert "Prometheus: http://127.0.0.1:9090" in stdout
-    assert re.search(r"\d:\d\d left", stderr)
+    (record,) = only_run(out).records
+    assert 300 < record.requests <= 620
+    assert (driver, 40, {}) == (record.factors["driver"], record.rate_asked_per_s, record.errors)
+    assert record.server.cpu_us_per_request
+    assert stderr.startswith(f"a plain load on {transport} by {driver}\n")
     assert [] == values(seen)
 
 
-def test_what_ghz_has_measured_is_in_prometheus_when_it_has_ended(cluster: Cluster) -> None:
-    """As many requests as the terminal tells, by outcome, and quantiles."""
-    status, stdout, stderr = ended(start("make", "load-grpc", "RATE=40", "CONCURRENCY=4", "DURATION=8s"))
+def test_what_ghz_has_measured_is_in_prometheus_when_it_has_ended(cluster: Cluster, out: Path) -> None:
+    """As many requests as its record has, by outcome, and quantiles."""
+    options = ("RATE=40", "CONCURRENCY=4", "DURATION=8s", f"ARGS=--out {out}")
+    status, _, stderr = ended(start("make", "load-grpc", *options))
     assert (0, "") == (status, left(cluster, "grpc")), stderr
-    assert "grpc users.get by ghz: 40/s on 4 connections for 8 s" in stdout
-    match = re.search(r"requests +(\d+)", stdout)
-    assert match is not None, stdout
+    (record,) = only_run(out).records
+    assert ("ghz", 40, 4) == tuple(record.factors[name] for name in ("driver", "rate_per_s", "concurrency"))
 
     of_pod = f'namespace="{NAMESPACE}", pod=~"load-grpc-.+", node=~".+", transport="grpc"'
     durations = f'k6_grpc_req_duration_seconds{{{of_pod}, driver="ghz", status="0"}}'
     counted = values(f"histogram_count(last_over_time({durations}[1m]))")
-    assert int(match[1]) in counted
+    assert record.requests in counted
     assert values(f"histogram_quantile(0.99, last_over_time({durations}[1m])) > 0")
 
 
 @pytest.mark.slow  # two minutes
 @pytest.mark.usefixtures("cluster")
-def test_a_service_that_is_scaled_is_shown_with_the_rates_before_and_after() -> None:
-    """Terminal and Prometheus have three replicas within 10 s of helm's end, which share the load in the end."""
+def test_a_service_that_is_scaled_is_live(out: Path) -> None:
+    """Prometheus has three replicas within 10 s of helm's end."""
     text = (ROOT / "docs/cluster.md").read_text()
     (upgrade,) = re.findall("^.tools/bin/helm .*", text, re.MULTILINE)
-    with start("make", "load-rest", "RATE=60", "DURATION=70s", "ARGS=--connection reopen") as load:
-        printed: list[tuple[float, str]] = []
-        assert load.stderr is not None
-        reading = threading.Thread(
-            target=lambda: printed.extend((time.monotonic(), line) for line in load.stderr or ())
-        )
-        reading.start()
-        try:
-            wait_until(lambda: any("1 replica: " in line for _, line in printed), "rates are shown")
-            time.sleep(10)
-            subprocess.run([*upgrade.split(), "--wait"], cwd=ROOT, check=True, capture_output=True)
-            scaled = time.monotonic()
-            rates = f'namespace_transport_pod:wirebench_requests:rate15s{{namespace="{NAMESPACE}", transport="rest"}}'
-            wait_until(lambda: 3 == len(values(rates)), "Prometheus has three replicas", timeout_s=10)
-            assert load.stdout is not None
-            stdout = load.stdout.read()
-            assert 0 == load.wait(LOAD_TIMEOUT_S), stdout
-            reading.join()
-        finally:
-            load.terminate()
-            subprocess.run([*upgrade.replace("=3", "=1").split(), "--wait"], cwd=ROOT, check=True, capture_output=True)
-    seen = next(moment for moment, line in printed if "-> 3" in line)
-    assert seen < scaled + 10, printed
-    # Replicas become ready one by one.
-    before, *_, after = (
-        re.findall(r" (\d+)/s", line) for line in stdout.splitlines() if "replica" in line and "/s" in line
-    )
-    assert 1 == len(before)
-    assert 50 < float(before[0]) < 70
-    assert 3 == len(after)
-    assert all(10 < float(each) < 30 for each in after), stdout
+    load = start("make", "load-rest", "RATE=60", "DURATION=70s", f"ARGS=--connection reopen --out {out}")
+    rates = f'namespace_transport_pod:wirebench_requests:rate15s{{namespace="{NAMESPACE}", transport="rest"}}'
+    try:
+        wait_until(lambda: any(rate > 0 for rate in values(rates)), "it loads")
+        time.sleep(10)
+        subprocess.run([*upgrade.split(), "--wait"], cwd=ROOT, check=True, capture_output=True)
+        wait_until(lambda: 3 == len(values(rates)), "Prometheus has three replicas", timeout_s=10)
+    finally:
+        status, _, stderr = ended(load)
+        subprocess.run([*upgrade.replace("=3", "=1").split(), "--wait"], cwd=ROOT, check=True, capture_output=True)
+    assert 0 == status, stderr
+    (record,) = only_run(out).records
+    assert {} == record.errors
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("transport", ["rest", "grpc"])
-def test_a_rolling_restart_loses_no_call(cluster: Cluster, transport: str) -> None:
+def test_a_rolling_restart_loses_no_call(cluster: Cluster, out: Path, transport: str) -> None:
     """All replicas are replaced under an open load, one at a time, and every request is answered."""
     deployment = f"deployment/wirebench-{transport}"
     rollout = ("rollout", "--namespace", NAMESPACE)
     upgrade = ["upgrade", "wirebench", str(CHARTS / "wirebench"), "--namespace", NAMESPACE, "--reuse-values", "--wait"]
     cluster.helm(*upgrade, "--set", f"{transport}.replicas=2")
     before = {pod["metadata"]["name"] for pod in pods(cluster, transport)}
-    options = ("--driver", "wireload", "--rate", "100", "--concurrency", "32", "--duration", "60s")
+    options = ("--driver", "wireload", "--rate", "100", "--concurrency", "32", "--duration", "60s", "--out", str(out))
     load = start(sys.executable, "-m", "wirebench.cli", "load", transport, *options)
     try:
-        wait_until(lambda: load.poll() is not None or f"load-{transport}-1-0" in left(cluster, transport), "it loads")
+        wait_until(lambda: load.poll() is not None or f"load-{transport}-2-0" in left(cluster, transport), "it loads")
         time.sleep(5)
         cluster.kubectl(*rollout, "restart", deployment)
         cluster.kubectl(*rollout, "status", deployment, "--timeout=60s")
         assert before.isdisjoint(pod["metadata"]["name"] for pod in pods(cluster, transport))
         assert load.poll() is None, "the restart was over before the load was"
-        status, stdout, stderr = ended(load)
+        status, _, stderr = ended(load)
         assert 0 == status, stderr
-        requests = re.search(r"requests +([\d,]+)", stdout)
-        assert requests is not None, stdout
-        assert int(requests[1].replace(",", "")) > 5000
-        assert re.search(r"errors +0$", stdout, re.MULTILINE), stdout
+        (record,) = only_run(out).records
+        assert record.requests > 5000
+        assert {} == record.errors
     finally:
         ended(load)
         cluster.helm(*upgrade, "--set", f"{transport}.replicas=1")
 
 
-def test_a_load_whose_pod_is_lost_ends_at_once_and_leaves_nothing(cluster: Cluster) -> None:
-    """It says why, long before it would have ended."""
-    load = start(sys.executable, "-m", "wirebench.cli", "load", "socket", "--duration", "5m")
-    wait_until(lambda: load.poll() is not None or "load-socket-1-0" in left(cluster, "socket"), "its pod is there")
+def test_a_load_whose_pod_is_lost_leaves_nothing(cluster: Cluster) -> None:
+    """It says why, when its pod should have ended."""
+    load = start(sys.executable, "-m", "wirebench.cli", "load", "socket", "--duration", "20s")
+    wait_until(lambda: load.poll() is not None or "load-socket-2-0" in left(cluster, "socket"), "its pod is there")
     time.sleep(5)
     selector = "--selector=app.kubernetes.io/instance=wirebench-load-socket"
     cluster.kubectl("delete", "pod", selector, "--namespace", NAMESPACE, "--grace-period=0", "--force")
-    status, _, stderr = ended(load)  # which waits for less than the five minutes
+    status, _, stderr = ended(load)
     assert 1 == status
-    assert "the load's Job load-socket-1 has failed" in stderr
+    assert "the load's Job load-socket-2 has failed" in stderr
     assert not left(cluster, "socket")
 
 
 @pytest.mark.usefixtures("_one_replica_afterwards")
-def test_replicas_and_workers_are_set_one_by_one(cluster: Cluster) -> None:
+def test_replicas_and_workers_are_set_one_by_one(cluster: Cluster, tmp_path: Path) -> None:
     """What isn't named stays as it was, and the load is spread over all that is there."""
     command = (sys.executable, "-m", "wirebench.cli", "load", "rest", "--duration", "2s", "--concurrency", "8")
-    status, stdout, stderr = ended(start(*command, "--replicas", "2"))
-    assert (0, 2) == (status, stdout.count("wirebench-rest-")), stderr
-    assert "2 replicas × 1 worker (" in stdout
-
-    status, stdout, stderr = ended(start(*command, "--workers", "2", "--balancing", "headless"))
+    status, _, stderr = ended(start(*command, "--replicas", "2", "--out", tmp_path / "two"))
     assert 0 == status, stderr
-    assert "2 replicas × 2 workers (" in stdout
+    (record,) = only_run(tmp_path / "two").records
+    assert (2, 1, 2) == (
+        record.factors["replicas"], record.factors["workers"], len(record.server.requests_by_replica or {})
+    )  # fmt: skip
+
+    options = ("--workers", "2", "--balancing", "headless", "--out", tmp_path / "four")
+    status, _, stderr = ended(start(*command, *options))
+    assert 0 == status, stderr
+    (record,) = only_run(tmp_path / "four").records
+    assert (2, 2) == (record.factors["replicas"], record.factors["workers"])
     assert 1 == len(pods(cluster, "grpc"))
 
 
 def test_an_interrupted_load_leaves_nothing(cluster: Cluster) -> None:
     """Ctrl-C ends it at once, with the exit status that says so."""
     load = start(sys.executable, "-m", "wirebench.cli", "load", "socket", "--duration", "5m")
-    wait_until(lambda: load.poll() is not None or "load-socket-1-0" in left(cluster, "socket"), "its pod is there")
+    wait_until(lambda: load.poll() is not None or "load-socket-2-0" in left(cluster, "socket"), "its pod is there")
     load.send_signal(signal.SIGINT)
     status, _, stderr = ended(load)
     assert 130 == status, stderr
@@ -226,13 +218,13 @@ def test_two_loads_on_a_service_are_not_one(cluster: Cluster) -> None:
     """The second one is rejected, and so is a run, and the first one continues."""
     command = (sys.executable, "-m", "wirebench.cli", "load", "socket", "--duration", "90s")
     first = start(*command)
-    wait_until(lambda: first.poll() is not None or "load-socket-1-0" in left(cluster, "socket"), "its pod is there")
+    wait_until(lambda: first.poll() is not None or "load-socket-2-0" in left(cluster, "socket"), "its pod is there")
     status, _, stderr = ended(start(*command))
     assert 1 == status
     assert "error: another load on socket is running" in stderr
     status, _, stderr = ended(start(sys.executable, "-m", "wirebench.cli", "run", "quick", "--target", "kubernetes"))
     assert 1 == status
-    assert "error: a load is running in this cluster: wirebench/load-socket-1" in stderr
+    assert "error: a load is running in this cluster: wirebench/load-socket-2" in stderr
     assert first.poll() is None
     first.send_signal(signal.SIGINT)
     assert 130 == ended(first)[0]

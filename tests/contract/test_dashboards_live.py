@@ -25,6 +25,7 @@ from grafana.boards import BOARDS
 from grafana.boards.transports import TRANSPORTS as SIDE_BY_SIDE
 from tests.support.prometheus import RULES, Prometheus, started_prometheus
 from tests.support.report_run import cell
+from tests.support.runs import needs_cross_check
 from tests.support.services import ASYNCIO, GRPC_SYNC, GTHREAD, Service, started
 from tests.support.waiting import run_program, wait_until
 from wirebench.drivers import K6, Driver, Ghz, Job
@@ -37,7 +38,7 @@ from wirebench.plan.driver_support import PART_S_MAX
 from wirebench.system.paths import TOOLS
 from wirebench.system.processes import Child
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, needs_cross_check]
 
 CLUSTER_URL = os.environ.get("WIREBENCH_PROMETHEUS_URL")
 CLUSTER_RANGE_S = 15 * 60

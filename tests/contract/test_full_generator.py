@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.runs import all_cores, needs_tools, only_run, wirebench
+from tests.support.runs import all_cores, needs_cross_check, only_run, wirebench
 
-pytestmark = [all_cores, needs_tools, pytest.mark.slow]
+pytestmark = [all_cores, needs_cross_check, pytest.mark.slow]
 
 OPEN = """\
 question: What does a full generator look like?

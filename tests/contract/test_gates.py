@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from tests.support.faulty_service import write_application
-from tests.support.runs import needs_tools, only_run, running, second_lane, wirebench
+from tests.support.runs import needs_cross_check, needs_tools, only_run, running, second_lane, wirebench
 from wirebench.measure.gates import GATES
 from wirebench.results.runs import Run
 
@@ -97,7 +97,9 @@ def measure(folder: Path, fault: Fault, *options: str) -> set[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("gate", FAULTS)
+@pytest.mark.parametrize(
+    "gate", [pytest.param(each, marks=[needs_cross_check] * (each == "dropped_iterations")) for each in FAULTS]
+)
 def test_a_fault_fails_its_gate(gate: str, tmp_path: Path) -> None:
     """On a service that is sound until it has been verified."""
     assert gate in measure(tmp_path, FAULTS[gate])

@@ -12,7 +12,7 @@ from wirebench.system.paths import TOOLS
 
 pytestmark = [
     first_lane,
-    pytest.mark.skipif(not (TOOLS / "wireload").exists(), reason="wireload is not built: make setup-wireload"),
+    pytest.mark.skipif(not (TOOLS / "wireload").exists(), reason="wireload is not built: make setup"),
 ]
 
 TEXT = """\

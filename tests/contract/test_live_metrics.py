@@ -11,13 +11,13 @@ from pathlib import Path
 from grafana.boards.generators import GENERATORS
 from grafana.boards.transports import TRANSPORTS
 from tests.support.prometheus import RULES_INTERVAL_S, Prometheus, started_prometheus
-from tests.support.runs import RUN_TIMEOUT_S, needs_tools, only_run, running, second_lane, wirebench
+from tests.support.runs import RUN_TIMEOUT_S, needs_cross_check, only_run, running, second_lane, wirebench
 from tests.support.waiting import wait_until
 from wirebench.model.histogram_file import HistogramFile
 from wirebench.results.runs import Run
 from wirebench.targets.kubernetes.namespace import name_namespace
 
-pytestmark = [second_lane, needs_tools]
+pytestmark = [second_lane, needs_cross_check]
 
 #: Panels of clients: those of services need a Prometheus that scrapes them.
 CLIENT_PANELS = ("Requests", "Service time, p99", "Sent per request", "Offered and achieved rate")

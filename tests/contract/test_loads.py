@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.loads import Loads, shared_loads
-from tests.support.runs import needs_tools
+from tests.support.runs import needs_cross_check, needs_tools
 from wirebench.model.record import Record
 from wirebench.targets import toxiproxy
 
@@ -64,7 +64,9 @@ def measure(loads: Loads, scenario: Callable[[str], Path]) -> Callable[[str], li
     return measure
 
 
-@pytest.mark.parametrize("about", SCENARIOS)
+@pytest.mark.parametrize(
+    "about", [pytest.param(each, marks=[needs_cross_check] * (each == "open")) for each in SCENARIOS]
+)
 def test_each_kind_of_load(about: str, measure: Callable[[str], list[Record]]) -> None:
     """Server and driver count the same requests, none fails, and each reply that is looked at is right."""
     records = measure(SCENARIOS[about])
@@ -104,6 +106,7 @@ def test_a_replay_sends_every_recorded_request(measure: Callable[[str], list[Rec
         assert 0 == record.dropped_iterations
 
 
+@needs_cross_check
 @pytest.mark.skipif(toxiproxy.read_version() is None, reason="toxiproxy is not built: make setup")
 def test_a_request_that_takes_longer_than_the_timeout_has_failed(loads: Loads, scenario: Callable[[str], Path]) -> None:
     """By each driver that has a timeout, through a network that is slower than the timeout allows."""

@@ -27,7 +27,7 @@ from wirebench.system.processes import Child
 
 pytestmark = pytest.mark.skipif(
     any(DRIVERS[name].read_version() is None for name in ("wireload", "k6", "ghz")),
-    reason="drivers are missing: make setup",
+    reason="drivers are missing: make setup-cross-check",
 )
 
 #: What a driver wrote, and its arguments.

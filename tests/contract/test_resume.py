@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.runs import WIREBENCH, needs_tools, only_run, running, second_lane, watched, wirebench
+from tests.support.runs import WIREBENCH, needs_cross_check, only_run, running, second_lane, watched, wirebench
 from tests.support.waiting import TIMEOUT_S
 from wirebench.results.runs import Run
 
-pytestmark = [second_lane, needs_tools]
+pytestmark = [second_lane, needs_cross_check]
 
 SMALL = """\
 question: Is a run whole in the end?

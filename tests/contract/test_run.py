@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from tests.support.runs import LONG, TINY, WIREBENCH, all_cores, needs_tools, only_run, watched, wirebench
+from tests.support.runs import LONG, TINY, WIREBENCH, all_cores, needs_cross_check, only_run, watched, wirebench
 from tests.support.waiting import TIMEOUT_S
 from wirebench.model.cell import ServiceSpec
 from wirebench.results.index import Filters, Index, find_database_url
 from wirebench.results.runs import Run
 from wirebench.targets import LocalTarget, divide_cores
 
-pytestmark = [all_cores, needs_tools]
+pytestmark = [all_cores, needs_cross_check]
 
 
 @pytest.fixture(scope="module")

@@ -35,7 +35,7 @@ pytestmark = [
 PROJECTS = [
     tomllib.loads((ROOT / each / "pyproject.toml").read_text())["project"] for each in (".", "services/python", "proto")
 ]
-QUICK = ("run", "quick", "--operation", "users.get", "--concurrency", "4", "--blocks", "2", "--duration", "1s")
+QUICK = ("run", "quick", "--operation", "users.get", "--concurrency", "1", "--blocks", "2", "--duration", "1s")
 SERVER_PROGRAM = """\
 import http.server, sys
 
@@ -132,11 +132,25 @@ def test_all_packages_are_those_of_the_wheel(programs: Path, tmp_path: Path) -> 
 
 
 def test_the_built_in_application_is_measured(programs: Path, tmp_path: Path) -> None:
-    """On all transports, and the driver's error by the server of known latency, which the wheel has."""
-    run = measure(programs, tmp_path, *QUICK, "--driver", "wireload")
+    """On all transports, and the driver's error by the server of known latency; cross-checks are skipped in a line."""
+    run = measure(programs, tmp_path, *QUICK)
+    assert {"wireload"} == {record.factors["driver"] for record in run.records}
     assert 6 == len(run.records)
+    skipped = [note for note in run.info.notes if "skipped" in note]
+    names = ("k6", "ghz")
+    assert [
+        f"cross-check by {each} skipped: {each} is not installed; make setup-cross-check" for each in names
+    ] == skipped
     assert any(record.instrument for record in run.records)
     assert (read_commit(), PROJECTS[0]["version"]) == (run.info.commit, run.info.versions["wirebench"])
+
+
+def test_licences_of_what_it_contains_are_there(programs: Path) -> None:
+    """Of all that wireload and the server of known latency are built from."""
+    (notices,) = programs.parent.glob("lib/python*/site-packages/wirebench-*.dist-info/licenses/THIRD-PARTY-NOTICES")
+    text = notices.read_text(encoding="utf-8")
+    assert "\ngoogle.golang.org/protobuf v" in text
+    assert "\nGo 1." in text
 
 
 def test_own_services_are_measured(programs: Path, tmp_path: Path) -> None:
@@ -151,9 +165,9 @@ def test_own_services_are_measured(programs: Path, tmp_path: Path) -> None:
     ("arguments", "error", "step"),
     [
         (
-            ("run", "quick"),
-            "the driver ghz is not at",
-            "run `make setup` in a checkout of wirebench, or measure without",
+            (*QUICK, "--transport", "rest", "--driver", "k6"),
+            "the driver k6 is not at",
+            "run `make setup-cross-check` in a checkout of wirebench, or measure without",
         ),
         (
             (*QUICK, "--driver", "wireload", "--set", "factors.implementation=go"),

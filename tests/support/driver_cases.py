@@ -6,7 +6,7 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from wirebench.drivers import DRIVERS
-from wirebench.drivers.driver import SETUP
+from wirebench.drivers.driver import SETUP, SETUP_CROSS_CHECK
 from wirebench.model.application import load_builtin
 from wirebench.model.contract import TRANSPORTS, Driver, Transport
 from wirebench.model.histogram_file import HistogramFile
@@ -14,18 +14,18 @@ from wirebench.plan.driver_support import DRIVER_FACTS, explain_unsupported
 
 
 def case(transport: Transport, driver: Driver) -> ParameterSet:
-    """Return a transport and a driver: skipped where the driver isn't installed, slow where it is optional."""
+    """Return a transport and a driver: skipped where the driver isn't installed, slow where it is rarely."""
     absent = DRIVERS[driver].read_version() is None
     marks = [pytest.mark.skipif(absent, reason=f"{driver} is not installed: {DRIVERS[driver].setup}")]
-    if DRIVERS[driver].setup != SETUP:
+    if DRIVERS[driver].setup not in (SETUP, SETUP_CROSS_CHECK):
         marks.append(pytest.mark.slow)
     return pytest.param(transport, driver, marks=marks, id=f"{transport}-{driver}")
 
 
 _PAIRS = [(transport, driver) for transport, facts in TRANSPORTS.items() for driver in facts.drivers]
 CASES = [case(transport, driver) for transport, driver in _PAIRS]
-#: Those of `make setup`: enough for what is the same with any histogram file.
-SETUP_CASES = [each for each in CASES if DRIVERS[str(each.values[1])].setup == SETUP]
+#: Enough for what is the same with any histogram file.
+SETUP_CASES = [each for each in CASES if DRIVERS[str(each.values[1])].setup in (SETUP, SETUP_CROSS_CHECK)]
 #: Those that know when a request was due.
 OPEN_CASES = [case(transport, driver) for transport, driver in _PAIRS if not DRIVER_FACTS[driver].no_open_load]
 #: Those that read streams.

@@ -51,7 +51,7 @@ SERVE = "make serve"
 #: The first that matches counts.
 RULES = (
     Rule(r"make test|\.ci/run", Place.CI),
-    Rule(r"make (lint|test-unit|test-go|test-charts|setup-dev)", Place.CI),
+    Rule(r"make (lint|test-unit|test-go|test-charts|setup-dev|setup-cross-check)", Place.CI),
     Rule(r"make (cluster-up|test-cluster|cluster-(podinfo|postgres|load)|test-compose)", Place.CI),
     Rule(r"make (docker-down|cluster-down)", Place.CI),
     Rule(r"make (compose-.*|wheel)", Place.ELSEWHERE, "tests/compose/test_compose.py tests/contract/test_wheel.py"),

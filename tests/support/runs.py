@@ -47,7 +47,11 @@ blocks: 40
 
 needs_tools = pytest.mark.skipif(
     any(driver.read_version() is None for driver in DRIVERS.values() if driver.setup == SETUP),
-    reason="k6 and ghz are not built: make setup",
+    reason="wireload is not built: make setup",
+)
+needs_cross_check = pytest.mark.skipif(
+    any(DRIVERS[name].read_version() is None for name in ("k6", "ghz")),
+    reason="k6 and ghz are not built: make setup-cross-check",
 )
 
 #: Runs wait for each other's cores. A lane is a worker of pytest-xdist, and has a half of the cores: see conftest.py.

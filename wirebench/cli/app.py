@@ -18,7 +18,7 @@ COMMANDS = {
     "init": "Write an application file and a scenario for your own service.",
     "run": "Measure a scenario, and report what differs.",
     "resume": "Continue an interrupted run.",
-    "load": "Send a plain load to a service in a cluster.",
+    "load": "Send a plain load to a service.",
     "list": "List scenarios and runs.",
     "results": "Show the figures and verdicts of a run.",
     "report": "Write the report of a run: one HTML file.",

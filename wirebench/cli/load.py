@@ -1,34 +1,31 @@
-"""`wirebench load`: a plain load on what is deployed in a cluster, with live metrics."""
+"""`wirebench load`: a plain load on a service, with live metrics: a run of one window."""
 
 from __future__ import annotations
 
+import dataclasses
+import random
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
-from rich.console import Console
 
-from wirebench.cli.options import Cluster, Verbosity, parse_duration_s
-from wirebench.cli.output import make_console
-from wirebench.cli.progress import Countdown
-from wirebench.cli.verbosity import note
-from wirebench.errors import WirebenchError
+from wirebench.cli.measure import PlannedRun, measure_and_show
+from wirebench.cli.options import Cluster, Json, Out, Prometheus, Verbosity, make_target_option, parse_duration_s
+from wirebench.cli.target import make_target_options
 from wirebench.model.contract import Balancing, Connection, Driver, Placement, Transport
-from wirebench.model.scenario import Load
 from wirebench.plan.overrides import Override, parse_override
-from wirebench.plan.plain_load import plan_load
-from wirebench.present import plain_load as text
-from wirebench.present.escape import escape_controls
-from wirebench.run.plain_load import PlainLoad, send_load
+from wirebench.plan.plain_load import adopt_service, plan_load
+from wirebench.results.runs import DEFAULT_FOLDER, make_run_id
+from wirebench.run.target_options import SEED_MAX
 from wirebench.system.signals import STOPPING, handle_interrupts
-from wirebench.targets.kubernetes import find_access
+from wirebench.targets.kubernetes import DeployedTarget, find_access
 
-_LABEL_WIDTH = 11
 #: Options that are factors by the same name.
 _FACTORS = ("concurrency", "operation", "payload", "placement", "balancing", "connection", "replicas", "workers")
 #: What drives each transport unless another is asked for.
 _DRIVERS: Mapping[Transport, Driver] = {"rest": "k6", "grpc": "ghz", "socket": "wireload"}
+LoadTarget = Literal["kubernetes", "local"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +38,7 @@ class LoadOptions:
     driver: Annotated[Driver | None, typer.Option(help="Default: k6 for rest, ghz for grpc, wireload for socket.")] = (
         None
     )
-    operation: Annotated[str, typer.Option(help="What is requested; none that writes.")] = "users.get"
+    operation: Annotated[str, typer.Option(help="What is requested; in a cluster, none that writes.")] = "users.get"
     payload: Annotated[
         str | None,
         typer.Option(help="Of users.list: list, or a number of users. Of echoes: 512k, or a number of bytes."),
@@ -53,8 +50,9 @@ class LoadOptions:
         ),
     ] = None
     balancing: Annotated[
-        Balancing, typer.Option(help="By the cluster (service), by the client (headless), or one pod alone.")
-    ] = "service"
+        Balancing | None,
+        typer.Option(help="By the cluster (service, the default), by the client (headless), or one pod alone."),
+    ] = None
     connection: Annotated[
         Connection, typer.Option(help="Keep connections, or reopen them for each request, which new replicas get, too.")
     ] = "keep"
@@ -75,44 +73,32 @@ class LoadOptions:
         return [*options, Override(f"--duration {self.duration}", ("load", "window_s"), window_s), *rates]
 
 
-def load(
+def load(  # noqa: PLR0913 - one parameter an option
     transport: Annotated[Transport, typer.Argument(help="The service to load.")],
     *,
     options: LoadOptions,
+    target: Annotated[
+        LoadTarget,
+        make_target_option(
+            "What is loaded: kubernetes is what `make deploy` has installed, local a fresh service here", "kubernetes"
+        ),
+    ] = "kubernetes",
     cluster: Cluster,
+    prometheus: Prometheus = None,
+    out: Out = DEFAULT_FOLDER,
+    json: Json = False,
     verbosity: Verbosity,
 ) -> None:
-    """Send a plain load to a service in a cluster.
+    """Send a plain load to a service.
 
-    `make deploy` has installed it. It is a load and no measurement: one window on a service as it is, without
-    repetitions and without a verdict.
+    It is a run of one window: without repetitions, and so without a verdict. `wirebench compare` compares two of them.
     """
     verbosity.apply()
-    cell, asked = plan_load(options.parse(transport))
-    access, images = find_access(cluster.context, cluster.kubeconfig, cluster.values or ())
-    with handle_interrupts(STOPPING):
-        done = send_load(access, images, cell, asked, (options.replicas, options.workers), LoadCountdown)
-    print_load(done, asked, make_console())
-    if done.record.service is None:
-        hint = f"see the service's log: kubectl --namespace wirebench logs deployment/wirebench-{transport}"
-        raise WirebenchError("not one request succeeded", hint)
-
-
-class LoadCountdown(Countdown):
-    """Counts down, and shows the requests/s of the replicas."""
-
-    def __call__(self, rates: Mapping[str, float], before: int | None) -> None:
-        self.figures = text.describe_rates(rates)
-        if before is not None:
-            note(f"replicas: {before} -> {len(rates)}")
-
-
-def print_load(done: PlainLoad, asked: Load, console: Console) -> None:
-    """Print a load on what `make_console` returns: what was asked for, its figures, failed gates, and notes."""
-    console.print(text.describe_load(done.record, asked, done.phases), style="bold", soft_wrap=True)
-    for label, figure in text.list_figures(done.record, done.phases):
-        console.print(f"  {label:{_LABEL_WIDTH}} {figure}", soft_wrap=True)
-    for line in text.list_failed_gates(done.record, done.phases):
-        console.print(line, style="yellow", soft_wrap=True)
-    for each in done.notes:
-        console.print(escape_controls(each), soft_wrap=True)
+    place = make_target_options(target, {}, None, cluster, prometheus=prometheus)
+    plan = plan_load(options.parse(transport), random.SystemRandom().randrange(SEED_MAX), target)
+    if target == "kubernetes":
+        deployed = DeployedTarget(*find_access(cluster.context, cluster.kubeconfig, cluster.values or ()), transport)
+        with handle_interrupts(STOPPING):
+            plan = adopt_service(plan, deployed.read_service(options.replicas, options.workers))
+        place = dataclasses.replace(place, deployed=deployed)
+    measure_and_show(PlannedRun(plan, place, out, make_run_id(f"load-{transport}"), calibrate=False), json=json)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from typing import Any, Self
 
@@ -16,18 +15,17 @@ from wirebench.present.numbers import format_minutes
 from wirebench.run.progress import TimeLeft
 
 _PLAIN_INTERVAL_S = 5.0
-_BAR_INTERVAL_S = 0.5
 
 
 class ProgressBar:
     """How far a task is, while the `with` block runs."""
 
-    def __init__(self, text: str, total: float | None, done: int = 0, *, shows_counts: bool = True) -> None:
+    def __init__(self, text: str, total: float | None, done: int = 0) -> None:
         self._console = Console(stderr=True, quiet=is_quiet())
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
-            *([MofNCompleteColumn()] if shows_counts else []),
+            MofNCompleteColumn(),
             TextColumn("{task.fields[note]}"),
             console=self._console,
             transient=True,
@@ -78,36 +76,3 @@ class TerminalProgress(ProgressBar):
         left = f"{format_minutes(self._time_left.compute_s())} left"
         line = f"{done}/{total}  {text} by {factors['driver']}: {rate}; {left}"
         self.update(line, always=done == total, completed=done, description=f"{text}: {rate}", note=left)
-
-
-class Countdown(ProgressBar):
-    """Counts down in a thread of its own while the `with` block runs: who runs it may wait for something else."""
-
-    def __init__(self, text: str, expected_s: float) -> None:
-        super().__init__(text, expected_s, shows_counts=False)
-        self._text = text
-        self._expected_s = expected_s
-        #: Of what is counted down, to be shown beside the time that is left.
-        self.figures = ""
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._count, name="countdown", daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return super().__enter__()
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        self._thread.join()
-        super().__exit__()
-
-    def _count(self) -> None:
-        started = time.monotonic()
-        while True:
-            elapsed_s = time.monotonic() - started
-            left_s = round(self._expected_s - elapsed_s)
-            left = f"{format_minutes(left_s)} left" if left_s > 0 else "finishing"
-            left += f"; {self.figures}" if self.figures else ""
-            self.update(f"{self._text}: {left}", always=True, completed=elapsed_s, note=left)
-            if self._ended.wait(_BAR_INTERVAL_S if self.is_terminal else _PLAIN_INTERVAL_S):
-                return

@@ -31,8 +31,9 @@ from wirebench.system.tls import ClientTls
 CREATED_FIRST_ID = 10_000_000
 ID_STEP = 1_000_000
 
-#: Installs the drivers that every user needs. Each of the others has its own make target.
+#: Installs the driver that every user needs, and those that check its figures. Each other has a make target of its own.
 SETUP = "make setup"
+SETUP_CROSS_CHECK = "make setup-cross-check"
 
 #: For what a job has on its own machine only: it isn't sent to load pods.
 _LOCAL = Field(exclude=True)

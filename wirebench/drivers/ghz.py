@@ -1,9 +1,12 @@
 """ghz: drives gRPC, to cross-check wireload.
 
-Read from its source (v0.93.0): its percentiles leave out failures but its average doesn't; it keeps 1,000,000 details
+Read from its source (v0.121.0): its percentiles leave out failures but its average doesn't; it keeps 1,000,000 details
 at most, and says nothing of those it dropped; `--skipFirst` drops calls but not their time; its default is one
-connection for all workers. So statistics come from the details alone, warm-up is told from window by their timestamps
-(a call's end), connections are set, and a load is split before it can reach a million calls.
+connection for all workers; for each call it makes a template with over 200 functions, unless it is told not to. So
+statistics come from the details alone, warm-up is told from window by their timestamps (a call's end), connections are
+set, a load is split before it can reach a million calls, and templates are without functions, or off.
+
+It has no live metrics: the harness pushes those of each part when that has ended.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from wirebench.drivers.driver import ID_STEP, Job
+from wirebench.drivers.driver import ID_STEP, SETUP_CROSS_CHECK, Job
 from wirebench.drivers.per_request import CallArrays, Part, PerRequestDriver, name_grpc_code
 from wirebench.errors import WirebenchError
 from wirebench.system.files import write_atomic
@@ -30,6 +33,7 @@ class Ghz(PerRequestDriver):
 
     name = "ghz"
     path = TOOLS / "ghz"
+    setup = SETUP_CROSS_CHECK
 
     def build_environment(self, job: Job) -> dict[str, str]:  # noqa: ARG002 - the same for all
         return {"TZ": "UTC"}  # of the timestamps
@@ -62,7 +66,8 @@ class Ghz(PerRequestDriver):
         address = f"dns:///{job.address}" if job.replicas else job.address
         # It speaks TLS unless it is told not to.
         tls = job.tls_flags if job.tls else ["--insecure"]
-        return [self.path, *tls, "--count-errors", *list_flags(flags), address]
+        templates = "--disable-template-functions" if job.operation.creates else "--disable-template-data"
+        return [self.path, *tls, "--count-errors", templates, *list_flags(flags), address]
 
     def read(self, job: Job, part: Part) -> CallArrays:  # noqa: ARG002 - all is in the part
         try:

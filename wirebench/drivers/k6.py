@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from wirebench.drivers import per_request
-from wirebench.drivers.driver import Job
+from wirebench.drivers.driver import SETUP_CROSS_CHECK, Job
 from wirebench.drivers.metrics_push import REMOTE_WRITE
 from wirebench.drivers.per_request import CallArrays, Outcome, Part, PerRequestDriver
 from wirebench.errors import WirebenchError
@@ -35,6 +35,7 @@ class K6(PerRequestDriver):
 
     name = "k6"
     path = TOOLS / "k6"
+    setup = SETUP_CROSS_CHECK
     version_flag = "version"
     push_failure = "Failed to send the time series data"
 

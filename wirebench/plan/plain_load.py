@@ -1,4 +1,4 @@
-"""A plain load: one cell that options ask for, checked as those of a scenario are."""
+"""A plain load: a scenario of one cell and one block, of what options ask for."""
 
 from __future__ import annotations
 
@@ -7,54 +7,71 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from wirebench.errors import UsageError
 from wirebench.model.application import load_builtin
-from wirebench.model.cell import Cell
-from wirebench.model.contract import TRANSPORTS
-from wirebench.model.scenario import Load, Scenario
-from wirebench.model.source import Source
-from wirebench.plan.driver_support import DRIVER_FACTS
+from wirebench.model.cell import Cell, ServiceSpec
+from wirebench.model.contract import TargetName
+from wirebench.model.scenario import Scenario
+from wirebench.model.source import FieldPath, Source
 from wirebench.plan.load import check_scenario
 from wirebench.plan.overrides import Override
-from wirebench.plan.plan import make_plan
+from wirebench.plan.plan import Plan, PlannedCell, make_plan
 
-_RATE = ("factors", "rate_per_s")
-_BASE: dict[str, Any] = {"question": "a plain load", "factors": {}, "load": {"warmup_s": 1}, "blocks": 1}
+_OPERATION, _RATE = ("factors", "operation"), ("factors", "rate_per_s")
 
 
-def plan_load(options: Sequence[Override]) -> tuple[Cell, Load]:
-    """Return the cell and the load that options ask for; what they leave out, the service has.
-
-    Raises UsageError, which names the option.
-    """
+def plan_load(options: Sequence[Override], seed: int, target: TargetName) -> Plan:
+    """Return the plan of the one window that options ask for. Raises UsageError, which names the option."""
     for each in options:
         if isinstance(each.value, list | dict):
             raise UsageError(f"{each.option}: a load takes one value", "a scenario takes several: docs/scenarios.md")
-    _check_names(options)
-    scenario = _check(options)
-    if scenario.load.model == "open" and "ghz" in scenario.drivers.values():
-        # ghz keeps a rate, but no scenario takes it: there is no response time.
-        (cell,) = make_plan(_check([each for each in options if each.at != _RATE]), 0, "kubernetes").cells
-        (rate,) = (each.value for each in options if each.at == _RATE)
-        cell = dataclasses.replace(cell, rate_per_s=rate)
-    else:
-        (cell,) = make_plan(scenario, 0, "kubernetes").cells
-    return (cell if scenario.factors.placement else dataclasses.replace(cell, placement=None)), scenario.load
+    if target == "kubernetes":
+        _check_operation(options)
+    scenario = _check_scenario(options)
+    (driver,) = scenario.factors.driver.values()
+    # ghz keeps a rate, but no scenario takes it: there is no response time.
+    paced = [each for each in options if each.at != _RATE] if driver == ("ghz",) else options
+    plan = make_plan(_check_scenario(paced), seed, target)
+    (cell,) = plan.cells
+    rate = next((each.value for each in options if each.at == _RATE), None)
+    # From anywhere, unless it is asked for.
+    placement = cell.placement if scenario.factors.placement else None
+    cell = dataclasses.replace(cell, rate_per_s=rate, placement=placement)
+    return _replace_cell(dataclasses.replace(plan, scenario=scenario), cell)
 
 
-def _check_names(options: Sequence[Override]) -> None:
-    """Reject operations and drivers that scenarios may have, and a load hasn't."""
-    given = {each.at[-1]: each for each in options}
-    # Writing loads need unused ids on a service that has had other loads: `wirebench run` chooses them.
+def adopt_service(plan: Plan, service: ServiceSpec) -> Plan:
+    """Return the plan of a load on a service as it is."""
+    (cell,) = plan.cells
+    return _replace_cell(plan, cell.adopt(service))
+
+
+def _check_operation(options: Sequence[Override]) -> None:
+    """Reject what writes: services that stay have ids of other loads; `wirebench run` starts fresh ones."""
     reading = [name for name, each in load_builtin().operations.items() if not (each.writes or each.stream)]
-    if (operation := given.get("operation")) and operation.value not in reading:
-        hint = f"choose from {', '.join(reading)}; `wirebench run` measures what writes or is a stream, too"
-        raise UsageError(f"{operation.option}: no operation of a load", hint)
-    drivers = [name for name in TRANSPORTS[given["transport"].value].drivers if DRIVER_FACTS[name].in_clusters]
-    if (driver := given.get("driver")) and driver.value not in drivers:
-        hint = f"choose from {', '.join(drivers)}"
-        raise UsageError(f"{driver.option}: no driver of {given['transport'].value} in load pods", hint)
+    for each in options:
+        if each.at == _OPERATION and each.value not in reading:
+            hint = f"choose from {', '.join(reading)}; `wirebench run` measures what writes or is a stream, too"
+            raise UsageError(f"{each.option}: no operation of a load", hint)
 
 
-def _check(options: Sequence[Override]) -> Scenario:
-    return check_scenario(_BASE, Source(Path("load"), "wirebench load", {}), overrides=options)
+def _check_scenario(options: Sequence[Override]) -> Scenario:
+    asked: dict[str, dict[str, Any]] = {"factors": {}, "load": {"warmup_s": 1}}
+    for each in options:
+        section, key = each.at
+        asked[section][key] = each.value
+    factors = asked["factors"]
+    if _RATE[1] in factors:
+        asked["load"]["model"] = "open"
+    question = f"a plain load on {factors['transport']} by {factors['driver']}"
+    data = {"question": question, **asked, "blocks": 1}
+    given: dict[FieldPath, str] = {each.at: each.option for each in options}
+    name = f"load-{factors['transport']}"
+    source = Source(Path(f"{name}.yaml"), name, {}, yaml.safe_dump(data, sort_keys=False), given)
+    return check_scenario(data, source)
+
+
+def _replace_cell(plan: Plan, cell: Cell) -> Plan:
+    return dataclasses.replace(plan, cells=(cell,), blocks=((PlannedCell(1, 0, cell),),))

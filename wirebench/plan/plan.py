@@ -6,13 +6,13 @@ import dataclasses
 import itertools
 import math
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
 from wirebench.errors import UsageError
 from wirebench.model.cell import Cell, ServiceSpec
-from wirebench.model.contract import STREAM_ITEMS, TRANSPORTS, Implementation, TargetName, Transport
+from wirebench.model.contract import STREAM_ITEMS, TRANSPORTS, Driver, Implementation, TargetName, Transport
 from wirebench.model.factor import CLUSTER_ONLY, find_defaults
 from wirebench.model.scenario import CrossCheck, Scenario, find_own
 from wirebench.plan.validation.cells import validate_cell
@@ -62,6 +62,8 @@ class Plan:
     done: frozenset[str] = frozenset()
     #: The target that it was made for.
     target: TargetName = "local"
+    #: Drivers of cross-checks that aren't installed: it has no cells of them.
+    skipped: tuple[Driver, ...] = ()
 
     def describe_block(self, block: int) -> str:
         return f"block {block} of {len(self.blocks)}"
@@ -84,10 +86,11 @@ class Plan:
         return (self.cells_total - len(self.done)) * load.windows * (load.warmup_s + load.window_s)
 
 
-def make_plan(scenario: Scenario, seed: int, target: TargetName = "local") -> Plan:
+def make_plan(scenario: Scenario, seed: int, target: TargetName = "local", missing: Collection[Driver] = ()) -> Plan:
     """Plan all cells and blocks for a target, on which the possible levels and the defaults of factors depend.
 
-    Raises UsageError, with line and field, for what can't be measured or compared, before anything starts.
+    Cross-checks by drivers that are `missing` are skipped. Raises UsageError, with line and field, for what can't be
+    measured or compared, before anything starts.
     """
     _raise_first(
         scenario,
@@ -101,8 +104,9 @@ def make_plan(scenario: Scenario, seed: int, target: TargetName = "local") -> Pl
     )
     cells = tuple(_build_cells(scenario, target))
     _raise_first(scenario, *(validate_cell(cell, scenario) for cell in cells))
-    if scenario.cross_check:
-        cells = _add_cross_check(scenario, scenario.cross_check, cells)
+    added = _list_cross_checks(scenario, scenario.cross_check, cells) if scenario.cross_check else ()
+    skipped = tuple(dict.fromkeys(cell.driver for cell in added if cell.driver in missing))
+    cells = (*cells, *(cell for cell in added if cell.driver not in skipped))
     _raise_first(
         scenario,
         validate_service_limit(scenario, cells, target),
@@ -116,7 +120,7 @@ def make_plan(scenario: Scenario, seed: int, target: TargetName = "local") -> Pl
     left_out = (
         () if target == "kubernetes" else tuple(name for name in CLUSTER_ONLY if scenario.factors.find_levels(name))
     )
-    return Plan(scenario, seed, cells, tuple(blocks), left_out, target=target)
+    return Plan(scenario, seed, cells, tuple(blocks), left_out, target=target, skipped=skipped)
 
 
 def _raise_first(scenario: Scenario, *messages: Iterable[ValidationMessage]) -> None:
@@ -143,17 +147,18 @@ def _build_cells(scenario: Scenario, target: TargetName) -> Iterator[Cell]:
             yield Cell(transport=transport, shape=shape, **chosen)
 
 
-def _add_cross_check(scenario: Scenario, check: CrossCheck, cells: tuple[Cell, ...]) -> tuple[Cell, ...]:
-    """Return the cells, and after them those that other drivers measure as well. Raises UsageError."""
+def _list_cross_checks(scenario: Scenario, check: CrossCheck, cells: tuple[Cell, ...]) -> tuple[Cell, ...]:
+    """Return the cells that other drivers measure as well, by these. Raises UsageError."""
     factors = scenario.factors.model_copy(update={"driver": check.driver})
     checked = scenario.model_copy(update={"factors": factors})
     _raise_first(scenario, validate_cross_check(check, scenario, cells))
     added = [dataclasses.replace(cell, driver=driver) for cell in cells for driver in check.list_drivers(cell)]
     _raise_first(scenario, *(map(_blame_cross_check, validate_cell(cell, checked)) for cell in added))
-    if not set(added) - set(cells):
+    added = [cell for cell in dict.fromkeys(added) if cell not in cells]
+    if not added:
         hint = "name drivers that factors.driver doesn't have, and levels that some cells have together"
         _raise_first(scenario, [(("cross_check",), "it adds no cell", hint)])
-    return tuple(dict.fromkeys((*cells, *added)))
+    return tuple(added)
 
 
 def _blame_cross_check(message: ValidationMessage) -> ValidationMessage:

@@ -106,6 +106,8 @@ def _describe_plan(plan: Plan) -> Iterator[str]:
     """Describe what is left out."""
     if plan.left_out:
         yield f"left out, as the target {plan.target} doesn't have them: {', '.join(plan.left_out)}"
+    for name in plan.skipped:
+        yield f"cross-check by {name} skipped: {name} is not installed; {DRIVERS[name].setup}"
 
 
 def lay_out_ids(plan: Plan, target: Target) -> IdLayout:

@@ -49,7 +49,7 @@ def _read_application_text(folder: Path) -> str:
 
 def plan_rest(run: Run, target: TargetOptions, application_file: Path | None = None) -> Plan:
     """Return the plan of a run with its records marked as done. Raises UsageError if they don't match the plan."""
-    plan = plan_for_target(_read_scenario(run, application_file), target, run.info.seed)
+    plan = plan_for_target(_read_scenario(run, application_file), target, run.info.seed, run.info.versions)
     application = plan.scenario.application
     if application.variants and _read_application_text(run.folder) != application.dump():
         raise UsageError(

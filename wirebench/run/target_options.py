@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from wirebench.drivers import DRIVERS
 from wirebench.drivers.metrics_push import parse_base_url
 from wirebench.errors import UsageError
 from wirebench.measure.variants import find_variables
@@ -14,7 +16,7 @@ from wirebench.model.contract import TargetName
 from wirebench.model.scenario import BLOCKS_MAX, EVERY_TRANSPORT, Scenario
 from wirebench.plan.plan import Plan, make_plan
 from wirebench.targets import ExternalTarget, LocalTarget, Target, divide_cores
-from wirebench.targets.kubernetes import KubernetesTarget, find_access
+from wirebench.targets.kubernetes import DeployedTarget, KubernetesTarget, find_access
 
 SEED_MAX = 2**31 - 1 - BLOCKS_MAX  # each block adds its number
 
@@ -33,6 +35,8 @@ class TargetOptions:
     values: Sequence[Path] = ()
     #: The URL of the Prometheus that gets live metrics; load pods push to that of their cluster by themselves.
     prometheus: str | None = None
+    #: A service that is deployed in the cluster, to be loaded as it is; None to start services of the run's own.
+    deployed: DeployedTarget | None = None
 
     def make_target(self, scenario: Scenario, run_id: str, out: Path) -> Target:
         """Return the target of a run, whose folder is in `out`. Raises UsageError."""
@@ -50,6 +54,8 @@ class TargetOptions:
                 return ExternalTarget.of_variants(scenario.application, scenario.variants)
             case "external":
                 return self.external or ExternalTarget.of_transports({})
+            case "kubernetes" if self.deployed:
+                return self.deployed
             case "kubernetes":
                 # Variables that only commands need are left out: commands are for the target local.
                 named = {name for name, field in find_variables(scenario) if field[2] != "environment"}
@@ -72,12 +78,22 @@ def choose_target(scenario: Scenario) -> TargetName:
     return "local"
 
 
-def plan_for_target(scenario: Scenario, target: TargetOptions, seed: int | None = None) -> Plan:
-    """Return the plan of a scenario on a target, by default with a random seed. Raises UsageError."""
+def plan_for_target(
+    scenario: Scenario, target: TargetOptions, seed: int | None = None, installed: Collection[str] | None = None
+) -> Plan:
+    """Return the plan of a scenario on a target, by default with a random seed. Raises UsageError.
+
+    Cross-checks by drivers that aren't `installed` are skipped; by default, that is looked up.
+    """
     if target.external and not scenario.variants:
         scenario = set_tls_levels(scenario, target.external)
     seed = random.SystemRandom().randrange(SEED_MAX) if seed is None else seed
-    return make_plan(scenario, seed, target.kind)
+    checking = set(itertools.chain(*scenario.cross_check.driver.values())) if scenario.cross_check else set()
+    if target.kind == "kubernetes":
+        installed = checking  # load pods have them
+    elif installed is None:
+        installed = {name for name in checking if DRIVERS[name].read_version()}
+    return make_plan(scenario, seed, target.kind, checking.difference(installed))
 
 
 def set_tls_levels(scenario: Scenario, target: ExternalTarget) -> Scenario:

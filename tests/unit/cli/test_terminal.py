@@ -22,7 +22,7 @@ from wirebench.analysis.compare_cells import find_comparisons
 from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.cli.client.show import format_ms
 from wirebench.cli.output import make_console
-from wirebench.cli.progress import Countdown
+from wirebench.cli.progress import ProgressBar
 from wirebench.cli.table import print_table
 from wirebench.cli.verbosity import is_quiet, note, set_verbosity
 from wirebench.errors import UsageError
@@ -173,8 +173,8 @@ def test_a_quiet_command_says_nothing_beside_its_results(capsys: pytest.CaptureF
         set_verbosity(quiet=quiet, verbose=False)
         assert quiet == is_quiet()
         note("note: something")
-        with Countdown("loading", 1):
-            pass
+        with ProgressBar("loading", 1) as bar:
+            bar.update("loading", always=True)
         said = capsys.readouterr().err
         assert ("note: something\n" in said, "loading" in said) == (not quiet, not quiet)
 

@@ -287,6 +287,18 @@ def test_a_cross_check_adds_cells_by_other_drivers(tmp_path: Path) -> None:
     assert {"grpc"} == {cell.transport for cell in cells if cell.driver != "wireload"}
 
 
+def test_a_cross_check_by_a_missing_driver_is_skipped(tmp_path: Path) -> None:
+    """The others stay, and mistakes are found all the same; a driver that a factor names isn't skipped."""
+    scenario = read(tmp_path, CROSS_CHECKED)
+    plan = make_plan(scenario, 1, missing=["k6", "oha"])
+    assert {"wireload", "ghz"} == {cell.driver for cell in plan.cells}
+    assert (("k6", "oha"), ()) == (plan.skipped, make_plan(scenario, 1).skipped)
+    assert make_plan(scenario, 1, missing=["k6", "ghz", "oha"]).cells == plan.cells[:8]
+    named = "question: x\nfactors: {transport: rest, driver: k6}\n"
+    plan = make_plan(read(tmp_path, named), 1, missing=["k6"])
+    assert (("k6",), ()) == (tuple(cell.driver for cell in plan.cells), plan.skipped)
+
+
 def test_a_cross_check_by_a_driver_that_verdicts_would_rest_on_is_rejected(tmp_path: Path) -> None:
     """Verdicts rest on the first of the drivers, whichever of them checks."""
     factors = "{transport: [rest, grpc], driver: {rest: k6, grpc: ghz}}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import io
 from pathlib import Path
 
 import pytest
@@ -11,8 +10,6 @@ import pytest
 from tests.support.command_line import render_run
 from tests.support.report_run import RunBuilder, cell
 from wirebench.analysis.summary import CellSummary, summarise
-from wirebench.cli.load import print_load
-from wirebench.cli.output import make_console
 from wirebench.model.contract import Transport
 from wirebench.model.histogram_file import Handshakes
 from wirebench.model.scenario import Load, Objective
@@ -24,7 +21,6 @@ from wirebench.present.remarks import (
 from wirebench.present.run_data import make_run_data
 from wirebench.report.page import render
 from wirebench.results.runs import Run
-from wirebench.run.plain_load import PlainLoad
 
 SHARED = [cell("rest", workers=2), cell("rest", workers=4), cell("socket")]
 FULL = Handshakes(
@@ -71,14 +67,6 @@ def test_even_workers_are_not_mentioned(tmp_path: Path, fairness: float | None) 
     """Nor are those whose requests can't be counted."""
     run = RunBuilder(cells=SHARED, server={"fairness": fairness}).write(tmp_path)
     assert "" == describe_uneven_workers(summarise(run.records))
-
-
-def test_a_plain_load_says_so_in_a_line(tmp_path: Path) -> None:
-    """Beside the figures, and not among the warnings."""
-    text = io.StringIO()
-    run = RunBuilder(cells=SHARED[:1], blocks=1, server={"fairness": 0.61}).write(tmp_path)
-    print_load(PlainLoad(run.records[0], (), ()), Load(window_s=1.6), make_console(text))
-    assert "  workers     uneven shares: Jain's index 0.61, where 1 is even\n" in text.getvalue()
 
 
 def measured(

@@ -20,7 +20,7 @@ from wirebench.run.execution import _Execution
 from wirebench.run.load_pod import main, pods
 from wirebench.run.load_pod.task import MeasureTask
 from wirebench.run.target_options import TargetOptions
-from wirebench.targets.kubernetes import find_observer
+from wirebench.targets.kubernetes.deployed import find_prometheus
 from wirebench.targets.kubernetes.kubectl import Access, Kubectl
 from wirebench.targets.kubernetes.target import KubernetesTarget
 from wirebench.targets.target import Endpoint, LoadPods
@@ -123,8 +123,8 @@ def a_cluster(monkeypatch: pytest.MonkeyPatch, *, ready: bool) -> Access:
 def test_the_prometheus_of_a_cluster_is_found_when_it_is_ready(monkeypatch: pytest.MonkeyPatch) -> None:
     """At the address that load pods reach it at."""
     access = a_cluster(monkeypatch, ready=True)
-    assert "http://observability-prometheus.wirebench-observability:9090" == find_observer(access, "prometheus")
-    assert find_observer(a_cluster(monkeypatch, ready=False), "prometheus") is None
+    assert "http://observability-prometheus.wirebench-observability:9090" == find_prometheus(access)
+    assert find_prometheus(a_cluster(monkeypatch, ready=False)) is None
 
 
 def test_a_user_who_may_not_look_for_it_measures_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,7 +70,7 @@ def test_no_rule_is_of_a_variable_that_nothing_sets() -> None:
         ),
         (
             ["benchmark-replay", "TIMING=hcs.json", "BLOCKS=2"],
-            ".venv/bin/wirebench run scenarios/replay.yaml --target local --timing 'hcs.json' --blocks 2",
+            ".venv/bin/wirebench run scenarios/replay.yaml --timing 'hcs.json' --blocks 2",
         ),
     ],
     ids=lambda value: value if isinstance(value, str) else value[0],
@@ -95,23 +95,31 @@ def test_a_plain_load_needs_no_variable(transport: str) -> None:
     assert 30 == parse_duration_s(parameters["duration"])
 
 
+def list_built(*arguments: str) -> set[str]:
+    """Return the tools that a target would build where none is there."""
+    steps = "\n".join(make("--dry-run", "--always-make", *arguments))
+    return set(re.findall(r'"([\w-]+): (?:building|making)', steps)) - {"python"}
+
+
+@pytest.mark.parametrize("target", ["setup", "bench", "bench SCENARIO=implementation", "wheel", "doctor"])
+def test_no_target_of_a_newcomer_builds_other_load_tools(target: str) -> None:
+    """They take minutes, and only check what wireload measures."""
+    assert set() == list_built(*target.split()) & {"k6", "ghz", "oha", "locust"}
+
+
 @pytest.mark.parametrize(
-    ("options", "built"),
+    ("target", "built"),
     [
-        ("", {"wireload", "k6", "ghz"}),
-        ("ARGS=--driver wireload", {"wireload"}),
-        ("ARGS=--blocks 1 --driver=wireload", {"wireload"}),
-        ("ARGS=--driver k6", {"wireload", "k6", "ghz"}),
+        ("bench", {"wireload", "truth"}),
+        ("bench SCENARIO=implementation", {"wireload", "truth", "toxiproxy", "wirebench-go"}),
+        ("setup-cross-check", {"wireload", "k6", "ghz"}),
+        ("load-rest", {"wireload", "truth"}),
+        ("load-rest TARGET=local", {"wireload", "truth", "k6"}),
+        ("load-grpc TARGET=local", {"wireload", "truth", "ghz"}),
+        ("load-grpc TARGET=local DRIVER=wireload", {"wireload", "truth"}),
+        ("load-socket TARGET=local", {"wireload", "truth"}),
     ],
 )
-def test_what_wireload_drives_alone_needs_no_other_driver(options: str, built: set[str]) -> None:
-    """Only then: k6 takes minutes to build."""
-    steps = "\n".join(make("--dry-run", "--always-make", "bench", *filter(None, [options])))
-    assert built == {name for name in ("wireload", "k6", "ghz") if f'"{name}: building' in steps}
-
-
-def test_other_scenarios_get_what_they_may_need() -> None:
-    """A proxy, and the services in Go, whatever drives them."""
-    options = ("SCENARIO=implementation", "ARGS=--driver wireload")
-    steps = "\n".join(make("--dry-run", "--always-make", "bench", *options))
-    assert [True, True, False] == [f'"{name}: building' in steps for name in ("toxiproxy", "wirebench-go", "k6")]
+def test_what_a_target_needs_is_built(target: str, built: set[str]) -> None:
+    """A proxy and services in Go for scenarios that may need them; of load tools, the one that sends."""
+    assert built == list_built(*target.split())

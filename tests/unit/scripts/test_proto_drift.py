@@ -11,7 +11,7 @@ from wirebench.system.paths import ROOT
 
 WRITTEN_BY_HAND = {"__init__.py", "py.typed", "README.md"}
 #: Folders with nothing else in them.
-GENERATED_FOLDERS = ("proto/python/wirebench_proto", "services/go/internal/pb", "ghz")
+GENERATED_FOLDERS = ("proto/python/wirebench_proto", "services/go/internal/pb")
 
 
 @pytest.fixture(scope="module")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
-from urllib.parse import urlencode, urlsplit
 
 from wirebench.errors import WirebenchError
 from wirebench.model.cell import ServiceSpec
@@ -24,136 +22,126 @@ from wirebench.targets.kubernetes.kubectl import Access, Kubectl, require_tools
 from wirebench.targets.kubernetes.load import KubernetesLoadPods
 from wirebench.targets.kubernetes.pods import Pod, wait_gone, wait_ready
 from wirebench.targets.kubernetes.workloads import is_rolled_out
-from wirebench.targets.target import Endpoint
+from wirebench.targets.target import Description, Endpoint, Target
 
 #: Where scripts/cluster/deploy puts the charts.
 NAMESPACE = "wirebench"
 OBSERVABILITY = "wirebench-observability"
 _SETTLED_TIMEOUT_S = 180.0
-#: Of rates: two scrapes at least, as Prometheus looks every 5 s.
-_RATE_WINDOW = "15s"
 _DEPLOY_HINT = "make deploy installs it"
 
 
-class DeployedServices:
-    """The services of `make deploy`, one a transport; load on them comes from pods beside them."""
+class DeployedTarget(Target):
+    """A service of `make deploy`, as it is; load on it comes from pods beside it."""
 
-    def __init__(self, access: Access, values_files: Sequence[Path]) -> None:
-        """Take who may enter which cluster, and the values that name its images."""
+    name = "kubernetes"
+    restarts_services = False
+    load_pods: KubernetesLoadPods
+
+    def __init__(self, access: Access, values_files: Sequence[Path], transport: Transport) -> None:
+        """Take who may enter which cluster, the values that name its images, and which service it is."""
+        self._access = access
         self._kubectl = Kubectl(access, NAMESPACE)
         self._helm = Helm(access, NAMESPACE, tuple(values_files))
+        self._transport = transport
+        self._nodes = nodes.Nodes(())
+        self._is_ours = False
+        self.load_pods = KubernetesLoadPods(self._kubectl, self._helm, {}, name=f"load-{transport}")
 
-    def check(self, transport: Transport, *, scales: bool = False) -> None:
-        """Raise WirebenchError if the cluster can't be reached, a run is measuring, or the service isn't there.
+    def read_service(self, replicas: int | None = None, workers: int | None = None) -> ServiceSpec:
+        """Return the service, once it has these replicas and workers; what is None stays.
 
-        One that has no replica may be there if it `scales`: it gets some.
+        Raises WirebenchError if the cluster can't be reached, a run is measuring, or the service isn't there. If it
+        can't be scaled, it is given what it had.
         """
         require_tools()
         self._kubectl.check()
         namespace.check_no_other_run(self._kubectl)
-        self._find_deployment(transport, may_be_empty=scales)
-
-    def scale(self, transport: Transport, replicas: int | None, workers: int | None) -> None:
-        """Give a service these replicas or workers, and wait for them; what is None stays, and so do other services.
-
-        Raises WirebenchError if it doesn't get there; it is then given what it had.
-        """
+        before = read_service(self._transport, self._find_deployment(may_be_empty=replicas is not None))
         wanted = {"replicas": replicas, "workers": workers}
-        changes = {name: value for name, value in wanted.items() if value is not None}
-        if not changes:
-            return
-        before = read_service(transport, self._find_deployment(transport, may_be_empty=True))
-        self._helm.change(values.SERVICES, {transport: changes})
-        try:
-            self._wait_settled(transport)
-        except WirebenchError:
-            self._helm.change(values.SERVICES, {transport: {name: getattr(before, name) for name in changes}})
-            raise
+        if changes := {name: value for name, value in wanted.items() if value is not None}:
+            self._helm.change(values.SERVICES, {self._transport: changes})
+            try:
+                self._wait_settled()
+            except WirebenchError:
+                self._helm.change(values.SERVICES, {self._transport: {name: getattr(before, name) for name in changes}})
+                raise
+        return read_service(self._transport, self._find_deployment())
 
-    def find_endpoint(self, transport: Transport, *, beside_load: bool = False) -> Endpoint:
-        """Wait until a service has all its replicas, and return it. Raises WirebenchError if it doesn't get there.
+    def prepare(self, services: Sequence[ServiceSpec]) -> None:  # noqa: ARG002 - the one that is there
+        """See that no other load on the service is running. Raises WirebenchError."""
+        if any(job.get("status", {}).get("active") for job in self._kubectl.get("jobs", self._labels)):
+            release = self.load_pods.release
+            raise WirebenchError(
+                f"another load on {self._transport} is running",
+                f"wait for its end; if it was killed: helm uninstall {release} --namespace {NAMESPACE}",
+            )
+        self._is_ours = True
+        self._remove_load()  # what a killed one has left behind
+        self._nodes = nodes.read(self._kubectl)
+        self.load_pods.node_selector = self._nodes.selector("load")
+        self.prometheus = find_prometheus(self._access)
 
-        `beside_load`: return one of its own that is like it, in the pod of the load.
-        """
-        service = read_service(transport, self._find_deployment(transport))
-        if beside_load:
-            own = replace(service, replicas=1, beside_load=True)
-            return build_endpoint_beside_load(own, read_agents(self._kubectl))
-        pods = self._wait_settled(transport)
-        endpoint = build_endpoint(service, pods, NAMESPACE, read_agents(self._kubectl))
+    def describe(self) -> Description:
+        live = "make prometheus grafana print where it is live"
+        if self.prometheus is None:
+            live = "no Prometheus was ready in the cluster, so nothing was live; make deploy installs it"
+        described = self._nodes.describe(self._kubectl.read_server_version())
+        return replace(described, notes=(*described.notes, live))
+
+    def start(self, services: Sequence[ServiceSpec]) -> Mapping[ServiceSpec, Endpoint]:
+        """Wait until the service has all its replicas. Raises WirebenchError if it doesn't get there."""
+        return {service: self._find_endpoint(service) for service in services}
+
+    def clean_up(self) -> None:
+        if self._is_ours:
+            self._is_ours = False
+            self._remove_load()
+
+    @property
+    def _labels(self) -> str:
+        return f"app.kubernetes.io/instance={self.load_pods.release}"
+
+    def _remove_load(self) -> None:
+        self._helm.uninstall(self.load_pods.release)
+        wait_gone(self._kubectl, self._labels)
+
+    def _find_endpoint(self, service: ServiceSpec) -> Endpoint:
+        agents = read_agents(self._kubectl)
+        if service.beside_load:
+            return build_endpoint_beside_load(service, agents)
+        endpoint = build_endpoint(service, self._wait_settled(), NAMESPACE, agents)
         return replace(endpoint, replicas=tuple(replace(each, may_go=True) for each in endpoint.replicas))
 
-    def _wait_settled(self, transport: Transport) -> Sequence[Pod]:
-        """Return the pods of a service once all its replicas are ready, and no others are there."""
-        service = read_service(transport, self._find_deployment(transport))
+    def _wait_settled(self) -> Sequence[Pod]:
+        """Return the pods of the service once all its replicas are ready, and no others are there."""
+        service = read_service(self._transport, self._find_deployment())
 
         def are_ready(pods: Sequence[Pod]) -> bool:
             are_all = len(pods) == service.replicas and all(pod.serves for pod in pods)
-            return are_all and is_rolled_out(self._find_deployment(transport))
+            return are_all and is_rolled_out(self._find_deployment())
 
         hint = "lower --replicas (REPLICAS of make), or make deploy"
-        return wait_ready(self._kubectl, build_selector(transport), are_ready, hint, _SETTLED_TIMEOUT_S)
+        return wait_ready(self._kubectl, build_selector(self._transport), are_ready, hint, _SETTLED_TIMEOUT_S)
 
-    def read_rates(self, transport: Transport, prometheus: str) -> dict[str, float]:
-        """Return the requests/s that each replica has had in the last seconds, by pod, as a Prometheus there says.
-
-        Raises WirebenchError.
-        """
-        address, labels = urlsplit(prometheus), f'namespace="{NAMESPACE}",transport="{transport}"'
-        service, _, namespace_there = str(address.hostname).partition(".")
-        # A replica without requests has no counter, but is there.
-        query = (
-            f"sum by (pod) (rate(wirebench_request_duration_seconds_count{{{labels}}}[{_RATE_WINDOW}]) "
-            f"and on (pod) wirebench_build_info{{{labels}}}) or 0 * max by (pod) (wirebench_build_info{{{labels}}})"
-        )
-        path = f"/api/v1/namespaces/{namespace_there}/services/{service}:{address.port}/proxy/api/v1/query"
-        answer = self._kubectl.read(f"{path}?{urlencode({'query': query})}")
-        try:
-            rates = {each["metric"]["pod"]: float(each["value"][1]) for each in json.loads(answer)["data"]["result"]}
-        except (ValueError, LookupError, TypeError):
-            raise WirebenchError(f"{address.netloc} gave no rates", "see the log of Prometheus") from None
-        # One that has just been started knows nothing yet.
-        if not rates and self._find_deployment(transport, may_be_empty=True)["spec"]["replicas"]:
-            raise WirebenchError(f"{address.netloc} knows no replica yet", "wait some seconds")
-        return rates
-
-    def make_load_pods(self, transport: Transport) -> KubernetesLoadPods:
-        """Return what starts load on a service. Raises WirebenchError if another such load is running."""
-        node_selector = nodes.read(self._kubectl).selector("load")
-        load_pods = KubernetesLoadPods(self._kubectl, self._helm, node_selector, name=f"load-{transport}")
-        of_release = f"app.kubernetes.io/instance={load_pods.release}"
-        if any(job.get("status", {}).get("active") for job in self._kubectl.get("jobs", of_release)):
-            raise WirebenchError(
-                f"another load on {transport} is running",
-                f"wait for its end; if it was killed: helm uninstall {load_pods.release} --namespace {NAMESPACE}",
-            )
-        self.remove(load_pods)  # what a killed load has left behind
-        return load_pods
-
-    def remove(self, load_pods: KubernetesLoadPods) -> None:
-        self._helm.uninstall(load_pods.release)
-        wait_gone(self._kubectl, f"app.kubernetes.io/instance={load_pods.release}")
-
-    def count_shared_cores(self) -> int | None:
-        return nodes.read(self._kubectl).shared_cores
-
-    def _find_deployment(self, transport: Transport, *, may_be_empty: bool = False) -> Mapping[str, Any]:
-        found = self._kubectl.get("deployments", build_selector(transport))
+    def _find_deployment(self, *, may_be_empty: bool = False) -> Mapping[str, Any]:
+        found = self._kubectl.get("deployments", build_selector(self._transport))
         if not found:
-            raise WirebenchError(f"{transport} is not deployed in the namespace {NAMESPACE}", _DEPLOY_HINT)
+            raise WirebenchError(f"{self._transport} is not deployed in the namespace {NAMESPACE}", _DEPLOY_HINT)
         if not found[0]["spec"]["replicas"] and not may_be_empty:
-            raise WirebenchError(f"{transport} is scaled to no replica", "give it some: REPLICAS=1, or make deploy")
+            hint = "give it some: REPLICAS=1, or make deploy"
+            raise WirebenchError(f"{self._transport} is scaled to no replica", hint)
         deployment: Mapping[str, Any] = found[0]
         return deployment
 
 
-def find_observer(access: Access, name: str) -> str | None:
-    """Return the address of `prometheus` or `grafana` inside the cluster; None where it isn't there or not ready.
+def find_prometheus(access: Access) -> str | None:
+    """Return the address of Prometheus inside the cluster; None where it isn't there or not ready.
 
     Raises WirebenchError.
     """
     kubectl = Kubectl(access, OBSERVABILITY)
-    labels = f"app.kubernetes.io/name={name},app.kubernetes.io/component=observability"
+    labels = "app.kubernetes.io/name=prometheus,app.kubernetes.io/component=observability"
     services = kubectl.get("services", labels)
     if not services or not any(Pod.read(each).ready for each in kubectl.get("pods", labels)):
         return None

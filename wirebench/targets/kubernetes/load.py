@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,8 +26,6 @@ _PART_EXTRA_S = 10.0
 #: How long it takes as a rule until it has started, and its end was noticed.
 AROUND_S = 5.0
 _POLL_S = 0.5
-#: How often a load that is watched is looked at: kubectl takes 0.1 s of a core.
-_WATCH_POLL_S = 2.5
 #: What a load pod takes besides its driver.
 _HARNESS_MIB = 256
 #: From a pod that runs to the first request, about.
@@ -49,9 +47,6 @@ class KubernetesLoadPods:
     #: Whether all nodes are one machine: then all pods of a load have one core together.
     one_machine: bool = False
     memory_mib: int = 1024
-    #: Called every few seconds while a load runs, whose pods are then looked at, too. None: the API server is not asked
-    #: meanwhile, which on one machine would take CPU time from what is measured.
-    watch: Callable[[], None] | None = None
     _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
     @property
@@ -104,17 +99,10 @@ class KubernetesLoadPods:
         self.helm.upgrade(self.release, values.build_load_values(service, {**settings, "name": name}))
         deadline = time.monotonic() + settings["activeDeadlineSeconds"] + _POLL_S
         self._wait(name, count, deadline, ("Running", _SUCCEEDED), seen=0)
-        self._rest(name, count, expected_s)
+        # The API server isn't asked meanwhile: on one machine that would take CPU time from what is measured.
+        time.sleep(expected_s)
         pods = self._wait(name, count, deadline, (_SUCCEEDED,), seen=count)
         return tuple(self.kubectl.read_logs(pod.name, "load") for pod in pods)
-
-    def _rest(self, job: str, count: int, seconds: float) -> None:
-        end = time.monotonic() + seconds
-        while self.watch and time.monotonic() < end - _WATCH_POLL_S:
-            time.sleep(_WATCH_POLL_S)
-            self._wait(job, count, end, ("Running", _SUCCEEDED), seen=count)
-            self.watch()
-        time.sleep(max(0.0, end - time.monotonic()))
 
     def _wait(self, job: str, count: int, deadline: float, phases: Sequence[str], seen: int) -> tuple[Pod, ...]:
         """Wait until all pods of a Job are in one of these phases; return them in the order of their indices.

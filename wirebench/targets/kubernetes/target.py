@@ -11,7 +11,7 @@ from wirebench.model.cell import ServiceSpec
 from wirebench.model.scenario import Scenario
 from wirebench.targets.kubernetes import namespace, nodes, values
 from wirebench.targets.kubernetes.builtin import BuiltinServices
-from wirebench.targets.kubernetes.deployed import find_observer
+from wirebench.targets.kubernetes.deployed import find_prometheus
 from wirebench.targets.kubernetes.endpoints import Agents, wait_for_agents
 from wirebench.targets.kubernetes.helm import Helm
 from wirebench.targets.kubernetes.kubectl import Access, Kubectl, require_tools
@@ -95,7 +95,7 @@ class KubernetesTarget(Target):
 
     def _find_prometheus(self) -> str | None:
         try:
-            return find_observer(self._access, "prometheus")
+            return find_prometheus(self._access)
         except WirebenchError:  # a user who may not look there measures all the same
             return None
 

@@ -1,0 +1,38 @@
+"""`scripts/write-notices`: the licences of what images and the wheel contain."""
+
+from __future__ import annotations
+
+import sys
+from importlib import metadata
+
+import pytest
+
+from tests.support.waiting import run_program
+from wirebench.system.paths import ROOT, TOOLS
+
+SCRIPT = ROOT / "scripts/write-notices"
+
+
+@pytest.mark.skipif(not (TOOLS / "wireload").exists(), reason="wireload is not built: make setup")
+def test_each_module_of_a_program_has_its_licence() -> None:
+    """Those of Go and of published modules, and not our own."""
+    program = TOOLS / "wireload"
+    built = run_program(["go", "version", "-m", program], check=True).stdout
+    modules = [line.split()[1] for line in built.splitlines() if line.startswith("\tdep\t")]
+    notices = run_program([SCRIPT, program], check=True).stdout
+    titles = [line.split()[0] for line in notices.splitlines() if line.startswith(("Go 1.", *modules))]
+    assert ["Go", *modules] == titles
+    assert "Copyright" in notices
+
+
+def test_each_package_has_its_licence() -> None:
+    """Of the Python that runs it."""
+    notices = run_program([sys.executable, SCRIPT, "--packages"], check=True).stdout
+    assert f"\nflask {metadata.version('flask')}" in notices.lower()
+    assert "Redistribution and use in source and binary forms" in notices
+
+
+def test_what_is_not_built_here_is_named() -> None:
+    """In a line with a next step."""
+    done = run_program([SCRIPT])
+    assert (1, "write-notices: name programs, or --packages\n") == (done.returncode, done.stderr)
