@@ -25,6 +25,7 @@ Usage:
   wireload socket ADDRESS METHOD [options] the socket protocol of wirebench; with --line instead of METHOD, lines
   wireload run JOB.json                    a load that a file describes (see wireload/README.md)
   wireload request JOB.json                single requests of such a load: prints and checks each reply
+  wireload render JOB.json                 prints requests of such a load, for other tools to send
   wireload check FILE ...                  prints what is wrong with application files; --descriptors VARIANT=FILE
   wireload schema JOB.json                 gRPC messages of proto files, or of a server by reflection, as descriptors
   wireload --version
@@ -75,9 +76,9 @@ func Main(ctx context.Context, arguments []string, out, log io.Writer) int {
 
 func dispatch(ctx context.Context, arguments []string, out, log io.Writer) error {
 	if len(arguments) == 0 {
-		return newUsageError("name a command: rest, grpc, socket, run, request, check or schema")
+		return newUsageError("name a command: rest, grpc, socket, run, request, render, check or schema")
 	}
-	if isHelp(arguments[0]) || slices.Contains([]string{"run", "request", "check", "schema"}, arguments[0]) && slices.ContainsFunc(arguments, isHelp) {
+	if isHelp(arguments[0]) || slices.Contains([]string{"run", "request", "render", "check", "schema"}, arguments[0]) && slices.ContainsFunc(arguments, isHelp) {
 		printHelp(out)
 		return flag.ErrHelp
 	}
@@ -88,6 +89,8 @@ func dispatch(ctx context.Context, arguments []string, out, log io.Writer) error
 		return runJob(ctx, rest, log)
 	case "request":
 		return requestJob(ctx, rest, out)
+	case "render":
+		return renderJob(rest, out)
 	case "schema":
 		return writeSchema(ctx, rest)
 	case "check":

@@ -94,7 +94,7 @@ func readJob(command string, arguments []string) (*Job, error) {
 	if err := readJSON(command, arguments, job); err != nil {
 		return nil, err
 	}
-	if err := job.validate(); err != nil {
+	if err := job.validate(command); err != nil {
 		return nil, newUsageError("%s: %w", arguments[0], err)
 	}
 	return job, nil
@@ -117,9 +117,9 @@ func readJSON(command string, arguments []string, job any) error {
 	return nil
 }
 
-func (j *Job) validate() error {
+func (j *Job) validate(command string) error {
 	switch {
-	case len(j.Addresses) == 0:
+	case len(j.Addresses) == 0 && command != "render":
 		return fmt.Errorf("addresses are missing")
 	case j.Concurrency < 1 || max(j.Concurrency, j.ConcurrencyMax) > connectionsMax:
 		return fmt.Errorf("concurrency must be at least 1, and concurrency_max and it at most %d", connectionsMax)
@@ -131,7 +131,7 @@ func (j *Job) validate() error {
 		return fmt.Errorf("rate_per_s, arrivals and calls exclude each other")
 	case j.Calls > 0 && j.warmupS() > 0:
 		return fmt.Errorf("warmup_s excludes calls; use warmup_calls")
-	case j.RequestsEach < 1 || j.RequestsEach > requestsEachMax:
+	case j.RequestsEach < 1 || j.RequestsEach > requestsEachMax && command != "render":
 		return fmt.Errorf("requests_each must be from 1 to %d", requestsEachMax)
 	case j.WarmupCalls > 0 && j.Calls == 0:
 		return fmt.Errorf("warmup_calls needs calls")

@@ -38,7 +38,7 @@ func requestJob(ctx context.Context, arguments []string, out io.Writer) error {
 	}
 	application, err := job.readApplication()
 	if err != nil {
-		return fmt.Errorf("%s: %w", arguments[0], err)
+		return err
 	}
 	options := job.Requests
 	options.Calls, options.WarmupCalls, options.Wait = job.Calls, job.WarmupCalls, func() {}
