@@ -84,7 +84,7 @@ func dispatch(ctx context.Context, arguments []string, out, log io.Writer) error
 	}
 	switch command, rest := arguments[0], arguments[1:]; command {
 	case "rest", "grpc", "socket":
-		return runByHand(ctx, command, rest, out, log)
+		return runByHand(ctx, command, rest, out)
 	case "run":
 		return runJob(ctx, rest, log)
 	case "request":

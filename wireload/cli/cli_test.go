@@ -67,7 +67,7 @@ func TestALoadByHandPrintsPercentilesAndWritesTheFile(t *testing.T) {
 	address, requests := service(t)
 	output := filepath.Join(t.TempDir(), "out.json")
 	exit, out, log := run(t, "rest", "http://"+address+"/api/users/7", "-c", "2", "-d", "1s", "-n", "50", "--output", output)
-	if exit != 0 || !strings.Contains(out, "50 successful requests") || !strings.Contains(out, "p99") {
+	if exit != 0 || !strings.Contains(out, "service (ms): 50, ") || !strings.Contains(out, "; p99.9 ") {
 		t.Errorf("exit %d, %s, %s", exit, out, log)
 	}
 	file := read(t, output)
@@ -80,7 +80,7 @@ func TestALoadThatFallsShortSaysSo(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	t.Cleanup(server.Close)
 	exit, out, log := run(t, "rest", server.URL, "-c", "1", "--rate", "100", "-d", "50ms", "--warmup", "0s", "--timeout", "200ms")
-	for _, want := range []string{"0 successful requests in 0.05 s: 0.0/s; 0 failed\n", "the load fell short: ", "with the warm-up:\nfailed: "} {
+	for _, want := range []string{"no request was measured\n", "the load fell short: ", "\nfailed: "} {
 		if !strings.Contains(out, want) {
 			t.Errorf("want %q, got %s", want, out)
 		}
@@ -218,31 +218,25 @@ func TestWrongUsageIsOneLine(t *testing.T) {
 	for want, arguments := range map[string][]string{
 		"name a command":        {},
 		"no command \"rst\"":    {"rst"},
-		"wants a URL":           {"rest"},
+		"rest wants a URL":      {"rest"},
 		"not a URL":             {"rest", "127.0.0.1:80"},
-		"an address and a":      {"grpc", "127.0.0.1:80"},
+		"grpc wants an address": {"grpc", "127.0.0.1:80"},
 		"not defined: -x":       {"rest", "http://a", "-x"},
-		"-c must":               {"rest", "http://a", "-c", "0"},
-		"unit, such as 500ms,":  {"rest", "http://a", "-d", "5"},
-		"and it at most 100000": {"rest", "http://a", "-c", "100001"},
-		"--rate and -n must":    {"rest", "http://a", "--rate", "-1"},
-		"-X \"GET /\" is not":   {"rest", "http://a", "-X", "GET /"},
-		"user in the URL":       {"rest", "http://me:secret@a"},
+		"concurrency must be":   {"rest", "http://a", "-c", "0"},
+		`value "5" for flag -d`: {"rest", "http://a", "-d", "5"},
+		"it at most 100000; ":   {"rest", "http://a", "-c", "100001"},
+		"must not be negative":  {"rest", "http://a", "--rate", "-1"},
+		`-X "GET /" is not`:     {"rest", "http://a", "-X", "GET /"},
+		"without a user":        {"rest", "http://me:secret@a"},
 		"package.Service/Meth":  {"grpc", "a:1", "Method"},
 		"most 100000; see":      wrong("concurrency_max", 100_001),
-		"-d and --timeout ":     {"rest", "http://a", "-d", "0s"},
-		"https:// in the URL;":  {"rest", "http://a", "--tls"},
-		"TLS: add --tls, or":    {"socket", "a:1", "b", "--cacert", "none.pem"},
+		"window_s and timeout_": {"rest", "http://a", "-d", "0s"},
+		"cacert is for TLS":     {"socket", "a:1", "b", "--cacert", "none.pem"},
 		"exclude":               {"rest", "http://a", "-n", "1", "--rate", "1"},
-		"--protoset":            {"grpc", "a:1", "b/c", "--data", "{}"},
 		"h2c is for rest":       {"rest", "https://a", "--h2c"},
 		"not an address like":   {"grpc", "127.0.0.1", "b/c"},
-		"--max-connections ":    {"rest", "http://a", "--max-connections", "20"},
-		"be at least -c":        {"rest", "http://a", "--max-connections", "5", "-c", "10", "--rate", "1"},
-		"--codec must":          {"socket", "a:1", "b", "--codec", "xml"},
 		"over grpc and h2c":     wrong("connections", 1),
 		"from 1 to the 16 user": {"grpc", "a:1", "b/c", "--connections", "17"},
-		"shared exclude reopen": {"grpc", "a:1", "b/c", "--connections", "1", "--reopen"},
 		"one job file":          {"run"},
 		"unknown field \"foo\"": wrong("foo", 1),
 		"addresses are missing": wrong("addresses", []string{}),
@@ -271,6 +265,7 @@ func TestFilesThatAreMissingFailTheLoad(t *testing.T) {
 	for _, arguments := range [][]string{
 		{"run", "none.json"},
 		{"rest", "http://127.0.0.1:1", "--data", "@none.json"},
+		{"grpc", "127.0.0.1:1", "b/c", "--data", "{}", "--protoset", "none.binpb"},
 		{"rest", "https://127.0.0.1:1", "--cacert", "none.pem"},
 		{"rest", "http://127.0.0.1:1", "--output", "none/out.json"},
 	} {
@@ -293,7 +288,7 @@ func TestAnInterruptInTheWarmUpLeavesNoFigures(t *testing.T) {
 
 func TestHelpNamesEveryOption(t *testing.T) {
 	exit, out, _ := run(t, "--help")
-	if exit != 0 || !strings.Contains(out, "--max-connections int      with --rate or --arrivals") || !strings.Contains(out, "-d time ") || !strings.Contains(out, "-c int") {
+	if exit != 0 || !strings.Contains(out, "-cacert file\n") || !strings.Contains(out, "-d time\n") || !strings.Contains(out, "wireload render JOB.json") {
 		t.Errorf("exit %d: %s", exit, out)
 	}
 	for _, command := range []string{"rest", "run"} {

@@ -17,7 +17,11 @@ import (
 	"wirebench.dev/wireload/variable"
 )
 
-const defaultWarmupS = 0.5
+const (
+	defaultWarmupS = 0.5
+	// connectionsMax bounds the memory that connections take before the first request is sent.
+	connectionsMax = 100_000
+)
 
 // Job is a load as a file describes it; wireload/README.md says what its fields mean. Times are seconds.
 type Job struct {
@@ -159,7 +163,8 @@ func (j *Job) warmupS() float64 {
 	return defaultWarmupS
 }
 
-func (j *Job) load() (*engine.Load, error) {
+// newLoad returns the job's load, without its requests.
+func (j *Job) newLoad() (*engine.Load, error) {
 	warmup, window := seconds(j.warmupS()), seconds(j.WindowS)
 	load := &engine.Load{
 		Addresses:     j.Addresses,
@@ -191,6 +196,11 @@ func (j *Job) load() (*engine.Load, error) {
 	case j.RatePerS > 0:
 		load.Due = schedule.AtRate(j.RatePerS)
 	}
+	return load, err
+}
+
+func (j *Job) load() (*engine.Load, error) {
+	load, err := j.newLoad()
 	if err != nil {
 		return nil, err
 	}
@@ -207,18 +217,7 @@ func (j *Job) load() (*engine.Load, error) {
 		return nil, errUsage{err}
 	}
 	load.NewSource = workload.NewSource
-	return load, j.setup(workload.SendsLines()).apply(load)
-}
-
-func (j *Job) setup(lines bool) transportSetup {
-	made := transportSetup{
-		transport: j.Requests.Transport, lines: lines, protobuf: j.Requests.Codec == "protobuf", h2c: j.H2C, reopen: j.Reopen, shared: j.Connections, timeout: seconds(j.TimeoutS),
-	}
-	if j.TLS != nil {
-		made.overTLS = true
-		made.authority = j.TLS.Authority
-	}
-	return made
+	return load, j.connect(load, workload.SendsLines())
 }
 
 func (j *Job) readApplication() (*request.Application, error) {

@@ -49,7 +49,7 @@ func requestJob(ctx context.Context, arguments []string, out io.Writer) error {
 	load := &engine.Load{
 		Addresses: job.Addresses, Generators: 1, Timeout: seconds(job.TimeoutS), Reopen: job.Reopen,
 	}
-	if err := job.setup(operations[0].IsLine).apply(load); err != nil {
+	if err := job.connect(load, operations[0].IsLine); err != nil {
 		return err
 	}
 	probe := engine.NewProbe(ctx, load)

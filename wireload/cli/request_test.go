@@ -248,11 +248,11 @@ func TestALoadByHandSendsHeadersMetadataAndLines(t *testing.T) {
 	t.Cleanup(server.Close)
 	for _, arguments := range [][]string{
 		{"rest", server.URL, "--header", "Host: shop", "--header", "authorization:Bearer ${TOKEN}"},
-		{"grpc", grpcUsers(t, "x"), "wirebench.v1.UserService/GetUser", "--metadata", "authorization: ${TOKEN}", "--metadata", "trace-bin: AAE="},
+		{"grpc", grpcUsers(t, "x"), "wirebench.v1.UserService/GetUser", "--header", "authorization: ${TOKEN}", "--header", "trace-bin: AAE="},
 		{"socket", lines(t, "{}\n"), "--line", "PING"},
 	} {
 		exit, out, log := run(t, append(arguments, "-n", "1", "-c", "1")...)
-		if exit != 0 || !strings.Contains(out, "1 successful requests") || strings.Contains(out+log, "s3cret") {
+		if exit != 0 || !strings.Contains(out, "service (ms): 1, ") || strings.Contains(out+log, "s3cret") {
 			t.Errorf("%v: exit %d, %s%s", arguments, exit, out, log)
 		}
 	}
@@ -260,10 +260,10 @@ func TestALoadByHandSendsHeadersMetadataAndLines(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	for want, arguments := range map[string][]string{
-		"--header is for rest":            {"grpc", "127.0.0.1:1", "a/b", "--header", "a: b"},
+		"a header is for rest and grpc":   {"socket", "127.0.0.1:1", "a", "--header", "a: b"},
 		"must be 'Name: value'":           {"rest", "http://a", "--header", "s3cret"},
 		"has no variable WIREBENCH_NONE":  {"rest", "http://a", "--header", "a: ${WIREBENCH_NONE}"},
-		"--line is for socket":            {"socket", "127.0.0.1:1", "a", "--line", "b"},
+		"an address, and a method or --l": {"socket", "127.0.0.1:1", "a", "--line", "b"},
 		"Connection: wireload sends it":   {"rest", "http://a", "--header", "Connection: close"},
 		"a line can't have a line break":  {"socket", "127.0.0.1:1", "--line", "a\nb"},
 		"is not an address like 127.0.0.": {"socket", "127.0.0.1", "--line", "b"},

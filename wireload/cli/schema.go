@@ -82,11 +82,8 @@ func (j *schemaJob) reflect(ctx context.Context) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, reflectionTimeout, fmt.Errorf("%s: server reflection takes longer than %s", j.Reflection, reflectionTimeout))
 	defer cancel()
 	load := &engine.Load{Addresses: []string{j.Reflection}, Generators: 1, Timeout: answerTimeout}
-	setup := transportSetup{transport: "grpc", timeout: answerTimeout}
-	if j.TLS != nil {
-		setup.overTLS, setup.authority = true, j.TLS.Authority
-	}
-	if err := setup.apply(load); err != nil {
+	connection := &Job{Requests: request.Options{Transport: "grpc"}, TLS: j.TLS}
+	if err := connection.connect(load, false); err != nil {
 		return nil, err
 	}
 	headers, err := j.headers()

@@ -54,8 +54,6 @@ type Load struct {
 
 	// Measured says what becomes part of the histogram file.
 	Measured histogram.Options
-	// OnSecond gets a snapshot of each full second of the window, if it isn't nil.
-	OnSecond func(histogram.Snapshot)
 	// Live pushes the load's metrics to Prometheus, if it isn't nil.
 	Live *live.Publisher
 }

@@ -13,10 +13,9 @@ import (
 // recorder is what all users of a load record in. One lock is enough: it is held for some hundred nanoseconds a
 // request, after the request's clock has stopped.
 type recorder struct {
-	mutex   sync.Mutex
-	fold    *histogram.Fold
-	sampler histogram.Sampler
-	counts  histogram.Counts
+	mutex  sync.Mutex
+	fold   *histogram.Fold
+	counts histogram.Counts
 	// totals is nil if no live metrics are published.
 	totals *live.Totals
 }
@@ -107,17 +106,6 @@ func (r *recorder) read(use func(*live.Totals)) {
 	r.totals.Dropped = r.counts.DroppedIterations
 	r.totals.BytesSent, r.totals.BytesReceived = r.counts.Bytes.Sent, r.counts.Bytes.Received
 	use(r.totals)
-}
-
-// snapshot returns what the last full second came to, if it wasn't asked for yet.
-func (r *recorder) snapshot(now time.Time) (histogram.Snapshot, bool) {
-	r.mutex.Lock()
-	taken := r.sampler.Take(r.fold, now)
-	r.mutex.Unlock()
-	if taken == nil {
-		return histogram.Snapshot{}, false
-	}
-	return r.sampler.Summarize(taken), true
 }
 
 // join counts a user.

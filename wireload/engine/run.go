@@ -48,11 +48,10 @@ func Run(ctx context.Context, load *Load, version string) (histogram.File, error
 	r := &run{ctx: inner, cancel: cancel, load: load, clock: newClock(), recorder: newRecorder(load.Measured), slots: newSlots(load)}
 	over, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
-	var watchers sync.WaitGroup
-	watchers.Go(func() { r.watch(over) })
+	var publisher sync.WaitGroup
 	if load.Live != nil {
 		r.recorder.totals = load.Live.NewTotals(load.ownMax())
-		watchers.Go(func() { load.Live.Publish(over, r.recorder.read) })
+		publisher.Go(func() { load.Live.Publish(over, r.recorder.read) })
 	}
 	var err error
 	if load.Due != nil {
@@ -69,7 +68,7 @@ func Run(ctx context.Context, load *Load, version string) (histogram.File, error
 		err = cause
 	}
 	end()
-	watchers.Wait()
+	publisher.Wait()
 	if err != nil {
 		return histogram.File{}, err
 	}
@@ -99,24 +98,4 @@ func (r *run) start(number int, work func(*user)) {
 		defer u.end()
 		work(u)
 	})
-}
-
-// watch hands snapshots on until the load is over.
-func (r *run) watch(over context.Context) {
-	if r.load.OnSecond == nil {
-		return
-	}
-	const often = 50 * time.Millisecond
-	ticker := time.NewTicker(often)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-over.Done():
-			return
-		case <-ticker.C:
-			if taken, ok := r.recorder.snapshot(time.Unix(0, r.clock.now())); ok {
-				r.load.OnSecond(taken)
-			}
-		}
-	}
 }

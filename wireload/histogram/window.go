@@ -65,9 +65,6 @@ func (w *window) seconds() int {
 	return int((w.end - w.start + int64(time.Second) - 1) / int64(time.Second))
 }
 
-// secondsBefore returns how many seconds of the window are over at t, which may be after its end.
-func (w *window) secondsBefore(t int64) int { return int((t - w.start) / int64(time.Second)) }
-
 // closedAt returns what was measured of the window if the load ended at t: after it normally, inside
 // it when the driver was interrupted. Rates over a window that nothing happened in would be wrong.
 func (w *window) closedAt(t int64) *window {
