@@ -81,7 +81,7 @@ def _make_wireload_command(transport: Transport, address: str, output: Path) -> 
         "grpc": [address, _CALL, *_DATA, "--protoset", str(CONTRACT)],
         "socket": [address, "users.get", *_DATA],
     }
-    options = ["-c", str(CONNECTIONS), "-d", f"{DURATION_S}s", "--quiet", "--output", str(output)]
+    options = ["-c", str(CONNECTIONS), "-d", f"{DURATION_S}s", "--output", str(output)]
     return [str(TOOLS / "wireload"), transport, *requests[transport], *options]
 
 

@@ -2,16 +2,19 @@ package engine
 
 import (
 	"context"
-
-	"wirebench.dev/wireload/barrier"
+	"sync"
 )
 
-// Barrier lets the users of a load wait for each other: after a warm-up by calls, and between phases.
+// Barrier lets the users of a load wait for each other: after a warm-up by calls, and between phases. After all have
+// arrived it can be used again.
 type Barrier struct {
-	barrier barrier.Barrier
-	users   int
+	users int
 	// over ends all waiting with the load: a user that has no time left no longer arrives.
 	over context.Context //nolint:containedctx // It lasts as long as the load.
+
+	mutex   sync.Mutex
+	arrived int
+	release chan struct{}
 }
 
 func (b *Barrier) begin(r *run) {
@@ -24,4 +27,22 @@ func (b *Barrier) begin(r *run) {
 // Wait returns when all users have called it.
 func (b *Barrier) Wait() { b.wait(func() {}) }
 
-func (b *Barrier) wait(onAll func()) { b.barrier.Wait(b.over, b.users, onAll) }
+// wait has the last user to arrive call onAll before any of them continues.
+func (b *Barrier) wait(onAll func()) {
+	b.mutex.Lock()
+	if b.arrived == 0 {
+		b.release = make(chan struct{})
+	}
+	b.arrived++
+	release := b.release
+	if b.arrived == b.users {
+		b.arrived = 0
+		onAll()
+		close(release)
+	}
+	b.mutex.Unlock()
+	select {
+	case <-release:
+	case <-b.over.Done():
+	}
+}

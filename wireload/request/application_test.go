@@ -2,6 +2,8 @@ package request
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 )
 
@@ -72,4 +74,36 @@ func TestCompileRejectsBadOptions(t *testing.T) {
 		_, err := builtin(t).Compile(each.options)
 		expectError(t, fmt.Sprintf("%+v", each.options), err, each.want)
 	}
+}
+
+func TestAVariantHasItsOwnRequestsAndHeaders(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.yaml")
+	text := `operations:
+  a: {rest: {request: GET /a, headers: {x-key: own, X-B: b}}, variants: {second: {request: GET /second}}}
+variants:
+  first: {transport: rest, headers: {X-Key: k, X-A: a}}
+  second: {transport: rest}
+`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for variant, want := range map[string]string{
+		"": "/a [x-key: own X-B: b]", "first": "/a [X-A: a x-key: own X-B: b]", "second": "/second []",
+	} {
+		application, err := Load(path, variant, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r Request
+		compile(t, application, Options{Transport: "rest", Clients: sequence("a")}).NewSource(0).Next(&r)
+		var headers []string
+		for _, each := range r.Headers {
+			headers = append(headers, fmt.Sprintf("%s: %s", each.Name, each.Value))
+		}
+		if got := fmt.Sprintf("%s %v", r.Path, headers); got != want {
+			t.Errorf("%q: got %s, want %s", variant, got, want)
+		}
+	}
+	_, err := Load(path, "frist", nil)
+	expectError(t, "a variant", err, `there is no variant "frist"; did you mean first?`)
 }

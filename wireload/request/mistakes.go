@@ -33,6 +33,9 @@ func Check(path string, sets map[string][]byte) ([]Mistake, error) {
 		return nil, err
 	}
 	read := a.reader.mistakes
+	if len(read) == mistakesMax {
+		return read, nil
+	}
 	isGood := func(key string) bool {
 		return !slices.ContainsFunc(read, func(each Mistake) bool { return strings.HasPrefix(each.Key+".", key+".") })
 	}

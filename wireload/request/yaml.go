@@ -19,6 +19,8 @@ const (
 	fileBytesMax = 1_000_000
 	depthMax     = 100
 	valuesMax    = 1_000_000
+	// mistakesMax is how many are kept.
+	mistakesMax = 1000
 )
 
 // yamlReader reads a file as YAML 1.1, which is what PyYAML reads: wirebench reads the same file. Values are those of
@@ -67,7 +69,9 @@ func readYAML(text []byte) (any, *yamlReader) {
 }
 
 func (r *yamlReader) fail(line int, key, format string, values ...any) {
-	r.mistakes = append(r.mistakes, Mistake{line, key, fmt.Sprintf(format, values...)})
+	if len(r.mistakes) < mistakesMax {
+		r.mistakes = append(r.mistakes, Mistake{line, key, fmt.Sprintf(format, values...)})
+	}
 }
 
 // read returns the value of a node, and the number of values in it.
@@ -117,21 +121,20 @@ func (r *yamlReader) rejectTag(node *yaml.Node, at, tag string) {
 
 // readMapping puts what is merged first; keys of the mapping itself replace merged ones in their place.
 func (r *yamlReader) readMapping(node *yaml.Node, at string, depth int) (object, int) {
-	fields, own, count := object{}, object{}, 1
-	var names []string
+	var merged, own object
+	known, count := map[string]bool{}, 1
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key, given := node.Content[i], node.Content[i+1]
-		kind := kindOf(key)
-		if kind != "!!str" && kind != "!!merge" {
+		kind, inner := kindOf(key), joinKeys(at, key.Value)
+		switch {
+		case kind != "!!str" && kind != "!!merge":
 			r.fail(key.Line, at, "a key must be a word: quote %q", key.Value)
 			continue
-		}
-		inner := joinKeys(at, key.Value)
-		if slices.Contains(names, key.Value) {
+		case known[key.Value]:
 			r.fail(key.Line, inner, "appears twice")
 			continue
 		}
-		names = append(names, key.Value)
+		known[key.Value] = true
 		r.lines[inner] = key.Line
 		value, more := r.read(given, inner, depth+1)
 		count = min(count+more, valuesMax+1)
@@ -139,16 +142,19 @@ func (r *yamlReader) readMapping(node *yaml.Node, at string, depth int) (object,
 			own = append(own, member[any]{key.Value, value})
 			continue
 		}
-		merged, ok := mergedIn(value)
-		if !ok {
+		var ok bool
+		if merged, ok = mergedIn(value); !ok {
 			r.fail(key.Line, inner, "must be a mapping, or a list of mappings")
 		}
-		for _, each := range merged {
-			fields.set(each.name, each.value)
-		}
 	}
-	for _, each := range own {
-		fields.set(each.name, each.value)
+	fields, places := object{}, map[string]int{}
+	for _, each := range append(merged, own...) {
+		if place, isReplaced := places[each.name]; isReplaced {
+			fields[place].value = each.value
+			continue
+		}
+		places[each.name] = len(fields)
+		fields = append(fields, each)
 	}
 	return fields, count
 }
@@ -158,28 +164,16 @@ func mergedIn(value any) (merged object, ok bool) {
 	items, isList := value.([]any)
 	if !isList {
 		merged, ok = value.(object)
-		return merged, ok
+		return slices.Clip(merged), ok
 	}
 	for _, each := range slices.Backward(items) {
 		fields, ok := each.(object)
 		if !ok {
 			return nil, false
 		}
-		for _, each := range fields {
-			merged = append(merged, each)
-		}
+		merged = append(merged, fields...)
 	}
-	return merged, true
-}
-
-func (o *ordered[T]) set(name string, value T) {
-	for i := range *o {
-		if (*o)[i].name == name {
-			(*o)[i].value = value
-			return
-		}
-	}
-	*o = append(*o, member[T]{name, value})
+	return slices.Clip(merged), true
 }
 
 // joinKeys returns the way to a key in what stands at another one. What is in a list begins with its place, as [0].

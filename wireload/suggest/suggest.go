@@ -2,9 +2,7 @@
 package suggest
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -12,6 +10,8 @@ const (
 	suggestedMax = 8
 	// closeEnough is how many letters of ten may differ in a name that is suggested.
 	closeEnough = 4
+	// lettersMax bounds the time that comparing takes.
+	lettersMax = 100
 )
 
 // Name returns the name that a wrong one is like, or else the first ones that there are.
@@ -19,9 +19,18 @@ func Name(wrong string, names []string) string {
 	if len(names) == 0 {
 		return "there are none"
 	}
-	distance := func(name string) int { return editDistance(wrong, name) }
-	best := slices.MinFunc(names, func(a, b string) int { return cmp.Compare(distance(a), distance(b)) })
-	if distance(best)*10 <= closeEnough*max(len(best), len(wrong)) {
+	best, least := "", 0
+	for _, name := range names {
+		longest := max(len(name), len(wrong))
+		if longest > lettersMax {
+			continue
+		}
+		distance := editDistance(wrong, name)
+		if distance*10 <= closeEnough*longest && (best == "" || distance < least) {
+			best, least = name, distance
+		}
+	}
+	if best != "" {
 		return fmt.Sprintf("did you mean %s?", best)
 	}
 	more := ""

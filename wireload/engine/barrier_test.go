@@ -1,4 +1,4 @@
-package barrier
+package engine
 
 import (
 	"context"
@@ -9,15 +9,15 @@ import (
 )
 
 func TestNobodyGoesOnBeforeAllHaveArrived(t *testing.T) {
-	var tried Barrier
+	const users, rounds = 8, 100
+	tried := Barrier{users: users, over: t.Context()}
 	var arrived atomic.Int64
 	var group sync.WaitGroup
-	const users, rounds = 8, 100
 	for range users {
 		group.Go(func() {
 			for round := range rounds {
 				arrived.Add(1)
-				tried.Wait(t.Context(), users, func() {})
+				tried.Wait()
 				if seen := arrived.Load(); seen < int64(users*(round+1)) {
 					t.Errorf("round %d: continued after %d arrivals", round, seen)
 				}
@@ -29,11 +29,11 @@ func TestNobodyGoesOnBeforeAllHaveArrived(t *testing.T) {
 
 func TestAnInterruptEndsTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var tried Barrier
 		ctx, cancel := context.WithCancel(t.Context())
+		tried := Barrier{users: 2, over: ctx}
 		done := make(chan struct{})
 		go func() {
-			tried.Wait(ctx, 2, func() { t.Error("no other user has arrived") })
+			tried.wait(func() { t.Error("no other user has arrived") })
 			close(done)
 		}()
 		synctest.Wait()
