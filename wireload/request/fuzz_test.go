@@ -2,17 +2,19 @@ package request
 
 import "testing"
 
-// FuzzLoad loads any text, and makes a few requests of what can be loaded.
+// FuzzLoad checks and loads any text, and makes a few requests of what can be loaded.
 func FuzzLoad(f *testing.F) {
 	descriptors := readFile(f, "../../proto/contract.binpb")
 	defer func(before int) { expandedMax = before }(expandedMax)
 	expandedMax = 1 << 16
 	f.Add(readFile(f, "testdata/inputs.yaml"))
 	f.Add(readFile(f, "../../applications/users.yaml"))
+	f.Add([]byte(shopFile))
 	f.Add([]byte("a: &a {b: 0x1F, c: [*a, 1:30, 010, .5, -1_000.0]}\noperations: {x: {<<: [*a], rest: !!map {request: GET /}}}\n"))
 	f.Add([]byte(`{"operations": {"a": {"inputs": {"x": {"repeat": 2, "of": {"random_text": 3}}, "y": {"value": "{x|length}"}},
 		"rest": {"request": "PUT /a/{y}?b={y}", "body": ["{x}"], "expect": {"json": {"*.a": {"above": "{y}"}}}}, "socket": {"method": "a"}}}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
+		parseApplication("a.yaml", text).checkAll(map[string][]byte{"": descriptors})
 		application, err := parse(string(text), descriptors)
 		if err != nil {
 			return

@@ -32,9 +32,13 @@ func Check(path string, sets map[string][]byte) ([]Mistake, error) {
 	if err != nil {
 		return nil, err
 	}
+	return a.checkAll(sets), nil
+}
+
+func (a *Application) checkAll(sets map[string][]byte) []Mistake {
 	read := a.reader.mistakes
 	if len(read) == mistakesMax {
-		return read, nil
+		return read
 	}
 	isGood := func(key string) bool {
 		return !slices.ContainsFunc(read, func(each Mistake) bool { return strings.HasPrefix(each.Key+".", key+".") })
@@ -55,7 +59,7 @@ func Check(path string, sets map[string][]byte) ([]Mistake, error) {
 	slices.SortFunc(a.reader.mistakes, func(one, other Mistake) int {
 		return cmp.Or(cmp.Compare(one.Line, other.Line), cmp.Compare(one.Key, other.Key), cmp.Compare(one.Text, other.Text))
 	})
-	return slices.Compact(a.reader.mistakes), nil
+	return slices.Compact(a.reader.mistakes)
 }
 
 // check compiles the operations that a variant gets; without a variant, those of transports that none has.

@@ -9,7 +9,7 @@ import (
 const (
 	suggestedMax = 8
 	// closeEnough is how many letters of ten may differ in a name that is suggested.
-	closeEnough = 4
+	closeEnough = 5
 	// lettersMax bounds the time that comparing takes.
 	lettersMax = 100
 )
