@@ -14,11 +14,12 @@ test-all: setup-cross-check driver-locust test ## dev: all of them: half an hour
 	done; fi
 	@scripts/test-with-engine
 
-# These wait for processes half of the time, so that four at once are good for two cores. tests/conftest.py groups them.
+# Those of the contract wait for processes half of the time, so that four at once are good for two cores; those of units
+# keep a core busy each. tests/conftest.py groups them.
 AT_ONCE := --numprocesses 4 --dist loadgroup --no-loadscope-reorder
 
 test-unit: setup-dev ## dev: Python tests that take milliseconds
-	@$(BIN)/python -m pytest tests/unit $(AT_ONCE) $(ARGS)
+	@$(BIN)/python -m pytest tests/unit $(AT_ONCE) --numprocesses logical --maxprocesses 4 -p no:schemathesis $(ARGS)
 
 test-contract: setup-dev .tools/bin/prometheus .tools/bin/podinfo postgres-programs ## dev: the same cases against all transports and runtimes
 	@$(BIN)/python -m pytest tests/contract $(AT_ONCE) -m "not slow and not timing" $(ARGS)

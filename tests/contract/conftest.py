@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.postgres import PostgresServer, url_file
 from tests.support.runs import first_lane, second_lane
-from tests.support.services import CONTRACT_KINDS, RUNTIME_KINDS, Kind, Service, fresh_ids, started
+from tests.support.services import CONTRACT_KINDS, Kind, Service, fresh_ids, started
 from wirebench.drivers.clients import Client, ClientError
 
 #: Whether the test failed, for the fixture that looks after its service.
@@ -90,9 +90,9 @@ def postgres() -> Iterator[PostgresServer]:
     server.down()
 
 
-@pytest.fixture(scope="session", params=RUNTIME_KINDS, ids=str)
+@pytest.fixture(scope="session", params=CONTRACT_KINDS, ids=str)
 def service(request: pytest.FixtureRequest, logs: Path) -> Iterator[Service]:
-    """Return a running service: of each kind in turn, unless a test names the kinds."""
+    """Return a running service: of each of CONTRACT_KINDS in turn, unless a test names the kinds."""
     flags = []
     if request.param.store == "postgres":
         server: PostgresServer = request.getfixturevalue("postgres")

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from http import HTTPStatus
@@ -27,9 +24,10 @@ from schemathesis.specs.openapi.checks import (
     unsupported_method,
 )
 
+from tests.support.command_line import wirebench
 from tests.support.postgres import PostgresServer
 from tests.support.report_run import RunBuilder, cell
-from tests.support.waiting import TIMEOUT_S, run_program
+from tests.support.waiting import TIMEOUT_S
 from tests.support.web import Site, description, served, serving
 from wirebench.results.index import URL_VARIABLE
 from wirebench.web import server
@@ -42,7 +40,7 @@ def write_run(folder: Path, name: str = RUN, **info: object) -> None:
     RunBuilder(cells=[cell("rest")], blocks=1, samples=20, info={"id": name, **info}).write(folder)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_it_ends_when_asked(tmp_path: Path, number: signal.Signals) -> None:
     """Soon, quietly and with status 0, even if clients keep connections open or have sent half a request."""
     write_run(tmp_path)
@@ -108,16 +106,17 @@ def test_wrong_usage_is_rejected(tmp_path: Path) -> None:
             (["--host", "192.0.2.1", "--out", tmp_path], "error: can't listen on 192.0.2.1, port 8400: "),
             (["--out", tmp_path / "none"], f"error: --out {tmp_path}/none: no such folder"),
         ):
-            ended = _ended(*arguments)
+            ended = wirebench("serve", *arguments)
             first, second = ended.stderr.splitlines()
-            assert (2, "", message) == (ended.returncode, ended.stdout, first[: len(message)])
+            assert (2, "", message) == (ended.status, ended.stdout, first[: len(message)])
             assert second.startswith("next: ")
 
 
-def test_a_database_that_is_not_there_is_said(tmp_path: Path) -> None:
+def test_a_database_that_is_not_there_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """At once, and without the password."""
-    ended = _ended("--out", tmp_path, **{URL_VARIABLE: "postgresql://wirebench:s3cret@127.0.0.1:1/wirebench"})
-    assert 1 == ended.returncode
+    monkeypatch.setenv(URL_VARIABLE, "postgresql://wirebench:s3cret@127.0.0.1:1/wirebench")
+    ended = wirebench("serve", "--out", tmp_path)
+    assert 1 == ended.status
     assert ended.stderr.startswith("error: the index in postgresql://127.0.0.1:1/wirebench can't be used: ")
     assert 2 == len(ended.stderr.splitlines())
     assert "s3cret" not in ended.stderr
@@ -160,7 +159,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 @schema.parametrize()
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 def test_requests_made_from_the_description(case: schemathesis.Case[Any], site: Site) -> None:
     """No request breaks the server, and status, headers and body of its answer are described.
 
@@ -177,9 +176,3 @@ def test_requests_made_from_the_description(case: schemathesis.Case[Any], site: 
             unsupported_method,
         ],
     )
-
-
-def _ended(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "wirebench.cli", "serve", *map(str, arguments)]
-    environment = {**os.environ, **variables}
-    return run_program(command, env=environment)

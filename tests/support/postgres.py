@@ -110,6 +110,15 @@ def url_file(folder: Path, url: str) -> Path:
     return path
 
 
+def count_waiting(url: str) -> int:
+    """Return how many statements in a database wait for a lock."""
+    with psycopg.connect(url) as connection:
+        waiting = connection.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+        ).fetchone()
+    return waiting[0] if waiting else 0
+
+
 @contextlib.contextmanager
 def locked(url: str) -> Iterator[None]:
     """Keep all that writes users waiting."""

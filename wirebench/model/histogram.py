@@ -104,7 +104,8 @@ class Histogram:
     @property
     def sum_ns(self) -> float:
         """The sum in nanoseconds, each value taken as the middle of those that count as the same."""
-        return float(self.counts @ _MIDDLE)
+        counted = np.flatnonzero(self.counts)
+        return float(self.counts[counted] @ _MIDDLE[counted])
 
     @property
     def mean_ns(self) -> float:
@@ -113,7 +114,8 @@ class Histogram:
     @property
     def stdev_ns(self) -> float:
         """The standard deviation in nanoseconds, of the values as a population."""
-        return float(np.sqrt(self.counts @ (_MIDDLE - self.mean_ns) ** 2 / self.count))
+        counted = np.flatnonzero(self.counts)
+        return float(np.sqrt(self.counts[counted] @ (_MIDDLE[counted] - self.mean_ns) ** 2 / self.count))
 
 
 def _check_size(text: str) -> None:
