@@ -132,7 +132,7 @@ def test_an_application_is_checked_against_the_messages(tmp_path: Path) -> None:
     """Those that reflection has given; without them, its messages are not known."""
     file = tmp_path / "a.yaml"
     file.write_text(APPLICATION)
-    check = [TOOLS / "wireload", "check", file]
+    check: list[str | Path] = [TOOLS / "wireload", "check", file]
     assert 0 == subprocess.run(check, check=False).returncode
     found = subprocess.run(
         [*check, "--descriptors", f"own={ROOT / 'proto/contract.binpb'}"], check=False, capture_output=True, text=True

@@ -270,7 +270,7 @@ func (a *Application) readOperation(f field) (o operation) {
 	return o
 }
 
-// read reads a request on a transport; null is none.
+// read reads a request on a transport; null means that there is no request.
 func (e *exchange) read(transport string, f field) {
 	switch {
 	case f.value == nil:

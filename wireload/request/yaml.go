@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// fileBytesMax, depthMax and valuesMax bound what a file takes in memory; aliases count as what they stand for.
+	// fileBytesMax, depthMax and valuesMax bound the memory that a file takes; aliases count as what they stand for.
 	fileBytesMax = 1_000_000
 	depthMax     = 100
 	valuesMax    = 1_000_000

@@ -1,4 +1,4 @@
-// Package suggest finds the name that somebody meant.
+// Package suggest finds the name that was meant.
 package suggest
 
 import (

@@ -14,7 +14,7 @@ type peer struct {
 	window, initialWindow int64
 	frameBytesMax         uint32
 	// streamsMax is how many may be open at once. On a shared connection there are none before the server's first
-	// settings, as gRPC's own clients have it: the server would refuse those that are too many.
+	// settings, as gRPC's own clients have it: the server would reject those that are too many.
 	streamsMax int
 	isSettled  bool
 	// leaving is set by GOAWAY.

@@ -7,10 +7,10 @@ import (
 )
 
 // reply is the header block that is coming, and what reads it: all blocks of a connection need the same decoder, also those
-// of streams that nobody waits for any more.
+// of streams that no call waits for any more.
 type reply struct {
 	decoder *hpack.Decoder
-	// receiver is that of the block's stream; nil if nobody waits for it.
+	// receiver is that of the block's stream; nil if no call waits for it.
 	receiver Receiver
 	block    []byte
 	streamID uint32
