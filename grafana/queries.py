@@ -13,11 +13,13 @@ from wirebench.model.metric import METRICS
 #: The filter of every query that knows transports.
 CHOSEN = 'namespace="$namespace", transport=~"$transport"'
 #: Series that loads have, whatever the driver.
-LOADS = "k6_vus|k6_.+_req_duration_seconds"
+LOADS = "k6_vus|k6_.+_req_duration_(milli)?seconds"
 #: Services that Prometheus scrapes, and load: of a run outside a cluster it gets the load alone.
 NAMESPACES = f'{{__name__=~"wirebench_build_info|{LOADS}"}}'
 _REST = 'namespace="$namespace", transport="rest"'
-_DURATIONS = "namespace_transport_pod:client_request_duration_seconds:rate15s"
+_DURATIONS = "namespace_transport_pod:client_request_duration_{unit}:rate15s"
+#: By driver.
+REQUESTS = "namespace_transport_pod:client_requests:rate15s"
 _CPU = "namespace_transport_pod:wirebench_cpu_seconds:rate15s"
 _ANSWERED = "namespace_transport_pod:wirebench_requests:rate15s"
 _FAILED = "namespace_transport_pod:client_failed_requests:rate15s"
@@ -36,14 +38,18 @@ class Figure:
     expr: str
 
 
-def sum_client_durations(selector: str = CHOSEN, modifier: str = "") -> str:
-    """Return the query of all clients' requests by transport: a histogram, per second."""
-    return f"sum by (transport) ({_DURATIONS}{{{selector}}}{modifier})"
+def measure_durations(function: str, histogram: str = f"{_DURATIONS}{{{{{CHOSEN}}}}}") -> str:
+    """Return the query of what a function says of clients' histograms, in seconds by transport.
+
+    k6's histograms are in milliseconds: where other drivers sent as well, it is of these.
+    """
+    of_unit = f"{function} sum by (transport) ({histogram}))"
+    return f"({of_unit.format(unit='seconds')} or {of_unit.format(unit='milliseconds')} / 1000)"
 
 
 def count_requests(selector: str = CHOSEN, modifier: str = "") -> str:
     """Return the query of the requests by transport, per second."""
-    return f"histogram_count({sum_client_durations(selector, modifier)})"
+    return f"sum by (transport) ({REQUESTS}{{{selector}}}{modifier})"
 
 
 def compute_failed_share() -> str:
@@ -59,7 +65,9 @@ def _average_settled_rate(selector: str) -> str:
 
 def _merge_latencies(quantile: float, selector: str) -> str:
     """Merge the histograms of the time range: quantiles are never averaged."""
-    return f"histogram_quantile({quantile}, sum by (transport) (sum_over_time({_DURATIONS}{{{selector}}}[$__range])))"
+    return measure_durations(
+        f"histogram_quantile({quantile},", f"sum_over_time({_DURATIONS}{{{{{selector}}}}}[$__range])"
+    )
 
 
 def _divide_failures(selector: str) -> str:
@@ -97,13 +105,12 @@ def _list_figures() -> tuple[Figure, ...]:
 FIGURES = _list_figures()
 #: Second row: what clients wait, over time.
 LATENCIES = tuple(
-    Figure(label, "s", f"histogram_quantile({quantile}, {sum_client_durations()})")
-    for label, quantile in _QUANTILES.items()
+    Figure(label, "s", measure_durations(f"histogram_quantile({quantile},")) for label, quantile in _QUANTILES.items()
 )
 
 _SCALE = f"max by (transport, replicas, workers) (namespace_transport_replicas_workers:wirebench_scale:info{{{CHOSEN}}}"
 _REPLICAS = f"max by (transport, pod) (wirebench_build_info{{{CHOSEN}}}"
-_LOADS = f"count by (transport, driver) ({_DURATIONS}{{{CHOSEN}}}"
+_LOADS = f"count by (transport, driver) ({REQUESTS}{{{CHOSEN}}}"
 
 
 @dataclass(frozen=True, slots=True)

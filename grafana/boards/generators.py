@@ -3,7 +3,7 @@
 from grafana_foundation_sdk.models import units
 
 from grafana.board import NAMESPACE, TRANSPORT, Board, Chart, Query, Row, Variable, values_of
-from grafana.queries import CHOSEN, LOADS, count_requests, sum_client_durations
+from grafana.queries import CHOSEN, LOADS, REQUESTS, count_requests, measure_durations
 from wirebench.measure.gates import GENERATOR_CPU_MAX
 
 _GENERATORS = f'{{__name__=~"{LOADS}", namespace="$namespace"}}'
@@ -21,13 +21,18 @@ def _sum(metric: str) -> str:
     return f"sum by (transport) ({metric}{{{_CHOSEN_PODS}}})"
 
 
+def _sum_last(metric: str) -> str:
+    """Return the query of a gauge, which k6 doesn't end: it would be there for another five minutes."""
+    return f"sum by (transport) (last_over_time({metric}{{{_CHOSEN_PODS}}}[15s]))"
+
+
 def _state(number: int, expr: str) -> str:
     """Return a state's number where it holds, with a label of its own, so that `or` keeps all states."""
     return f'label_replace({number} * max by (pod) ({expr}), "state", "{number}", "", "")'
 
 
 _STATES = (
-    _state(0, f"histogram_count(namespace_transport_pod:client_request_duration_seconds:rate15s{{{_CHOSEN_PODS}}})"),
+    _state(0, f"{REQUESTS}{{{_CHOSEN_PODS}}}"),
     _state(1, f"namespace_transport_pod:k6_dropped_iterations:rate15s{{{_CHOSEN_PODS}}} > bool 0"),
     _state(2, f"{_THROTTLED} > bool {THROTTLED_MAX}"),
     _state(3, f"{_CPU_USED} > bool {GENERATOR_CPU_MAX}"),
@@ -81,8 +86,8 @@ _LOAD = Row(
             "open load: all in use, as drops come next.",
             unit=units.Short,
             queries=(
-                Query(_sum("k6_vus"), "{{transport}} in use"),
-                Query(_sum("k6_vus_max"), "{{transport}} at most", dashed=True),
+                Query(_sum_last("k6_vus"), "{{transport}} in use"),
+                Query(_sum_last("k6_vus_max"), "{{transport}} at most", dashed=True),
             ),
         ),
     ),
@@ -140,7 +145,7 @@ _AGREEMENT = Row(
             unit=units.Seconds,
             queries=(
                 Query(
-                    f"histogram_avg({sum_client_durations()})"
+                    f"{measure_durations('histogram_avg(')}"
                     f" - sum by (transport) (rate(wirebench_request_duration_seconds_sum{{{CHOSEN}}}[15s]))"
                     f" / (sum by (transport) (rate(wirebench_request_duration_seconds_count{{{CHOSEN}}}[15s])) > 0)"
                 ),

@@ -3,7 +3,7 @@
 from grafana_foundation_sdk.models import units
 
 from grafana.board import NAMESPACE, TRANSPORT, Board, Chart, Query, Row
-from grafana.queries import CHOSEN, sum_client_durations
+from grafana.queries import CHOSEN, measure_durations
 from wirebench.model.record import FAIRNESS_MIN
 
 _SCALE = "{{transport}} {{replicas}} × {{workers}}"
@@ -85,7 +85,7 @@ _TIME = Row(
             description="By whichever driver sends the load, from the actual send to the full reply. At the same rate, "
             "more replicas should lower it. Bad: it stays high while replicas are idle: the load does not reach them.",
             unit=units.Seconds,
-            queries=(Query(f"histogram_quantile(0.99, {sum_client_durations()})"),),
+            queries=(Query(measure_durations("histogram_quantile(0.99,")),),
         ),
         Chart(
             title="Replicas and workers",

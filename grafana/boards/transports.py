@@ -38,8 +38,8 @@ def _service_time(figure: Figure) -> Chart:
     return Chart(
         title=f"Service time, {figure.name}",
         description=f"{_MEANINGS[figure.name]} From the actual send to the full reply, by whichever driver sends the "
-        "load; those of ghz end 40 s ago. Opening a connection is not in it. Under an open load a request may have "
-        "waited before it was sent: that is in wirebench's report.",
+        "load (k6's where no other does); those of ghz end 40 s ago. Opening a connection is not in it. Under an open "
+        "load a request may have waited before it was sent: that is in wirebench's report.",
         unit=units.Seconds,
         queries=(Query(figure.expr),),
     )
@@ -47,7 +47,7 @@ def _service_time(figure: Figure) -> Chart:
 
 def _per_request(metric: str) -> Query:
     """Return the bytes a request, over one window: in windows that differ, it is wrong while the load changes."""
-    rate = "sum by (transport) (rate({}{{{}}}[$__rate_interval]))"
+    rate = 'sum by (transport) (rate({{__name__=~"{}", {}}}[$__rate_interval]))'
     return Query(f"{rate.format(metric, CHOSEN)} / ({rate.format('k6_iterations_total', CHOSEN)} > 0)")
 
 
@@ -57,8 +57,9 @@ _ANSWER = Row(
         Chart(
             title="Transports",
             description="Of all loads in the time range: requests a second while the rate was settled, service time "
-            "by the merged histograms of all drivers, errors as a share of the requests, and the services' CPU time a "
-            "request. Compare transports under the same load only. Whether one is faster is for wirebench's verdicts.",
+            "by the merged histograms of the drivers (k6's where no other sent), errors as a share of the requests, "
+            "and the services' CPU time a request. Compare transports under the same load only. Whether one is faster "
+            "is for wirebench's verdicts.",
             unit=units.Short,
             queries=tuple(Query(each.expr, each.name, unit=_UNITS[each.unit]) for each in FIGURES),
             kind="table",
@@ -183,14 +184,14 @@ _INSIDE = Row(
             description="What wireload and k6 wrote to their connections for a request, with headers and framing; "
             "other drivers count no bytes. Bad: far more than the body when bodies are small.",
             unit=units.BytesSI,
-            queries=(_per_request("k6_data_sent_total"),),
+            queries=(_per_request("k6_data_sent(_bytes)?_total"),),
         ),
         Chart(
             title="Received per request",
             description="What wireload and k6 read from their connections for a request, with headers and framing; "
             "other drivers count no bytes.",
             unit=units.BytesSI,
-            queries=(_per_request("k6_data_received_total"),),
+            queries=(_per_request("k6_data_received(_bytes)?_total"),),
         ),
     ),
 )

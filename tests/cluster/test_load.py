@@ -22,6 +22,7 @@ from wirebench.targets.kubernetes.namespace import LABEL
 #: Of a test: a run that is measuring is waited for.
 pytestmark = pytest.mark.timeout(400)
 LOAD_TIMEOUT_S = 120
+K6_HISTOGRAM = "k6_http_req_duration_milliseconds"
 HISTOGRAMS = {
     "rest": "k6_http_req_duration_seconds",
     "grpc": "k6_grpc_req_duration_seconds",
@@ -91,7 +92,8 @@ def left(cluster: Cluster, transport: str) -> str:
 def test_a_load_is_live_while_it_runs(cluster: Cluster, out: Path, driver: str, transport: str) -> None:
     """Its native histograms are in Prometheus before it ends, with the labels of its pod, and end with it."""
     of_pod = f'namespace="{NAMESPACE}", pod=~"load-{transport}-.+", node=~".+", transport="{transport}"'
-    seen = f'sum(histogram_count({HISTOGRAMS[transport]}{{{of_pod}, status=~".+"}}))'
+    histogram = K6_HISTOGRAM if driver == "k6" else HISTOGRAMS[transport]
+    seen = f'sum(histogram_count(last_over_time({histogram}{{{of_pod}, status=~".+"}}[15s])))'
     chosen = [] if driver == "k6" or transport == "socket" else [f"DRIVER={driver}"]
     load = start("make", f"load-{transport}", "RATE=40", "CONCURRENCY=4", "DURATION=15s", *chosen, f"ARGS=--out {out}")
     wait_until(lambda: load.poll() is not None or any(value > 0 for value in values(seen)), f"{driver} writes")
@@ -104,7 +106,7 @@ def test_a_load_is_live_while_it_runs(cluster: Cluster, out: Path, driver: str, 
     assert (driver, 40, {}) == (record.factors["driver"], record.rate_asked_per_s, record.errors)
     assert record.server.cpu_us_per_request
     assert stderr.startswith(f"a plain load on {transport} by {driver}\n")
-    assert [] == values(seen)
+    wait_until(lambda: [] == values(seen), "its lines end")
 
 
 def test_what_ghz_has_measured_is_in_prometheus_when_it_has_ended(cluster: Cluster, out: Path) -> None:

@@ -110,7 +110,6 @@ def started_prometheus(services: Sequence[Service], folder: Path) -> Iterator[st
         f"--config.file={folder / 'prometheus.yml'}",
         f"--storage.tsdb.path={folder / 'data'}",
         f"--web.listen-address={HOST}:0",
-        "--web.enable-remote-write-receiver",
         "--web.enable-otlp-receiver",
     ]
     log = folder / "prometheus.log"

@@ -38,6 +38,7 @@ SETUP_CROSS_CHECK = "make setup-cross-check"
 #: For what a job has on its own machine only: it isn't sent to load pods.
 _LOCAL = Field(exclude=True)
 
+_TIMEOUT_S = 10.0
 #: How many requests there are to choose from, where they differ.
 _REQUESTS = 1000
 
@@ -83,6 +84,11 @@ class Job:
     def operation(self) -> Operation:
         """What its cell sends, where that is one operation."""
         return self.application.operations[self.cell.operation]
+
+    @property
+    def timeout_s(self) -> float:
+        """How long a request may take."""
+        return self.load.timeout_s or _TIMEOUT_S
 
     @property
     def rest_url(self) -> str:

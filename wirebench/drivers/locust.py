@@ -16,10 +16,8 @@ from pathlib import Path
 import numpy as np
 import orjson
 
-from wirebench.drivers import per_request
 from wirebench.drivers.driver import Job
-from wirebench.drivers.per_request import CallArrays, Outcome, Part, PerRequestDriver
-from wirebench.errors import WirebenchError
+from wirebench.drivers.per_request import CallArrays, Outcome, Part, PerRequestDriver, classify_http
 from wirebench.system.files import write_atomic
 from wirebench.system.paths import LOCUST, LOCUSTFILE
 from wirebench.system.processes import list_flags
@@ -64,19 +62,16 @@ class Locust(PerRequestDriver):
         return [self.path, "--headless", "--only-summary", *job.tls_flags, *list_flags(flags)]
 
     def read(self, job: Job, part: Part) -> CallArrays:  # noqa: ARG002 - all is in the part
-        try:
-            calls: list[tuple[int, int, str]] = orjson.loads(part.output.read_bytes())
-            return CallArrays.of(
-                ends_unix_ns=np.array([end for end, _, _ in calls], dtype=np.int64),
-                latencies_ns=np.array([latency for _, latency, _ in calls], dtype=np.int64),
-                outcomes=(classify_outcome(outcome) for _, _, outcome in calls),
-            )
-        except (OSError, ValueError, TypeError) as error:
-            raise WirebenchError(f"can't read locust's calls: {part.output}: {error}", "see its log") from error
+        calls: list[tuple[int, int, str]] = orjson.loads(part.output.read_bytes())
+        return CallArrays.of(
+            ends_unix_ns=np.array([end for end, _, _ in calls], dtype=np.int64),
+            latencies_ns=np.array([latency for _, latency, _ in calls], dtype=np.int64),
+            outcomes=(classify_outcome(outcome) for _, _, outcome in calls),
+        )
 
 
 def classify_outcome(outcome: str) -> Outcome:
     """Understand an outcome as the locustfile writes it: an HTTP status, or what was raised instead."""
-    if not outcome.isdigit():
-        return per_request.DEADLINE_EXCEEDED if "timed out" in outcome else per_request.UNAVAILABLE, outcome
-    return per_request.classify_http(int(outcome))
+    if outcome.isdigit():
+        return classify_http(int(outcome))
+    return classify_http(0, outcome, is_timeout="timed out" in outcome)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import urllib.request
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from http.client import HTTPException
 from typing import Any
@@ -22,13 +22,10 @@ from wirebench.errors import UsageError
 from wirebench.model.histogram_file import OK, Window
 from wirebench.system.http import build_direct_opener
 
-_OTLP = "/api/v1/otlp/v1/metrics"
-REMOTE_WRITE = "/api/v1/write"
+OTLP = "/api/v1/otlp/v1/metrics"
 _TIMEOUT_S = 10.0
 _JSON = {"Content-Type": "application/json"}
-_PROTOBUF = {"Content-Type": "application/x-protobuf", "Content-Encoding": "snappy"}
-#: Requests without any series. Of remote writes, Snappy's form of no bytes.
-_NO_METRICS, _NO_WRITES = b'{"resourceMetrics":[]}', b"\x00"
+_NO_METRICS = b'{"resourceMetrics":[]}'
 _OPENER = build_direct_opener()
 _REPLY_BYTES_MAX = 500
 _SECOND_NS = 1_000_000_000
@@ -57,7 +54,7 @@ class TimedRequests:
 
 @dataclass(slots=True)
 class MetricsPush:
-    """A Prometheus that takes remote writes and OTLP, and what the load's series are labelled with.
+    """A Prometheus that takes OTLP, and what the load's series are labelled with.
 
     A load continues without it. `problem` is why a push failed; empty if none did.
     """
@@ -69,7 +66,7 @@ class MetricsPush:
     def push(self, requests: TimedRequests) -> None:
         """Push the requests of a window that has ended; what goes wrong is kept in `problem`."""
         body = json.dumps(to_otlp(requests, self.labels)).encode()
-        self.problem = _post(self.url + _OTLP, body, _JSON) or self.problem
+        self.problem = _post(self.url + OTLP, body) or self.problem
 
 
 def parse_base_url(text: str, name: str) -> str:
@@ -88,25 +85,18 @@ def parse_base_url(text: str, name: str) -> str:
     return text.rstrip("/")
 
 
-def check_receivers(url: str, drivers: Collection[str]) -> None:
-    """Push nothing to a Prometheus, as these drivers do. Raises UsageError if it isn't there or takes no pushes."""
-    pushes = []
-    if set(drivers) - {"k6"}:
-        pushes.append((_OTLP, _NO_METRICS, _JSON))
-    if "k6" in drivers:
-        pushes.append((REMOTE_WRITE, _NO_WRITES, _PROTOBUF))
-    for path, body, headers in pushes:
-        if problem := _post(url + path, body, headers):
-            raise UsageError(
-                f"can't push live metrics: {problem}",
-                "start Prometheus with --web.enable-otlp-receiver and --web.enable-remote-write-receiver, or correct "
-                "or leave out its URL; nothing was started",
-            )
+def check_receiver(url: str) -> None:
+    """Push nothing to a Prometheus. Raises UsageError if it isn't there or takes no pushes."""
+    if problem := _post(url + OTLP, _NO_METRICS):
+        raise UsageError(
+            f"can't push live metrics: {problem}",
+            "start Prometheus with --web.enable-otlp-receiver, or correct or leave out its URL; nothing was started",
+        )
 
 
-def _post(url: str, body: bytes, headers: Mapping[str, str]) -> str:
+def _post(url: str, body: bytes) -> str:
     """Return why a Prometheus didn't take a push; empty if it did."""
-    request = urllib.request.Request(url, body, dict(headers))  # noqa: S310 - http or https: checked
+    request = urllib.request.Request(url, body, _JSON)  # noqa: S310 - http or https: checked
     try:
         with _OPENER.open(request, timeout=_TIMEOUT_S):
             return ""
@@ -123,7 +113,7 @@ def _post(url: str, body: bytes, headers: Mapping[str, str]) -> str:
 def to_otlp(requests: TimedRequests, labels: Mapping[str, str]) -> dict[str, Any]:
     """Return the requests of a window as OTLP: one histogram by outcome, which grows second by second.
 
-    In Prometheus it has the name that k6 and wireload give theirs, with the driver as a label. The label `status` is
+    In Prometheus it has the name that wireload gives its own, with the driver as a label. The label `status` is
     what those have for a success, and otherwise the outcome in the words of docs/histogram-file.md.
     """
     transport, window, ends = labels["transport"], requests.window, requests.ends_unix_ns

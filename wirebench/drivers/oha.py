@@ -19,16 +19,12 @@ from pathlib import Path
 import numpy as np
 import orjson
 
-from wirebench.drivers import per_request
 from wirebench.drivers.driver import Job
-from wirebench.drivers.per_request import CallArrays, Outcome, Part, PerRequestDriver
-from wirebench.errors import WirebenchError
+from wirebench.drivers.per_request import CallArrays, Outcome, Part, PerRequestDriver, classify_http
 from wirebench.system.files import write_atomic
 from wirebench.system.paths import TOOLS
 from wirebench.system.processes import list_flags
 
-#: As long as k6 waits for a reply.
-_TIMEOUT_S = 10.0
 _COLUMNS = "start, start_latency_correction, end, status"
 
 
@@ -52,7 +48,7 @@ class Oha(PerRequestDriver):
             "-c": cell.concurrency,
             "-m": requests[0].method,
             "-z": f"{round(part.duration_s * 1e3)}ms",
-            "-t": f"{round((job.load.timeout_s or _TIMEOUT_S) * 1e3)}ms",
+            "-t": f"{round(job.timeout_s * 1e3)}ms",
             "-q": cell.rate_per_s,
             "-T": "application/json" if body else None,
             "-D": payload if body else None,
@@ -68,7 +64,7 @@ class Oha(PerRequestDriver):
         return [self.path, *switches, *job.tls_flags, *list_flags(flags), "--urls-from-file", urls]
 
     def read(self, job: Job, part: Part) -> CallArrays:
-        """Read every call. Raises WirebenchError.
+        """Read every call.
 
         oha counts time from its own start, which it doesn't report: it is taken for the moment that we started it, some
         milliseconds too early. Only the CPU time that server and generator are said to have used in the window can
@@ -80,7 +76,7 @@ class Oha(PerRequestDriver):
         calls = CallArrays.of(
             ends_unix_ns=part.started_unix_ns + np.round(ended * 1e9).astype(np.int64),
             latencies_ns=np.round((ended - started) * 1e9).astype(np.int64),
-            outcomes=(per_request.classify_http(row[3]) for row in rows),
+            outcomes=(classify_http(row[3]) for row in rows),
         )
         untimed = _read_untimed(part.output)
         if job.cell.rate_per_s is None:
@@ -95,21 +91,11 @@ class Oha(PerRequestDriver):
 
 
 def _read_rows(path: Path) -> list[tuple[float, float | None, float, int]]:
-    try:
-        with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
-            return database.execute(f"SELECT {_COLUMNS} FROM oha").fetchall()  # noqa: S608 - a constant
-    except sqlite3.Error as error:
-        raise WirebenchError(f"can't read oha's calls: {path}: {error}", "see its log") from error
+    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
+        return database.execute(f"SELECT {_COLUMNS} FROM oha").fetchall()  # noqa: S608 - a constant
 
 
 def _read_untimed(path: Path) -> Counter[Outcome]:
-    try:
-        errors: dict[str, int] = orjson.loads(path.read_bytes())["errorDistribution"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise WirebenchError(f"can't read oha's summary: {path}: {error}", "see its log") from error
-    return Counter({classify_error(text): count for text, count in errors.items()})
-
-
-def classify_error(text: str) -> Outcome:
-    """Return the outcome of one that got none; oha says `timeout`, or what went wrong with the connection."""
-    return per_request.DEADLINE_EXCEEDED if text == "timeout" else per_request.UNAVAILABLE, text
+    """Return the requests without a reply: oha says `timeout`, or what went wrong with the connection."""
+    errors: dict[str, int] = orjson.loads(path.read_bytes())["errorDistribution"]
+    return Counter({classify_http(0, text, is_timeout=text == "timeout"): count for text, count in errors.items()})

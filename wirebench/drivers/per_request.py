@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
+import sqlite3
 import time
 from abc import abstractmethod
 from collections import Counter
@@ -93,7 +94,7 @@ class PerRequestDriver(Driver):
 
     @abstractmethod
     def read(self, job: Job, part: Part) -> CallArrays:
-        """Read what the tool has reported. Raises WirebenchError."""
+        """Read what the tool has reported; what is raised where that can't be read becomes a WirebenchError."""
 
     def run(self, job: Job, watch: Callable[[Child], None]) -> tuple[HistogramFile, ...]:
         driver = DriverVersion(name=self.name, version=self.read_version() or "unknown")
@@ -121,10 +122,16 @@ class PerRequestDriver(Driver):
         arguments = self.build_arguments(job, part)
         part = dataclasses.replace(part, started_unix_ns=time.time_ns())
         self.carry_out(job, arguments, watch, part.duration_s + (job.load.timeout_s or 0.0) + _GRACE_S)
-        return self.read(job, part)
+        try:
+            return self.read(job, part)
+        except (OSError, ValueError, LookupError, TypeError, sqlite3.Error) as error:
+            raise WirebenchError(f"can't read what {self.name} reported: {error}", "see its log") from error
 
 
-def classify_http(status: int) -> Outcome:
+def classify_http(status: int, error: str = "", *, is_timeout: bool = False) -> Outcome:
+    """Return the outcome of a request by its HTTP status; 0 where there was no reply, but this error."""
+    if not status:
+        return DEADLINE_EXCEEDED if is_timeout else UNAVAILABLE, error
     if status // 100 == 2:  # noqa: PLR2004 - 2xx
         return OK, ""
     return HTTP_CODES.get(status, UNKNOWN), f"HTTP {status}"

@@ -16,7 +16,6 @@ from wirebench.system.paths import TOOLS
 from wirebench.system.processes import Child
 
 _GRACE_S = 30.0
-_TIMEOUT_S = 10.0
 #: Streams may have a hundred thousand items.
 _REQUEST_TIMEOUT_S = 300.0
 
@@ -32,10 +31,9 @@ class Wireload(Driver):
         description = job.output.with_suffix(".job.json")
         job.write_arrivals()
         write_atomic(description, json.dumps(describe_job(job), default=str))
-        last_reply_s = job.load.timeout_s or _TIMEOUT_S
         try:
             # What waits at the end of an open load may be sent for one timeout, and take another one.
-            timeout_s = job.load.warmup_s + job.load.window_s + 2 * last_reply_s + _GRACE_S
+            timeout_s = job.load.warmup_s + job.load.window_s + 2 * job.timeout_s + _GRACE_S
             self.carry_out(job, [self.path, "run", description], watch, timeout_s)
         finally:
             for file in (description, job.arrivals):
@@ -88,7 +86,7 @@ def describe_job(job: Job) -> dict[str, Any]:
         "spawn_rate_per_s": load.spawn_rate_per_s or _compute_stream_rate_per_s(job),
         "warmup_s": load.warmup_s,
         "window_s": load.window_s,
-        "timeout_s": load.timeout_s or _TIMEOUT_S,
+        "timeout_s": job.timeout_s,
         "reopen": cell.connection == "reopen",
         "h2c": True if cell.http else None,
         "tls": job.tls and _drop_unknown(dataclasses.asdict(job.tls)),

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import psutil
 
 from wirebench.drivers import DRIVERS, capacity
-from wirebench.drivers.metrics_push import check_receivers
+from wirebench.drivers.metrics_push import check_receiver
 from wirebench.errors import UsageError
 from wirebench.measure import environment
 from wirebench.measure.ids import IdLayout, lay_out
@@ -42,7 +42,7 @@ def prepare(plan: Plan, target: Target) -> None:
     if target.load_pods is None:
         _check_capacity(plan)
     if target.prometheus:
-        check_receivers(target.prometheus, loading)
+        check_receiver(target.prometheus)
     lay_out_ids(plan, target)
     target.prepare(plan.services)
 

@@ -16,7 +16,7 @@ import pytest
 from tests.support.http_servers import QuietHandler, serving
 from tests.support.jobs import CELL, JOB
 from wirebench.drivers import K6
-from wirebench.drivers.metrics_push import MetricsPush, TimedRequests, check_receivers, parse_base_url, to_otlp
+from wirebench.drivers.metrics_push import MetricsPush, TimedRequests, check_receiver, parse_base_url, to_otlp
 from wirebench.drivers.per_request import Part
 from wirebench.errors import UsageError
 from wirebench.model.histogram_file import Window
@@ -103,24 +103,17 @@ def test_a_load_goes_on_without_prometheus() -> None:
     assert "refused" in live.problem
 
 
-@pytest.mark.parametrize(
-    ("drivers", "paths"),
-    [
-        ({"wireload", "ghz"}, ["/api/v1/otlp/v1/metrics"]),
-        ({"k6"}, ["/api/v1/write"]),
-        ({"wireload", "k6"}, ["/api/v1/otlp/v1/metrics", "/api/v1/write"]),
-    ],
-)
-def test_a_prometheus_is_checked_as_drivers_push(drivers: set[str], paths: list[str]) -> None:
-    """By a push without series to each receiver that is used; one that is off is told with its own words."""
+def test_a_prometheus_is_checked_as_drivers_push() -> None:
+    """By a push without series; a receiver that is off is told with its own words."""
+    path = "/api/v1/otlp/v1/metrics"
     with receiver(200) as (url, asked):
-        check_receivers(url, drivers)
-    assert paths == [path for path, _, _ in asked]
+        check_receiver(url)
+    assert [path] == [each for each, _, _ in asked]
     with receiver(404) as (url, _), pytest.raises(UsageError) as error:
-        check_receivers(url, drivers)
-    assert f"can't push live metrics: {url}{paths[0]}: 404 Not Found: otlp write receiver is off" == error.value.message
+        check_receiver(url)
+    assert f"can't push live metrics: {url}{path}: 404 Not Found: otlp write receiver is off" == error.value.message
     with pytest.raises(UsageError, match=r"can't push live metrics: .*: .*refused"):
-        check_receivers(url, drivers)
+        check_receiver(url)
 
 
 def test_the_url_of_a_prometheus_is_its_base() -> None:
@@ -144,8 +137,9 @@ def test_k6_is_told_where_to_write_and_under_which_labels(tmp_path: Path) -> Non
     k6_job, part = replace(JOB, cell=replace(CELL, driver="k6")), Part(0, 1.0, 1.0, tmp_path)
     live = MetricsPush("http://p:9090", LABELS)
     command = list(map(str, K6().build_arguments(replace(k6_job, metrics_push=live), part)))
-    assert "experimental-prometheus-rw" in command
-    assert [f"{name}={value}" for name, value in LABELS.items()] == [
+    assert "opentelemetry" in command
+    labels = {**LABELS, "driver": "k6"}
+    assert [f"{name}={value}" for name, value in labels.items()] == [
         command[place + 1] for place, part in enumerate(command) if part == "--tag"
     ]
     plain = list(map(str, K6().build_arguments(k6_job, part)))
@@ -154,14 +148,14 @@ def test_k6_is_told_where_to_write_and_under_which_labels(tmp_path: Path) -> Non
 
 FAKE_K6 = """#!/bin/sh
 [ "$1" = version ] && exit
-env | grep -i '^K6_PROMETHEUS_\\|^no_proxy=' | sort
+env | grep -i '^K6_OTEL_\\|^OTEL_\\|^no_proxy=' | sort
 for output; do case $output in csv=*) break; esac; done
 echo 'metric_name,timestamp,metric_value,error,error_code,status,extra_tags,metadata
 http_req_duration,1000000000000000000,1,,,200,,' >"${output#csv=}"
 """
 FAILURES = """\
-echo 'level=error msg="Failed to send the time series data to the endpoint" error="first"'
-echo 'level=error msg="Failed to send the time series data to the endpoint" error="last"'
+echo 'level=info msg="2026/11/28 07:55:12 failed to upload metrics: first"'
+echo "level=error msg=\\"can't shutdown\\" error=\\"failed to upload metrics: last\\""
 echo 'level=warning msg="something else"'
 """
 
@@ -179,16 +173,19 @@ def test_k6_writes_native_histograms_and_says_what_it_could_not_write(
     job = replace(JOB, cell=replace(CELL, driver="k6", transport="rest"), output=tmp_path / "out.json", log=log)
     K6().run(replace(job, metrics_push=live), lambda _: None)
     assert [
-        "K6_PROMETHEUS_RW_PUSH_INTERVAL=1s",
-        "K6_PROMETHEUS_RW_SERVER_URL=http://p:9090/api/v1/write",
-        "K6_PROMETHEUS_RW_STALE_MARKERS=true",
-        "K6_PROMETHEUS_RW_TREND_AS_NATIVE_HISTOGRAM=true",
-    ] == [line for line in log.read_text().splitlines() if line.startswith("K6_")]
+        "K6_OTEL_EXPORTER_PROTOCOL=http/protobuf",
+        "K6_OTEL_EXPORT_INTERVAL=1s",
+        "K6_OTEL_HTTP_EXPORTER_ENDPOINT=p:9090",
+        "K6_OTEL_HTTP_EXPORTER_INSECURE=true",
+        "K6_OTEL_HTTP_EXPORTER_URL_PATH=/api/v1/otlp/v1/metrics",
+        "K6_OTEL_METRIC_PREFIX=k6_",
+        "OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION=base2_exponential_bucket_histogram",
+    ] == sorted(line for line in log.read_text().splitlines() if line.startswith(("K6_", "OTEL_")))
     assert {"NO_PROXY=*", "no_proxy=*"} <= {*log.read_text().splitlines()}
-    assert "last" == live.problem
+    assert "failed to upload metrics: last" == live.problem
     program.write_text(FAKE_K6)
     K6().run(replace(job, metrics_push=live), lambda _: None)
-    assert "last" == live.problem, "what was missed stays missed, whatever later windows push"
+    assert "failed to upload metrics: last" == live.problem, "what was missed stays missed, whatever later windows push"
     another = MetricsPush("http://p:9090", LABELS)
     K6().run(replace(job, metrics_push=another), lambda _: None)
     assert not another.problem, "of a log that is written on, what was there before says nothing of this load"
