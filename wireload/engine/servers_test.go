@@ -17,6 +17,7 @@ import (
 	"wirebench.dev/wireload/transport/grpc"
 	"wirebench.dev/wireload/transport/rest"
 	"wirebench.dev/wireload/transport/socket"
+	"wirebench.dev/wireload/transport/transporttest"
 )
 
 // protocol is a transport with a server for it that allocates nothing: it counts requests, and answers a constant.
@@ -96,7 +97,7 @@ func readFrame(r *bufio.Reader) error {
 
 // socketReply answers ids that count from 1.
 func socketReply(n int) []byte {
-	reply, _ := frame.AppendReply(nil, frame.Reply{ID: uint32(n + 1), Body: []byte(body)})
+	reply := transporttest.AppendReply(nil, frame.Reply{ID: uint32(n + 1), Body: []byte(body)})
 	return reply
 }
 

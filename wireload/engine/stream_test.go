@@ -20,7 +20,7 @@ func streaming(items int, gap time.Duration, ends bool) func(net.Conn) {
 		for id := uint32(1); readFrame(r) == nil; id++ {
 			for range items {
 				time.Sleep(gap)
-				item, _ := frame.AppendReply(nil, frame.Reply{ID: id, Flags: frame.FlagMore, Body: []byte("{}")})
+				item := transporttest.AppendReply(nil, frame.Reply{ID: id, Flags: frame.FlagMore, Body: []byte("{}")})
 				if _, err := c.Write(item); err != nil {
 					return
 				}
@@ -29,7 +29,7 @@ func streaming(items int, gap time.Duration, ends bool) func(net.Conn) {
 				_, _ = r.ReadByte()
 				return
 			}
-			end, _ := frame.AppendReply(nil, frame.Reply{ID: id})
+			end := transporttest.AppendReply(nil, frame.Reply{ID: id})
 			_, _ = c.Write(end)
 		}
 	}

@@ -1,4 +1,4 @@
-// Package frame reads and writes the frames of the socket protocol, which proto/socket.md describes
+// Package frame has the client's side of the frames of the socket protocol, which proto/socket.md describes
 // byte by byte. It knows bytes only: no connection, no clock.
 package frame
 
@@ -39,12 +39,11 @@ var (
 	ErrTooShort      = errors.New("frame is shorter than its fields")
 	ErrTooLong       = fmt.Errorf("frame is longer than %d bytes", PayloadBytesMax)
 	ErrMethodLength  = errors.New("method must have 1 to 255 bytes")
-	ErrMessageLength = fmt.Errorf("message is longer than %d bytes", math.MaxUint16)
 	ErrMessageText   = errors.New("message is not UTF-8")
 	ErrReservedFlags = errors.New("reply sets flags that the protocol reserves")
 )
 
-// Request is one request frame. Body shares memory with the payload that it was parsed from.
+// Request is one request frame.
 type Request struct {
 	ID     uint32
 	Method string
@@ -90,29 +89,9 @@ func AppendRequest(dst []byte, request Request) ([]byte, error) {
 	return append(dst, request.Body...), nil
 }
 
-// AppendReply appends a whole reply frame, length included, to dst.
-func AppendReply(dst []byte, reply Reply) ([]byte, error) {
-	if len(reply.Message) > math.MaxUint16 {
-		return dst, ErrMessageLength
-	}
-	length := replyFixedBytes + len(reply.Message) + len(reply.Body)
-	if length > PayloadBytesMax {
-		return dst, ErrTooLong
-	}
-	dst = binary.BigEndian.AppendUint32(dst, uint32(length))
-	dst = binary.BigEndian.AppendUint32(dst, reply.ID)
-	dst = append(dst, reply.Status, reply.Flags)
-	dst = binary.BigEndian.AppendUint16(dst, uint16(len(reply.Message)))
-	dst = append(dst, reply.Message...)
-	return append(dst, reply.Body...), nil
-}
-
-// ReadPayload reads one frame and returns its payload, which is fresh memory. It returns io.EOF when
-// the other side closed between frames, and io.ErrUnexpectedEOF when it did so inside one.
-func ReadPayload(r io.Reader) ([]byte, error) { return ReadPayloadInto(r, nil) }
-
-// ReadPayloadInto is ReadPayload into memory that was used before, where it is large enough.
-func ReadPayloadInto(r io.Reader, used []byte) ([]byte, error) {
+// ReadPayload reads one frame and returns its payload, in memory that was used before where it is large enough. It returns
+// io.EOF when the other side closed between frames, and io.ErrUnexpectedEOF when it did so inside one.
+func ReadPayload(r io.Reader, used []byte) ([]byte, error) {
 	// A header of its own would be allocated for each frame.
 	if cap(used) < lengthBytes {
 		used = make([]byte, lengthBytes)
@@ -139,26 +118,6 @@ func ReadPayloadInto(r io.Reader, used []byte) ([]byte, error) {
 		payload = payload[:len(payload)+step]
 	}
 	return payload, nil
-}
-
-// ParseRequest splits the payload of a request frame.
-func ParseRequest(payload []byte) (Request, error) {
-	if len(payload) < requestFixedBytes {
-		return Request{}, ErrTooShort
-	}
-	methodLength := int(payload[4])
-	rest := payload[requestFixedBytes:]
-	if methodLength == 0 {
-		return Request{}, ErrMethodLength
-	}
-	if len(rest) < methodLength {
-		return Request{}, ErrTooShort
-	}
-	return Request{
-		ID:     binary.BigEndian.Uint32(payload),
-		Method: string(rest[:methodLength]),
-		Body:   rest[methodLength:],
-	}, nil
 }
 
 // ParseReply splits the payload of a reply frame.

@@ -1,4 +1,4 @@
-package frame
+package frame_test
 
 import (
 	"bytes"
@@ -6,6 +6,9 @@ import (
 	"encoding/json"
 	"os"
 	"testing"
+
+	"wirebench.dev/wireload/frame"
+	"wirebench.dev/wireload/transport/transporttest"
 )
 
 const vectorsFile = "../../proto/vectors/socket.json"
@@ -28,32 +31,18 @@ type vectors struct {
 		Message string `json:"message"`
 		BodyHex string `json:"body_hex"`
 	} `json:"replies"`
-	MalformedRequests []malformed `json:"malformed_requests"`
-	MalformedReplies  []malformed `json:"malformed_replies"`
+	MalformedReplies []struct {
+		Name string `json:"name"`
+		Hex  string `json:"hex"`
+	} `json:"malformed_replies"`
 }
 
-type malformed struct {
-	Name string `json:"name"`
-	Hex  string `json:"hex"`
-}
-
-func TestRequestVectorsHoldBothWays(t *testing.T) {
+func TestRequestsAreThoseOfTheVectors(t *testing.T) {
 	for _, vector := range loadVectors(t).Requests {
 		t.Run(vector.Name, func(t *testing.T) {
 			whole := unhex(t, vector.Hex)
-			payload, err := ReadPayload(bytes.NewReader(whole))
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := ParseRequest(payload)
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := Request{ID: vector.ID, Method: vector.Method, Body: unhex(t, vector.BodyHex)}
-			if got.ID != want.ID || got.Method != want.Method || !bytes.Equal(got.Body, want.Body) {
-				t.Errorf("want %+v, got %+v", want, got)
-			}
-			if encoded, err := AppendRequest(nil, want); err != nil || !bytes.Equal(encoded, whole) {
+			sent := frame.Request{ID: vector.ID, Method: vector.Method, Body: unhex(t, vector.BodyHex)}
+			if encoded, err := frame.AppendRequest(nil, sent); err != nil || !bytes.Equal(encoded, whole) {
 				t.Errorf("want %x, got %x, error %v", whole, encoded, err)
 			}
 		})
@@ -64,35 +53,47 @@ func TestReplyVectorsHoldBothWays(t *testing.T) {
 	for _, vector := range loadVectors(t).Replies {
 		t.Run(vector.Name, func(t *testing.T) {
 			whole := unhex(t, vector.Hex)
-			payload, err := ReadPayload(bytes.NewReader(whole))
+			payload, err := frame.ReadPayload(bytes.NewReader(whole), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := ParseReply(payload)
+			got, err := frame.ParseReply(payload)
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := Reply{
+			want := frame.Reply{
 				ID: vector.ID, Status: vector.Status, Flags: vector.Flags, Message: vector.Message, Body: unhex(t, vector.BodyHex),
 			}
 			if got.ID != want.ID || got.Status != want.Status || got.Flags != want.Flags ||
 				got.Message != want.Message || !bytes.Equal(got.Body, want.Body) {
 				t.Errorf("want %+v, got %+v", want, got)
 			}
-			if encoded, err := AppendReply(nil, want); err != nil || !bytes.Equal(encoded, whole) {
-				t.Errorf("want %x, got %x, error %v", whole, encoded, err)
+			if encoded := transporttest.AppendReply(nil, want); !bytes.Equal(encoded, whole) {
+				t.Errorf("want %x, got %x", whole, encoded)
 			}
 		})
 	}
 }
 
+func TestMalformedRepliesAreRejected(t *testing.T) {
+	for _, vector := range loadVectors(t).MalformedReplies {
+		payload, err := frame.ReadPayload(bytes.NewReader(unhex(t, vector.Hex)), nil)
+		if err == nil {
+			_, err = frame.ParseReply(payload)
+		}
+		if err == nil {
+			t.Errorf("%s is taken for a reply", vector.Name)
+		}
+	}
+}
+
 func TestPrefacesAreThoseOfTheVectors(t *testing.T) {
 	prefaces := loadVectors(t).Prefaces
-	if got := string(unhex(t, prefaces["json"])); got != PrefaceJSON {
-		t.Errorf("want %q, got %q", PrefaceJSON, got)
+	if got := string(unhex(t, prefaces["json"])); got != frame.PrefaceJSON {
+		t.Errorf("want %q, got %q", frame.PrefaceJSON, got)
 	}
-	if got := string(unhex(t, prefaces["protobuf"])); got != PrefaceProtobuf {
-		t.Errorf("want %q, got %q", PrefaceProtobuf, got)
+	if got := string(unhex(t, prefaces["protobuf"])); got != frame.PrefaceProtobuf {
+		t.Errorf("want %q, got %q", frame.PrefaceProtobuf, got)
 	}
 }
 

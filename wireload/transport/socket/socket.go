@@ -81,7 +81,7 @@ func (c *Client) Call(item func([]byte) bool) (transport.Reply, error) {
 }
 
 func (c *Client) read() (frame.Reply, error) {
-	payload, err := frame.ReadPayloadInto(c.reader, c.in)
+	payload, err := frame.ReadPayload(c.reader, c.in)
 	if err != nil {
 		return frame.Reply{}, wrongFrame(err)
 	}

@@ -24,7 +24,7 @@ func call(t testing.TB, client *Client, item func([]byte) bool) (transport.Reply
 func replies(each ...frame.Reply) []byte {
 	var out []byte
 	for _, reply := range each {
-		out, _ = frame.AppendReply(out, reply)
+		out = transporttest.AppendReply(out, reply)
 	}
 	return out
 }

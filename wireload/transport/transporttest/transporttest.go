@@ -3,9 +3,11 @@ package transporttest
 
 import (
 	"bytes"
+	"encoding/binary"
 	"net"
 	"testing"
 
+	"wirebench.dev/wireload/frame"
 	"wirebench.dev/wireload/request"
 	"wirebench.dev/wireload/transport"
 )
@@ -74,4 +76,15 @@ func Fuzz(t *testing.T, client transport.Client, asked request.Request, said []b
 	if err == nil && answer.Code == "" {
 		t.Error("want an outcome")
 	}
+}
+
+// AppendReply appends a reply as a frame of the socket protocol.
+func AppendReply(dst []byte, reply frame.Reply) []byte {
+	const fixedBytes = 8
+	dst = binary.BigEndian.AppendUint32(dst, uint32(fixedBytes+len(reply.Message)+len(reply.Body)))
+	dst = binary.BigEndian.AppendUint32(dst, reply.ID)
+	dst = append(dst, reply.Status, reply.Flags)
+	dst = binary.BigEndian.AppendUint16(dst, uint16(len(reply.Message)))
+	dst = append(dst, reply.Message...)
+	return append(dst, reply.Body...)
 }
