@@ -141,7 +141,7 @@ func (c *compiler) repeat(in *input) (any, error) {
 	}
 	first, isCounting := c.known[in.counting]
 	if in.counting != "" && !isCounting {
-		return nil, atKey("counting", fmt.Errorf("there is no input %q before it", in.counting))
+		return nil, atKey("counting", c.missingInput(in.counting))
 	}
 	if isCounting {
 		defer func() { c.known[in.counting] = first }()

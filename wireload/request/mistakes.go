@@ -140,7 +140,9 @@ func (a *Application) keep(err error, operation, variantName string) {
 		key = before + "variants." + variantName + "." + inner
 	}
 	kind, header, _ := strings.Cut(inner, ".")
-	if _, isWritten := a.reader.lines[key]; !isWritten && (kind == "headers" || kind == "metadata") {
+	chosen, _ := a.variants.get(variantName)
+	_, isShared := chosen.headers.get(header)
+	if _, isWritten := a.reader.lines[key]; isShared && !isWritten && (kind == "headers" || kind == "metadata") {
 		key, text = "variants."+variantName+".headers."+header, fmt.Sprintf("%s: %s", operation, text)
 	}
 	field{a.reader, key, nil}.fail("%s", text)

@@ -150,7 +150,7 @@ func TestMistakes(t *testing.T) {
 		{"{transport: rest, start", "{start", "18: variants.rest-a: transport is missing: rest, grpc, socket"},
 		{`start: "serve {port}"`, "schema: reflection", "18: variants.rest-a: schema is for gRPC"},
 		{"{X-Key:", "{Content-Length:", "18: variants.rest-a.headers.Content-Length: wireload sends it by itself"},
-		{`"${KEY}"`, `"Bearer ${key} {id}"`, "18: variants.rest-a.headers.X-Key: get: {key}: there is no input \"key\" before it\n18: variants.rest-a.headers.X-Key: watch: {key}"},
+		{`"${KEY}"`, `"Bearer ${key} {id}"`, "18: variants.rest-a.headers.X-Key: get: {key}: there is no input \"key\" before it; there are full, id\n18: variants.rest-a.headers.X-Key: watch: {key}"},
 		{`"${KEY}"`, `"Bearer {id}"`, "18: variants.rest-a.headers.X-Key: watch: {id}: there is no input \"id\" before it"},
 		{`start: "serve {port}"`, "start: serve {port}", "18: not valid YAML: did not find expected ',' or '}'; quote texts that have braces"},
 		{"{transport: rest, start", "{transport: socket, start", "18: variants.rest-a: headers are for REST and gRPC"},

@@ -5,12 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"wirebench.dev/wireload/suggest"
 )
 
 // template is a JSON value whose texts may have placeholders: nil, bool, json.Number, string, []any or object.
@@ -195,11 +199,18 @@ func escapeURL(text string) string {
 	return strings.ReplaceAll(url.QueryEscape(text), "+", "%20")
 }
 
+func (c *compiler) missingInput(name string) error {
+	if len(c.known) == 0 {
+		return fmt.Errorf("there is no input %q before it", name)
+	}
+	return fmt.Errorf("there is no input %q before it; %s", name, suggest.Name(name, slices.Sorted(maps.Keys(c.known))))
+}
+
 // resolve returns what a placeholder stands for.
 func (c *compiler) resolve(name, form string) (any, error) {
 	value, ok := c.known[name]
 	if !ok {
-		return nil, fmt.Errorf("there is no input %q before it", name)
+		return nil, c.missingInput(name)
 	}
 	if c.size += c.sizes[name]; c.size > expandedMax {
 		return nil, errTooLarge
