@@ -46,7 +46,7 @@ class Ghz(PerRequestDriver):
         write_atomic(data, build_call_data(job, part.number))
         metadata = part.folder / "metadata.json"
         if call.metadata:
-            write_atomic(metadata, json.dumps(call.metadata))
+            write_atomic(metadata, json.dumps(dict(map(_describe_pair, call.metadata.items()))))
         flags = {
             "--call": call.call,
             "--protoset": job.descriptors,
@@ -71,6 +71,12 @@ class Ghz(PerRequestDriver):
 
     def read(self, job: Job, part: Part) -> CallArrays:  # noqa: ARG002 - all is in the part
         return parse_calls(orjson.loads(part.output.read_bytes())["details"] or [])
+
+
+def _describe_pair(pair: tuple[str, str]) -> tuple[str, str]:
+    """Return a pair of metadata as ghz takes it: it decodes base64 where the key ends in -bin, if it is padded."""
+    key, value = pair[0].lower(), pair[1]
+    return key, value + "=" * (-len(value) % 4 if key.endswith("-bin") else 0)
 
 
 def parse_calls(details: list[dict[str, Any]]) -> CallArrays:

@@ -14,9 +14,11 @@ from wirebench.plan.overrides import Override
 from wirebench.plan.plain_load import adopt_service, plan_load
 from wirebench.targets.kubernetes import DeployedTarget, deployed, namespace
 from wirebench.targets.kubernetes.deployed import read_service
+from wirebench.targets.kubernetes.endpoints import Agents
 from wirebench.targets.kubernetes.helm import Helm
 from wirebench.targets.kubernetes.kubectl import Access, Kubectl
 from wirebench.targets.kubernetes.workloads import is_rolled_out
+from wirebench.targets.target import Endpoint
 
 
 @pytest.mark.parametrize(
@@ -180,3 +182,16 @@ def test_another_load_is_left_alone(jobs: dict[str, list[dict[str, Any]]], monke
         target.prepare(())
     target.clean_up()
     assert [] == removed
+
+
+def test_verification_knows_how_many_replicas_there_are(
+    jobs: dict[str, list[dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It asks for one, and would write what the other one doesn't know."""
+    assert jobs["deployments"]
+    monkeypatch.setattr(deployed, "wait_ready", lambda *_: ("one pod", "another"))
+    monkeypatch.setattr(deployed, "read_agents", lambda _: Agents())
+    monkeypatch.setattr(deployed, "build_endpoint", lambda service, *_: Endpoint(service, "grpc:50051"))
+    asked = ServiceSpec("grpc", "sync", 4, 10, "memory", replicas=1)
+    (found,) = a_target().start([asked]).items()
+    assert (asked, 2) == (found[0], found[1].service.replicas)

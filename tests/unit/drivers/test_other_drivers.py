@@ -71,7 +71,6 @@ def test_every_operation_that_may_be_asked_for_has_a_command(name: Driver, opera
         ("k6", "rest", {"request": "POST /a", "body": {"a": 1}}, ""),
         ("ghz", "grpc", {"call": "a.B/C", "metadata": {"a": "${A}"}}, "environment variables"),
         ("ghz", "grpc", {"call": "a.B/C", "metadata": {"a": "{n}"}}, "the same metadata"),
-        ("ghz", "grpc", {"call": "a.B/C", "metadata": {"A-Bin": "AAE="}}, "no binary metadata"),
         ("ghz", "grpc", {"call": "a.B/C", "metadata": {"a": "b"}}, ""),
         ("oha", "rest", {"request": "GET /a", "headers": {"a": "b"}}, "no headers"),
         ("locust", "rest", {"request": "POST /a", "body": "text"}, "JSON alone"),

@@ -36,6 +36,8 @@ class DeployedTarget(Target):
 
     name = "kubernetes"
     restarts_services = False
+    # What is beside its load runs only with that: verification asks the deployed one.
+    runs_all_services = False
     load_pods: KubernetesLoadPods
 
     def __init__(self, access: Access, values_files: Sequence[Path], transport: Transport) -> None:
@@ -110,7 +112,9 @@ class DeployedTarget(Target):
         agents = read_agents(self._kubectl)
         if service.beside_load:
             return build_endpoint_beside_load(service, agents)
-        endpoint = build_endpoint(service, self._wait_settled(), NAMESPACE, agents)
+        pods = self._wait_settled()
+        # Verification asks for one replica, and gets those that there are.
+        endpoint = build_endpoint(replace(service, replicas=len(pods)), pods, NAMESPACE, agents)
         return replace(endpoint, replicas=tuple(replace(each, may_go=True) for each in endpoint.replicas))
 
     def _wait_settled(self) -> Sequence[Pod]:
