@@ -15,7 +15,6 @@ import (
 	"wirebench.dev/wireload/contract"
 	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/request"
-	"wirebench.dev/wireload/variable"
 )
 
 // dialPause is what a user waits by hand after a connection that couldn't be opened. Jobs have no pause: it would be part
@@ -183,10 +182,7 @@ func (h *hand) readHeaders() (headers []request.Header, err error) {
 		if !ok {
 			return nil, errors.New("a header must be 'Name: value'")
 		}
-		if value, err = variable.Expand(strings.TrimSpace(value)); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		header, err := request.NewHeader(h.Requests.Transport, name, []byte(value))
+		header, err := makeHeader(h.Requests.Transport, name, strings.TrimSpace(value))
 		if err != nil {
 			return nil, err
 		}

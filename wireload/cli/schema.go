@@ -118,11 +118,7 @@ func (j *schemaJob) reflect(ctx context.Context) ([]byte, error) {
 
 func (j *schemaJob) headers() (headers []request.Header, err error) {
 	for name, text := range j.Metadata {
-		value, err := variable.Expand(text)
-		if err != nil {
-			return nil, err
-		}
-		header, err := request.NewHeader("grpc", name, []byte(value))
+		header, err := makeHeader("grpc", name, text)
 		if err != nil {
 			return nil, err
 		}
@@ -130,4 +126,13 @@ func (j *schemaJob) headers() (headers []request.Header, err error) {
 	}
 	slices.SortFunc(headers, func(one, other request.Header) int { return strings.Compare(one.Key, other.Key) })
 	return headers, nil
+}
+
+// makeHeader returns a header whose text may have variables of the environment.
+func makeHeader(transport, name, text string) (request.Header, error) {
+	value, err := variable.Expand(text)
+	if err != nil {
+		return request.Header{}, fmt.Errorf("%s: %w", name, err)
+	}
+	return request.NewHeader(transport, name, []byte(value))
 }

@@ -226,11 +226,11 @@ func readVariant(f field) (v variant) {
 			read(each.value)
 		}
 	}
+	_, hasTransport := f.each().get("transport")
 	switch {
+	case !hasTransport:
+		f.fail("transport is missing: %s", strings.Join(transports, ", "))
 	case v.transport == "":
-		if _, ok := f.each().get("transport"); !ok {
-			f.fail("transport is missing: %s", strings.Join(transports, ", "))
-		}
 	case v.transport != "grpc" && len(v.schema) > 0:
 		f.fail("schema is for gRPC")
 	case v.transport == "socket" && len(v.headers) > 0:
@@ -296,11 +296,6 @@ func readOwn(f field) (e exchange) {
 	return e
 }
 
-// transport returns the only transport of a variant's request.
-func (e *exchange) transport() string {
-	return transports[slices.IndexFunc(transports, e.has)]
-}
-
 func (e *exchange) has(transport string) bool {
 	return transport == "rest" && e.rest != nil || transport == "grpc" && e.grpc != nil || transport == "socket" && e.socket != nil
 }
@@ -359,7 +354,7 @@ func readSocket(f field) *socket {
 		"expect":   func(f field) { s.expect = readEach(f, anyName, field.template) },
 		"contains": func(f field) { s.contains = f.optionalText() },
 		"line": func(f field) {
-			if s.line = f.optionalText(); s.line != nil && CheckLine([]byte(*s.line)) != nil {
+			if s.line = f.optionalText(); s.line != nil {
 				f.reject(CheckLine([]byte(*s.line)))
 			}
 		},

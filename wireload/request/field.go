@@ -173,12 +173,12 @@ func (f field) template() template {
 
 // count is a number, or a text with placeholders.
 func (f field) count() template {
-	switch value := f.value.(type) {
-	case string:
-	case json.Number:
+	_, isText := f.value.(string)
+	_, isNumber := f.value.(json.Number)
+	switch {
+	case isNumber:
 		f.whole()
-	default:
-		_ = value
+	case !isText:
 		f.failType("a whole number, or a placeholder")
 	}
 	return template{f.value}
