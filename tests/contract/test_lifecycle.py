@@ -193,7 +193,6 @@ def test_a_port_in_use(service: Service, tmp_path: Path) -> None:
         (("--port", 65_536), "-port"),
         (("--runtime", "nope"), "-runtime"),
         (("--nonsense",), "-nonsense"),
-        (("--tls-cert", "x"), "--tls-key"),
     ],
     ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else "",
 )

@@ -190,14 +190,6 @@ def test_a_run_that_is_not_whole_is_said_to_be(make: Maker, side: str, info: dic
     assert said in next(list_caveats(compare_runs(runs["base"], runs["head"])))
 
 
-def test_what_the_runs_noted_is_said_of_each(make: Maker) -> None:
-    """What both noted stands once."""
-    base = make("base", info={"notes": ("cores are shared", "other programs keep 31% of this machine busy")})
-    found = list(list_caveats(compare_runs(base, make("head", info={"notes": ("cores are shared",)}))))
-    assert "Noted in base, head: cores are shared." in found
-    assert "Noted in base: other programs keep 31% of this machine busy." in found
-
-
 def test_a_gate_that_failed_in_either_run_withholds_the_verdict(make: Maker) -> None:
     """The figures stay visible, and nothing counts as a regression."""
     found = compare_runs(make("base", gates=(GENERATOR_GATE,)), make("head", rate_per_s=500))

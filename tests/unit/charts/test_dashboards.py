@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 from collections.abc import Iterator
@@ -157,24 +156,6 @@ def test_a_query_uses_what_there_is(board: Board, chart: Chart) -> None:
         assert query.legend.find("{{transport}}") <= 0  # a name that begins with it gets its colour
         assert variables_in(query.expr) <= known
         assert set(re.findall(r"\w+:\w+:\w+", query.expr)) <= recorded
-
-
-@every_board
-def test_every_variable_filters_something(board: Board) -> None:
-    """None is there for show."""
-    queries = itertools.chain.from_iterable(chart.queries for chart in board.charts())
-    used = set(itertools.chain.from_iterable(variables_in(query.expr) for query in queries))
-
-    assert {variable.name for variable in board.variables} <= used
-
-
-@every_board
-def test_what_happens_is_written_into_every_plot(board: Board) -> None:
-    """Scale, new replicas, loads and alerts; of results, whose time is that of runs, none."""
-    shown = {each["name"]: each for each in generated(board)["annotations"].get("list", [])}
-    names = ["Scale", "New replicas", "Load", "Alert"]
-    assert names == [name for name, each in shown.items() if each["enable"]]
-    assert all(each["datasource"]["uid"] == "${datasource}" for each in shown.values())
 
 
 @every_board

@@ -50,10 +50,9 @@ def test_next_steps_fit_a_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fitted == fit_installation(step)
 
 
-@pytest.mark.parametrize("command", ["results 20260101T000000Z-old", "results 20260101T000000Z-old --csv"])
-def test_what_cannot_be_printed_is_one_line(results: Path, command: str) -> None:
+def test_what_cannot_be_printed_is_one_line(results: Path) -> None:
     """A disk that is full, and a stdout that is closed; who reads it may leave early without a word."""
-    line = f"{sys.executable} -m wirebench.cli {command} --out {results}"
+    line = f"{sys.executable} -m wirebench.cli results 20260101T000000Z-old --out {results}"
     full, closed, left = (
         run_program(["bash", "-c", f"set -o pipefail; {line} {to}"]) for to in ("> /dev/full", ">&-", "| true")
     )

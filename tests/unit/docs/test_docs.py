@@ -7,13 +7,9 @@ import re
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.support.waiting import run_program
 from wirebench.measure.gates import GATES
-from wirebench.plan.load import read_scenario
-from wirebench.plan.plan import make_plan
-from wirebench.run.progress import TimeLeft
 from wirebench.system.paths import ROOT
 
 PAGES = sorted({*ROOT.glob("*.md"), *ROOT.glob("*/README.md"), *ROOT.glob("docs/**/*.md")})
@@ -60,18 +56,6 @@ def test_the_architecture_names_code_that_exists() -> None:
         assert re.search(defined, (ROOT / file).read_text("utf-8")), f"{file}: {name}"
 
 
-def test_cluster_scenarios_take_as_long_as_their_page_says() -> None:
-    """As `wirebench list` estimates it."""
-    page = (ROOT / "docs/scenarios.md").read_text("utf-8")
-    found = re.search(r"in (\d+) to (\d+) minutes each on two cores:\n\n((?:\|.+\n)+)", page)
-    assert found is not None
-    shortest, longest, table = found.groups()
-    plans = [make_plan(read_scenario(name), 0, "kubernetes") for name in re.findall(r"(?m)^\| `([\w-]+)\.yaml`", table)]
-    minutes = [round(TimeLeft.of(plan, "kubernetes").compute_s() / 60) for plan in plans]
-    assert int(shortest) == min(minutes)
-    assert max(minutes) <= int(longest)
-
-
 def test_the_page_on_python_names_modules_and_functions_that_exist() -> None:
     """Each line of its table calls what the module in brackets has."""
     rows = re.findall(r"(?m)^\| .+ \| (.+) \((`wirebench.+`)\) \|$", (ROOT / "docs/python.md").read_text("utf-8"))
@@ -93,13 +77,6 @@ def test_decisions_are_numbered_and_listed() -> None:
         found = re.fullmatch(r"Status: accepted.*\. Date: (\d{4}-\d\d-\d\d)\.", status)
         assert found, file.name
         assert f"| [{title[2:]}]({file.name}) | {found[1]} |" in index.splitlines()
-
-
-def test_hosted_ci_runs_the_commands_of_the_script() -> None:
-    """The workflow has a job for each command of .ci/run, and one for the tests that need a Docker engine."""
-    (job,) = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"].values()
-    commands = re.findall(r"(?m)^(make [a-z -]+|scripts/\S+)", (ROOT / ".ci/run").read_text())
-    assert [*commands, "scripts/test-with-engine"] == job["strategy"]["matrix"]["command"]
 
 
 #: Words that a reader has to learn, and the field's own.

@@ -7,7 +7,7 @@ import shlex
 
 import pytest
 
-from tests.support.printed_commands import COMMANDS, PAGES, RULES, Place, Printed, parse, select_commands
+from tests.support.printed_commands import COMMANDS, PAGES, RULES, Place, Printed, parse
 from tests.support.waiting import run_program
 from wirebench.system.paths import ROOT
 
@@ -33,19 +33,6 @@ def test_each_rule_has_a_command_and_names_what_exists() -> None:
     assert [] == [name for rule in RULES if rule.tested is Place.ELSEWHERE for name in rule.note.split()
                   if not (ROOT / name).is_file()]  # fmt: skip
     assert all(rule.note for rule in RULES if rule.tested is Place.PARSED)
-
-
-@pytest.mark.parametrize("command", select_commands(Place.CI), ids=str)
-def test_integration_runs_what_the_table_says(command: Printed) -> None:
-    """A target is called by its scripts, or is a prerequisite or a part of one that is."""
-    files = (".ci/run", "scripts/test-with-engine", "make/test.mk", "make/code.mk", "make/cluster.mk")
-    scripts = "".join((ROOT / name).read_text("utf-8") for name in files)
-    # What follows a call of make, and prerequisites: that a target is defined says nothing.
-    found = re.findall(r"(?m)(?:\bmake_?|\$\(MAKE\)) (.+)$|^[\w-]+:(?!=) *([^#\n]*)", scripts)
-    called = {word for pair in found for part in pair for word in part.split()}
-    targets = re.findall(r"(?<=make )[\w -]+", command.text)
-    assert targets or command.text.split()[-1] in f"{scripts}{files}"
-    assert {name for target in targets for name in target.split()} <= called
 
 
 @pytest.mark.parametrize("command", [each for each in COMMANDS if re.search(r"\bwirebench \w", each.text)], ids=str)

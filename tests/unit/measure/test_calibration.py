@@ -176,13 +176,6 @@ def test_a_thorough_calibration_takes_the_place_of_the_last_one() -> None:
     assert {(256, True), (1, False)} == {(each.concurrency, each.coarse) for each in renewed.points}
 
 
-def test_a_calibration_comes_back_from_its_file() -> None:
-    """Where there is none, nothing is known, and nothing is wrong."""
-    assert (Calibration(conditions=HERE), "") == read_calibration(HERE)
-    write_calibration(KNOWN)
-    assert (KNOWN, "") == read_calibration(HERE)
-
-
 @pytest.mark.parametrize("changed", ["kernel", "cores", "truth"])
 def test_a_calibration_under_other_conditions_is_stale(changed: str) -> None:
     """It says which ones, and nothing of it is used."""

@@ -153,25 +153,6 @@ def test_the_answer_is_said_in_sentences_with_intervals(html: str) -> None:
     assert "gRPC by ghz is faster" not in text
 
 
-def test_ratios_are_a_table_and_pictures_that_are_open_in_print(html: str) -> None:
-    """Twelve pictures would bury what follows; on paper nothing can be opened, and no heading is left behind."""
-    table, _, after = html[html.index('id="verdicts"') :].partition(
-        "<details>\n<summary>The ratios as pictures</summary>"
-    )
-    pictures, _, rest = after.partition("</details>")
-    assert (12, 0, 0) == tuple(part.count('<span class="badge') for part in (table, pictures, rest))
-    assert 12 == pictures.count('class="chart forest"')
-    printed = html[html.index("@media print") :]
-    assert "details::details-content { content-visibility: visible;" in printed
-    assert "h1, h2, h3, h4, summary, figcaption { break-after: avoid; }" in printed
-
-
-@pytest.mark.parametrize("heading", ["instruments", "figures", "reading", "what"])
-def test_details_are_folded(html: str, heading: str) -> None:
-    """What comes after the answer is there on demand, below a heading that is always seen."""
-    assert re.search(rf'<h[23] id="{heading}">[^<]+</h[23]>\n<details>\n<summary>', html)
-
-
 def test_gates_that_failed_are_told_once_with_what_to_do(tmp_path: Path) -> None:
     """However many windows fail one gate, it is one entry, with the worst value, and its verdicts are withheld."""
     gate = passed("generator_cpu", passed=False, value=0.97, limit=0.9, unit="of its cores", advice="lower the rate")
@@ -193,26 +174,6 @@ def test_a_run_without_records_has_a_report(tmp_path: Path) -> None:
     assert "This run is incomplete. Why: it was interrupted. 0 of 48 windows were measured" in text
     assert "None: no window was measured." in text
     assert 0 == document.tags["figure"] + document.tags["table"]
-
-
-def test_one_block_is_no_verdict(tmp_path: Path) -> None:
-    """No interval, and no bar for one."""
-    run = RunBuilder(cells=[cell("rest"), cell("socket")], blocks=1).write(tmp_path)
-    html = write_report(run).read_text(encoding="utf-8")
-    assert 1 == html.count("Fewer than 3 blocks have no interval")
-    assert 'class="badge inconclusive"' in html
-    assert 'class="interval' not in html
-    assert "2 cells × 1 block<" in html.replace(" · commit", "<")
-    assert "2 windows (2 cells × 1 block), " in html
-
-
-def test_errors_of_all_blocks_add_up(tmp_path: Path) -> None:
-    """Each text once a cell, the most frequent first."""
-    texts = tuple(ErrorText(code="internal", message=message, count=n) for n, message in ((2, "rare"), (9, "often")))
-    run = RunBuilder(cells=[cell("rest")], record={"error_texts": texts}).write(tmp_path)
-    text = Document(write_report(run).read_text(encoding="utf-8")).text
-    assert 1 == text.count("REST: internal: often (27×)")
-    assert text.index("often (27×)") < text.index("rare (6×)")
 
 
 def test_what_an_external_target_hides_is_absent_and_said(tmp_path: Path) -> None:

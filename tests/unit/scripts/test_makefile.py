@@ -80,12 +80,6 @@ def test_variables_become_options(arguments: list[str], expected: str) -> None:
     assert expected == " ".join(list_commands(*arguments)[-1].split())
 
 
-def test_a_variable_that_is_given_replaces_the_default() -> None:
-    """As it is written, with the spaces within it."""
-    (arguments,) = wirebench_arguments("make load-rest DURATION=1m ARGS='--operation \"a  b\"'")
-    assert ["--duration", "1m", "--operation", "a  b"] == arguments[4:]
-
-
 @pytest.mark.parametrize("transport", ["rest", "grpc", "socket"])
 def test_a_plain_load_needs_no_variable(transport: str) -> None:
     """It is documented with its defaults: 8 connections for 30 s."""

@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TextIO
 
 import pytest
@@ -41,12 +40,3 @@ def test_a_step_prints_whole_lines_where_others_print(environment: dict[str, str
     """Alone it is one line. What the command printed is shown if it fails, and its status is kept."""
     assert (0, good) == run("echo quiet", environment)
     assert (3, failed) == run("echo why; exit 3", environment)
-
-
-def test_a_long_step_says_every_minute_that_it_still_runs(tmp_path: Path) -> None:
-    """Minutes of one second each, here, and a step that ends once the second was said."""
-    shown = tmp_path / "shown"
-    command = f"until grep -q '2 min' '{shown}'; do sleep 0.02; done"
-    with shown.open("w") as output:
-        assert (0, "") == run(command, {"STEP_MINUTE_S": "1"}, output)
-    assert "it ... 1 min ... 2 min ... N s\n" == hide_durations(shown.read_text())
