@@ -1,19 +1,20 @@
-// Load on a REST service by stock k6: one request an iteration, chosen at random from a file. By hand:
+// Load on a REST service by stock k6: one request of a file an iteration. By hand:
 //
-//   echo '[["GET", "/api/users/1000001", null]]' >requests.json
-//   .tools/bin/k6 run -e URL=http://127.0.0.1:5000 -e REQUESTS=$PWD/requests.json -e CONCURRENCY=8 -e DURATION=5s k6/rest.js
+//   echo '{"method": "GET", "path": "/api/users/1000001"}' >requests.jsonl
+//   .tools/bin/k6 run -e URL=http://127.0.0.1:5000 -e REQUESTS=$PWD/requests.jsonl -e CONCURRENCY=8 -e DURATION=5s k6/rest.js
 
 import exec from 'k6/execution';
 import http from 'k6/http';
 import { randomSeed } from 'k6';
 import { SharedArray } from 'k6/data';
 
-// URL may be several, with commas between: users take them in turn. REQUESTS is a list of [method, path, body].
-// Without RATE (requests a second), each user sends when it has its reply.
+// URL may be several, with commas between: users take them in turn. REQUESTS has a request a line, as
+// `wireload render` prints them. With RATE, so many a second are sent in turn, each once; without it, each user sends one
+// at random when it has its reply.
 const { URL = 'http://127.0.0.1:5000', REQUESTS, CONCURRENCY = '1', DURATION = '5s', RATE } = __ENV;
 const { TIMEOUT = '10s', REOPEN = 'no', SEED = '1', NAME = 'request' } = __ENV;
 
-const requests = new SharedArray('requests', () => JSON.parse(open(REQUESTS)));
+const requests = new SharedArray('requests', () => open(REQUESTS).trim().split('\n').map((line) => JSON.parse(line)));
 const urls = URL.split(',');
 const users = Number(CONCURRENCY);
 const rate = Number(RATE);
@@ -34,7 +35,6 @@ export const options = {
 const params = {
   tags: { name: NAME },
   timeout: TIMEOUT,
-  headers: { Accept: 'application/json', 'Content-Type': 'application/json' },
 };
 // By it the output's column `expected_response` and http_req_failed tell success.
 http.setResponseCallback(http.expectedStatuses({ min: 200, max: 299 }));
@@ -46,9 +46,10 @@ export default function () {
     // column `metadata`.
     exec.vu.metrics.metadata.order = `${exec.scenario.startTime}+${exec.scenario.iterationInTest}`;
   }
-  const [method, path, body] = requests[Math.floor(Math.random() * requests.length)];
+  const next = rate ? exec.scenario.iterationInTest % requests.length : Math.floor(Math.random() * requests.length);
+  const { method, path, headers, body = null } = requests[next];
   try {
-    http.request(method, urls[(exec.vu.idInTest - 1) % urls.length] + path, body, params);
+    http.request(method, urls[(exec.vu.idInTest - 1) % urls.length] + path, body, { ...params, headers });
   } catch (error) {
     if (error.name !== 'GoError') {
       throw error;

@@ -4,7 +4,7 @@ By hand:
 
     .tools/locust/bin/locust --headless --locustfile locust/locustfile.py --host http://127.0.0.1:5000 \
         --users 8 --spawn-rate 8 --run-time 3s --stop-timeout 10 --calls calls.json \
-        --requests requests.json   # [["GET", "/api/users/1000001", null]]
+        --requests requests.jsonl   # {"method": "GET", "path": "/api/users/1000001"}
 
 FastHttpUser, because locust's other client is several times slower and would be what is measured. Each user keeps one
 connection and sends when it has its reply. A latency begins before the request is written, holds connecting where that
@@ -34,9 +34,7 @@ calls: list[tuple[int, int, str]] = []
 @events.init_command_line_parser.add_listener
 def add_options(parser: Any) -> None:
     """Take what the load is; locust has options for the rest."""
-    parser.add_argument(
-        "--requests", required=True, help="file of what to choose from, as JSON: [[method, path, body]]"
-    )
+    parser.add_argument("--requests", required=True, help="file of what to choose from: a request a line, as JSON")
     parser.add_argument("--calls", required=True, help="file to write every request to, as JSON")
     parser.add_argument("--operation", default="request", help="how locust's own statistics name the requests")
     parser.add_argument("--cacert", help="PEM file of the authorities to trust over https, if not those of the system")
@@ -80,11 +78,15 @@ class RestUser(FastHttpUser):
     @task
     def once(self) -> None:
         """Send one request."""
-        method, path, body = self.random.choice(self.choices)
+        given = self.random.choice(self.choices)
         # As other drivers do: no compression, and a redirect is the reply.
-        headers = {"Accept-Encoding": "identity", **({"Content-Type": "application/json"} if body else {})}
         self.client.request(
-            method, path, name=self.options.operation, data=body, headers=headers, allow_redirects=False
+            given["method"],
+            given["path"],
+            name=self.options.operation,
+            data=given.get("body"),
+            headers={"Accept-Encoding": "identity", **given.get("headers", {})},
+            allow_redirects=False,
         )
 
 
@@ -95,7 +97,6 @@ def make_tls_context(cacert: str | None) -> ssl.SSLContext:
 
 
 @functools.cache  # by all users
-def read_requests(path: str) -> list[list[Any]]:
+def read_requests(path: str) -> list[dict[str, Any]]:
     """Read what to choose from."""
-    requests: list[list[Any]] = json.loads(Path(path).read_text(encoding="utf-8"))
-    return requests
+    return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").strip().split("\n")]

@@ -13,7 +13,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from google.protobuf.descriptor_pool import DescriptorPool
 
 from wirebench.errors import UsageError
-from wirebench.model.application import Application, Rest
+from wirebench.model.application import Application, Request
 
 _BASE = Path(__file__).with_name("openapi.base.yaml")
 _CODE = re.compile(r"\b[A-Z]+(?:_[A-Z]+)+\b")
@@ -31,10 +31,11 @@ def describe(files: Iterable[FileDescriptorProto], application: Application) -> 
     paths: dict[str, Any] = {}
     for name, operation in application.operations.items():
         if operation.rest and operation.grpc:
-            method = contract.find_method(operation.grpc.call)
+            method = contract.find_method(operation.grpc["call"])
             _check_rule(name, contract.rule(method), operation.rest)
             described = contract.operation(name, method, operation.rest, stream=operation.stream)
-            paths.setdefault(operation.rest.path, {})[operation.rest.method.lower()] = described
+            verb, path = _split_request(operation.rest)
+            paths.setdefault(path, {})[verb.lower()] = described
     components = {"responses": dict(_failures(base["failures"])), **base["components"]}
     whole = {**{key: base[key] for key in ("openapi", "info", "servers")}, "paths": paths, "components": components}
     text = yaml.dump(whole, sort_keys=False, allow_unicode=True, width=120, Dumper=_Dumper)
@@ -64,12 +65,19 @@ def _failures(given: Mapping[str, Any]) -> Iterator[tuple[str, _Schema]]:
         yield code, {"description": failure["description"], "content": content}
 
 
-def _check_rule(name: str, rule: Any, rest: Rest) -> None:  # noqa: ANN401 - a message made of its descriptor
+def _check_rule(name: str, rule: Any, rest: Request) -> None:  # noqa: ANN401 - a message made of its descriptor
     verb = rule.WhichOneof("pattern") or "nothing"
     said = f"{verb.upper()} {getattr(rule, verb, '')}"
-    if said != f"{rest.method} {rest.path}" or bool(rule.body) != (rest.body is not None):
-        message = f"{name} is {said} in the proto, and {rest.method} {rest.path} in the application file"
+    written = " ".join(_split_request(rest))
+    if said != written or bool(rule.body) != ("body" in rest):
+        message = f"{name} is {said} in the proto, and {written} in the application file"
         raise UsageError(message, "make them agree, in path, method and whether there is a body")
+
+
+def _split_request(rest: Request) -> tuple[str, str]:
+    """Return method and path of a request."""
+    method, _, target = rest["request"].partition(" ")
+    return method, target.partition("?")[0]
 
 
 class _Contract:
@@ -98,7 +106,7 @@ class _Contract:
         options: Any = self._options.FromString(method.GetOptions().SerializeToString())
         return options.Extensions[self._http]
 
-    def operation(self, name: str, method: _Descriptor, rest: Rest, *, stream: bool) -> _Schema:
+    def operation(self, name: str, method: _Descriptor, rest: Request, *, stream: bool) -> _Schema:
         """Return what OpenAPI says of an operation."""
         comment = self._comments.get(method.full_name, "")
         codes = _CODE.findall(comment)
@@ -107,13 +115,15 @@ class _Contract:
         if description or stream:
             described["description"] = " ".join(filter(None, (description, self._stream if stream else "")))
         body_field = self.rule(method).body
-        in_path = re.findall(r"{(\w+)}", rest.path)
+        in_path = re.findall(r"{(\w+)}", _split_request(rest)[1])
         if parameters := list(self._parameters(method.input_type, in_path, whole_query=not body_field)):
             described["parameters"] = parameters
         if body_field:
             described["requestBody"] = {"required": True, "content": self._body(method.input_type, body_field, in_path)}
         success = self._events() if stream else self._reply(method.output_type)
-        described["responses"] = {str(rest.expect.status): success} | self._failed(codes, has_body=bool(body_field))
+        described["responses"] = {str(rest["expect"]["status"]): success} | self._failed(
+            codes, has_body=bool(body_field)
+        )
         return described
 
     def _parameters(self, message: _Descriptor, in_path: list[str], *, whole_query: bool) -> Iterator[_Schema]:

@@ -7,7 +7,6 @@ without, one is started here.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import time
@@ -18,7 +17,6 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-import yaml
 
 from grafana.board import INSTANT, Board, Chart, Variable
 from grafana.boards import BOARDS
@@ -95,11 +93,10 @@ class WireloadForSomeWhoAreNot(Wireload):
 
     def run(self, job: Job, watch: Callable[[Child], None]) -> tuple[HistogramFile, ...]:
         """Send requests for more users than there are."""
-        application = yaml.safe_load(job.requests.read_text(encoding="utf-8"))
-        application["seeded"]["users"]["count"] = 12_000
-        requests = job.output.with_suffix(".requests.json")
-        requests.write_text(json.dumps(application), encoding="utf-8")
-        return super().run(replace(job, requests=requests), watch)
+        text = job.application.read_text(encoding="utf-8")
+        application = job.output.with_suffix(".application.yaml")
+        application.write_text(text.replace("count: 10000}", "count: 12000}"), encoding="utf-8")
+        return super().run(replace(job, application=application), watch)
 
 
 def send_load(driver: Driver, service: Service, url: str, folder: Path) -> None:

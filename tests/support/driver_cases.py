@@ -7,10 +7,9 @@ from _pytest.mark import ParameterSet
 
 from wirebench.drivers import DRIVERS
 from wirebench.drivers.driver import SETUP, SETUP_CROSS_CHECK
-from wirebench.model.application import load_builtin
 from wirebench.model.contract import TRANSPORTS, Driver, Transport
 from wirebench.model.histogram_file import HistogramFile
-from wirebench.plan.driver_support import DRIVER_FACTS, explain_unsupported
+from wirebench.plan.driver_support import DRIVER_FACTS
 
 
 def case(transport: Transport, driver: Driver) -> ParameterSet:
@@ -29,11 +28,7 @@ SETUP_CASES = [each for each in CASES if DRIVERS[str(each.values[1])].setup in (
 #: Those that know when a request was due.
 OPEN_CASES = [case(transport, driver) for transport, driver in _PAIRS if not DRIVER_FACTS[driver].no_open_load]
 #: Those that read streams.
-STREAM_CASES = [
-    case(transport, driver)
-    for transport, driver in _PAIRS
-    if not explain_unsupported(driver, [load_builtin().operations["ledger.stream_transactions"]])
-]
+STREAM_CASES = [case(transport, "wireload") for transport in TRANSPORTS]
 #: Those that reopen connections.
 REOPENING_CASES = [case(transport, driver) for transport, driver in _PAIRS if transport in DRIVER_FACTS[driver].reopens]
 

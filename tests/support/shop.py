@@ -34,8 +34,21 @@ load: {window_s: 1}
 """
 
 
+PROTO = """\
+syntax = "proto3";
+package shop;
+service Catalog {
+  rpc Get(Id) returns (Item);
+  rpc Feed(Id) returns (stream Item);
+}
+message Id { int32 id = 1; }
+message Item { string name = 1; }
+"""
+
+
 def read(folder: Path, text: str = SCENARIO, application: str = APPLICATION) -> Scenario:
     """Read a scenario of this text, with an application file beside it."""
     (folder / "shop.yaml").write_text(application, encoding="utf-8")
+    (folder / "shop.proto").write_text(PROTO, encoding="utf-8")
     (folder / "scenario.yaml").write_text(text, encoding="utf-8")
     return read_scenario(folder / "scenario.yaml")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -12,12 +13,11 @@ from typing import Annotated
 import typer
 
 from wirebench.cli.options import TlsOptions
-from wirebench.drivers.clients.reflection import reflect
+from wirebench.drivers.wireload import compile_schema, reflect
 from wirebench.errors import UsageError
 from wirebench.model.address import parse_address
 from wirebench.model.labels import pluralise
-from wirebench.model.openapi_document import Document
-from wirebench.model.variant import Variant
+from wirebench.model.variant import REFLECTION
 from wirebench.plan.drafts.init import (
     Kind,
     Origin,
@@ -27,7 +27,8 @@ from wirebench.plan.drafts.init import (
     render_application,
     render_scenario,
 )
-from wirebench.plan.grpc_schema import REFLECTION, Schema, read_descriptors
+from wirebench.plan.drafts.openapi_document import Document
+from wirebench.plan.drafts.schema import Schema
 from wirebench.system.files import make_write_error, write_atomic
 from wirebench.system.tls import ClientTls, split_scheme
 
@@ -100,10 +101,8 @@ def _read(protos: Sequence[Path], imports: Sequence[Path], openapi: Path | None,
     schema, grpc = None, {}
     if protos:
         below = imports or list(dict.fromkeys(each.parent for each in protos))
-        variant = Variant.model_construct(
-            transport="grpc", schema_=tuple(map(str, protos)), imports=tuple(map(str, below))
-        )
-        schema = Schema(read_descriptors(variant, Path()))
+        with tempfile.TemporaryDirectory(prefix="wirebench-") as folder:
+            schema = Schema(compile_schema(protos, below, Path(folder)))
         grpc = {"schema": _make_relative(protos, out), "imports": _make_relative(below, out)}
     sources = [*protos, *([openapi] if openapi else [])]
     document = Document(openapi) if openapi else None
@@ -112,7 +111,8 @@ def _read(protos: Sequence[Path], imports: Sequence[Path], openapi: Path | None,
 
 def _reflect(address: str, tls: ClientTls | None, openapi: Path | None) -> Origin:
     """Ask a running service. Raises WirebenchError."""
-    schema = Schema(reflect(address, tls))
+    with tempfile.TemporaryDirectory(prefix="wirebench-") as folder:
+        schema = Schema(reflect(address, Path(folder), tls))
     packages = {name.rpartition(".")[0] for name in schema.services}
     name = packages.pop() if len(packages) == 1 else "service"
     document = Document(openapi) if openapi else None

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import random
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import orjson
 from pydantic import Field
 
 from wirebench.drivers.metrics_push import MetricsPush
-from wirebench.model.application import Application, Operation, load_builtin
 from wirebench.model.cell import Cell
 from wirebench.model.histogram_file import HistogramFile
-from wirebench.model.inputs import InputContext
 from wirebench.model.scenario import Load
 from wirebench.plan.arrivals import compute_arrivals_ns
 from wirebench.system import processes
@@ -39,8 +36,6 @@ SETUP_CROSS_CHECK = "make setup-cross-check"
 _LOCAL = Field(exclude=True)
 
 _TIMEOUT_S = 10.0
-#: How many requests there are to choose from, where they differ.
-_REQUESTS = 1000
 
 #: Parts of a window whose load changes, each with its own figures.
 SLICES = 50
@@ -52,9 +47,8 @@ class Job:
 
     `address` is host:port. Where the client balances, `replicas` are the addresses behind that host. `id_base` is the
     first id that a creating operation may use. The driver writes the histogram file to `output` and its log to `log`.
-    `generator` is the index of this load generator and their number. `tls` is None for plain text. `application` has
-    the requests with the headers of the cell's variant. `requests` is the application file, and `descriptors` a file
-    with the messages of gRPC.
+    `generator` is the index of this load generator and their number. `tls` is None for plain text. `application` is the
+    application file, and `descriptors` one with the messages of gRPC.
     """
 
     cell: Cell
@@ -71,19 +65,13 @@ class Job:
     tls: ClientTls | None = None
     #: Where the driver runs, if not on this machine's network.
     namespace: NetworkNamespace | None = None
-    application: Annotated[Application, _LOCAL] = field(default_factory=load_builtin)
-    requests: Annotated[Path, _LOCAL] = APPLICATION
+    application: Annotated[Path, _LOCAL] = APPLICATION
     descriptors: Annotated[Path, _LOCAL] = CONTRACT
 
     @property
     def arrivals(self) -> Path:
         """The file with when each request is due, where the load changes."""
         return self.output.with_suffix(".arrivals.json")
-
-    @property
-    def operation(self) -> Operation:
-        """What its cell sends, where that is one operation."""
-        return self.application.operations[self.cell.operation]
 
     @property
     def timeout_s(self) -> float:
@@ -98,20 +86,6 @@ class Job:
     def tls_flags(self) -> list[str | Path]:
         """The flags that most tools take for TLS; without an authority, they trust those of the system."""
         return processes.list_flags({"--cacert": self.tls and self.tls.authority})
-
-    def draw_inputs(self, fresh: int | str = 0) -> list[dict[str, Any]]:
-        """Return the inputs of requests to choose from; one of them where all are alike.
-
-        `fresh` stands for an id that the tool itself puts in: a template of its own, or a number that it replaces.
-        """
-        drawing = InputContext(
-            random.Random(self.seed),  # noqa: S311 - load, not a secret
-            payload=self.cell.payload,
-            fresh=fresh,
-            stream={"items": self.cell.stream_items, "rate_limit_per_s": self.cell.stream_rate_limit_per_s},
-        )
-        count = _REQUESTS if self.operation.varies and not self.operation.creates else 1
-        return [self.application.draw(self.cell.operation, replace(drawing, number=each)) for each in range(count)]
 
     def write_arrivals(self) -> None:
         due_ns = compute_arrivals_ns(self.load)

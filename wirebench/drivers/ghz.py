@@ -4,7 +4,7 @@ Read from its source (v0.121.0): its percentiles leave out failures but its aver
 at most, and says nothing of those it dropped; `--skipFirst` drops calls but not their time; its default is one
 connection for all workers; for each call it makes a template with over 200 functions, unless it is told not to. So
 statistics come from the details alone, warm-up is told from window by their timestamps (a call's end), connections are
-set, a load is split before it can reach a million calls, and templates are without functions, or off.
+set, a load is split before it can reach a million calls, and templates are off.
 
 It has no live metrics: the harness pushes those of each part when that has ended.
 """
@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 import orjson
 
-from wirebench.drivers.driver import ID_STEP, SETUP_CROSS_CHECK, Job
+from wirebench.drivers import per_request
+from wirebench.drivers.driver import SETUP_CROSS_CHECK, Job
 from wirebench.drivers.per_request import CallArrays, Part, PerRequestDriver, name_grpc_code
 from wirebench.errors import WirebenchError
 from wirebench.system.files import write_atomic
@@ -39,19 +40,16 @@ class Ghz(PerRequestDriver):
         return {"TZ": "UTC"}  # of the timestamps
 
     def build_arguments(self, job: Job, part: Part) -> list[str | Path]:
-        call = job.operation.grpc
-        if call is None:
-            raise WirebenchError(f"{job.cell.operation} has no gRPC call", "use another driver")  # a plan rejects it
+        requests = per_request.render(job, part)
         data = part.folder / "data.json"
-        write_atomic(data, build_call_data(job, part.number))
+        write_atomic(data, json.dumps([each.message for each in requests]))
         metadata = part.folder / "metadata.json"
-        if call.metadata:
-            write_atomic(metadata, json.dumps(dict(map(_describe_pair, call.metadata.items()))))
+        write_atomic(metadata, json.dumps(dict(map(_describe_pair, requests[0].metadata.items()))))
         flags = {
-            "--call": call.call,
+            "--call": requests[0].call,
             "--protoset": job.descriptors,
             "--data-file": data,
-            "--metadata-file": metadata if call.metadata else None,
+            "--metadata-file": metadata,
             "--concurrency": job.cell.concurrency,
             "--connections": job.cell.connections or job.cell.concurrency,
             "--duration": f"{part.duration_s:.3f}s",
@@ -66,8 +64,7 @@ class Ghz(PerRequestDriver):
         address = f"dns:///{job.address}" if job.replicas else job.address
         # It speaks TLS unless it is told not to.
         tls = job.tls_flags if job.tls else ["--insecure"]
-        templates = "--disable-template-functions" if job.operation.creates else "--disable-template-data"
-        return [self.path, *tls, "--count-errors", templates, *list_flags(flags), address]
+        return [self.path, *tls, "--count-errors", "--disable-template-data", *list_flags(flags), address]
 
     def read(self, job: Job, part: Part) -> CallArrays:  # noqa: ARG002 - all is in the part
         return parse_calls(orjson.loads(part.output.read_bytes())["details"] or [])
@@ -93,15 +90,3 @@ def parse_calls(details: list[dict[str, Any]]) -> CallArrays:
         latencies_ns=np.array([detail["latency"] for detail in details], dtype=np.int64),
         outcomes=((name_grpc_code(detail["status"]), detail["error"]) for detail in details),
     )
-
-
-def build_call_data(job: Job, part: int) -> str:
-    """Return the call data as JSON: ghz goes through an array's items in turn, and fills in templates.
-
-    `part` is which part of the load it is, if it is split: parts create different users.
-    """
-    # The job's and the part's millions, then ghz's own count of calls, under a million. As text, which proto JSON takes
-    # for an id: a template is no JSON number.
-    fresh = f"{job.id_base // ID_STEP + part}{{{{printf `%06d` .RequestNumber}}}}"
-    found = [job.operation.request_grpc(inputs) for inputs in job.draw_inputs(fresh)]
-    return json.dumps(found if len(found) > 1 else found[0])

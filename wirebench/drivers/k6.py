@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import csv
 import itertools
-import json
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import numpy as np
 
+from wirebench.drivers import per_request
 from wirebench.drivers.driver import SETUP_CROSS_CHECK, Job
 from wirebench.drivers.metrics_push import OTLP
 from wirebench.drivers.per_request import CallArrays, Outcome, Part, PerRequestDriver, classify_http
-from wirebench.system.files import write_atomic
 from wirebench.system.paths import K6_SCRIPT, TOOLS
 
 #: k6's codes of errors: https://grafana.com/docs/k6/latest/javascript-api/error-codes/
@@ -62,8 +61,7 @@ class K6(PerRequestDriver):
 
     def build_arguments(self, job: Job, part: Part) -> list[str | Path]:
         cell = job.cell
-        requests = (part.folder / "requests.json").absolute()
-        write_atomic(requests, json.dumps([job.operation.request_rest(inputs) for inputs in job.draw_inputs()]))
+        requests = per_request.write_lines(per_request.render(job, part), part.folder / "requests.jsonl")
         settings = {
             "URL": ",".join(replace(job, address=each).rest_url for each in job.replicas or (job.address,)),
             "REQUESTS": requests,

@@ -8,7 +8,6 @@ users keep (`constant_throughput`) waits for replies all the same, and isn't mea
 
 from __future__ import annotations
 
-import json
 import math
 from importlib import metadata
 from pathlib import Path
@@ -16,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import orjson
 
+from wirebench.drivers import per_request
 from wirebench.drivers.driver import Job
 from wirebench.drivers.per_request import CallArrays, Outcome, Part, PerRequestDriver, classify_http
-from wirebench.system.files import write_atomic
 from wirebench.system.paths import LOCUST, LOCUSTFILE
 from wirebench.system.processes import list_flags
 
@@ -42,8 +41,7 @@ class Locust(PerRequestDriver):
         return found.version if found and self.path.exists() else None
 
     def build_arguments(self, job: Job, part: Part) -> list[str | Path]:
-        requests = part.folder / "requests.json"
-        write_atomic(requests, json.dumps([job.operation.request_rest(inputs) for inputs in job.draw_inputs()]))
+        requests = per_request.write_lines(per_request.render(job, part), part.folder / "requests.jsonl")
         users = job.cell.concurrency
         flags = {
             "--locustfile": LOCUSTFILE,

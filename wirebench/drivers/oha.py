@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 import orjson
 
+from wirebench.drivers import per_request
 from wirebench.drivers.driver import Job
 from wirebench.drivers.per_request import CallArrays, Outcome, Part, PerRequestDriver, classify_http
 from wirebench.system.files import write_atomic
@@ -38,20 +39,15 @@ class Oha(PerRequestDriver):
     def build_arguments(self, job: Job, part: Part) -> list[str | Path]:
         cell = job.cell
         # oha picks from the URLs at random, by itself.
-        requests = [job.operation.request_rest(inputs) for inputs in job.draw_inputs()]
+        requests = per_request.render(job, part)
         urls = part.folder / "urls.txt"
         write_atomic(urls, "\n".join(f"{job.rest_url}{each.path}" for each in requests))
-        payload = part.folder / "payload.json"
-        if body := requests[0].body:
-            write_atomic(payload, body)
         flags = {
             "-c": cell.concurrency,
             "-m": requests[0].method,
             "-z": f"{round(part.duration_s * 1e3)}ms",
             "-t": f"{round(job.timeout_s * 1e3)}ms",
             "-q": cell.rate_per_s,
-            "-T": "application/json" if body else None,
-            "-D": payload if body else None,
             "--worker-threads": len(job.cores) if job.cores else None,
             "-r": 0,  # a redirect is the reply
             "--output-format": "json",
@@ -61,7 +57,8 @@ class Oha(PerRequestDriver):
         switches = ["--no-tui", "--disable-compression", "--wait-ongoing-requests-after-deadline"]
         switches += ["--disable-keepalive"] if cell.connection == "reopen" else []
         switches += [] if cell.rate_per_s is None else ["--latency-correction"]
-        return [self.path, *switches, *job.tls_flags, *list_flags(flags), "--urls-from-file", urls]
+        headers = [part for name, value in requests[0].headers.items() for part in ("-H", f"{name}: {value}")]
+        return [self.path, *switches, *headers, *job.tls_flags, *list_flags(flags), "--urls-from-file", urls]
 
     def read(self, job: Job, part: Part) -> CallArrays:
         """Read every call.

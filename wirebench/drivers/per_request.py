@@ -6,6 +6,7 @@ These tools keep all calls in memory until they end; minutes of load would take 
 from __future__ import annotations
 
 import dataclasses
+import math
 import shutil
 import sqlite3
 import time
@@ -18,8 +19,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from wirebench.drivers.driver import Driver, Job
+from wirebench.drivers.driver import ID_STEP, Driver, Job
 from wirebench.drivers.metrics_push import TimedRequests
+from wirebench.drivers.wireload import RenderedRequest, render_requests
 from wirebench.errors import WirebenchError
 from wirebench.model.contract import HTTP_CODES
 from wirebench.model.histogram import Histogram
@@ -35,12 +37,14 @@ from wirebench.model.histogram_file import (
     choose_most_frequent,
 )
 from wirebench.plan.driver_support import count_parts
-from wirebench.system.files import make_write_error
+from wirebench.system.files import make_write_error, write_atomic
 from wirebench.system.processes import Child
 
 #: The load lasts a little longer than the window, which opens a moment after the tool has started.
 _SLACK_S = 0.05
 _GRACE_S = 60.0
+#: How many requests there are to choose from, where they differ.
+_CHOICES = 1000
 
 UNKNOWN = "unknown"
 UNAVAILABLE = "unavailable"
@@ -86,7 +90,7 @@ class Part:
 
 
 class PerRequestDriver(Driver):
-    """A tool that runs for a time and then reports every call."""
+    """A tool that replays rendered requests for a time, and then reports every call."""
 
     @abstractmethod
     def build_arguments(self, job: Job, part: Part) -> list[str | Path]:
@@ -126,6 +130,25 @@ class PerRequestDriver(Driver):
             return self.read(job, part)
         except (OSError, ValueError, LookupError, TypeError, sqlite3.Error) as error:
             raise WirebenchError(f"can't read what {self.name} reported: {error}", "see its log") from error
+
+
+def render(job: Job, part: Part) -> list[RenderedRequest]:
+    """Return the requests of a part: some to choose from, or as many as it sends, where they write.
+
+    Raises ProcessError.
+    """
+    requests = render_requests(job, _CHOICES)
+    if requests[0].writes:
+        # Parts create different records.
+        own = dataclasses.replace(job, id_base=job.id_base + part.number * ID_STEP)
+        requests = render_requests(own, math.ceil((job.cell.rate_per_s or 0) * part.duration_s) + 1)
+    return requests[:1] if all(each == requests[0] for each in requests) else requests
+
+
+def write_lines(requests: Iterable[RenderedRequest], path: Path) -> Path:
+    """Write requests for a tool that reads them as JSON, one a line."""
+    write_atomic(path, "\n".join(each.model_dump_json(exclude_defaults=True) for each in requests))
+    return path.absolute()
 
 
 def classify_http(status: int, error: str = "", *, is_timeout: bool = False) -> Outcome:

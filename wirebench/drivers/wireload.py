@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
+from pydantic import Field
+
 from wirebench.drivers.driver import SLICES, Driver, Job
+from wirebench.errors import UsageError
+from wirebench.model.application import make_mistakes_error
 from wirebench.model.frozen import FrozenModel
 from wirebench.model.histogram_file import HistogramFile
 from wirebench.system import processes
 from wirebench.system.files import write_atomic
 from wirebench.system.paths import TOOLS
-from wirebench.system.processes import Child
+from wirebench.system.processes import Child, ProcessError
+from wirebench.system.tls import ClientTls, choose_tls, split_scheme
 
 _GRACE_S = 30.0
 #: Streams may have a hundred thousand items.
@@ -58,13 +65,99 @@ def send_requests(job: Job, requests_each: int) -> tuple[Answer, ...]:
 
     Raises ProcessError if the service can't be reached.
     """
-    description = job.output.with_suffix(".job.json")
-    write_atomic(description, json.dumps({**describe_job(job), "requests_each": requests_each}, default=str))
+    printed = _carry_out("request", job.output, {**describe_job(job), "requests_each": requests_each})
+    return tuple(Answer.model_validate_json(line) for line in _split(printed))
+
+
+class RenderedRequest(FrozenModel):
+    """A request as it is sent: a line of `wireload render`.
+
+    On REST it has a method, a path and headers, and maybe a body; on gRPC a message in the JSON form of protobuf.
+    """
+
+    operation: str
+    #: Whether it may be sent once only.
+    writes: bool = False
+    method: str = ""
+    path: str = ""
+    headers: dict[str, str] = Field(default={})
+    body: str | None = None
+    call: str = ""
+    metadata: dict[str, str] = Field(default={})
+    message: dict[str, Any] = Field(default={})
+
+
+def render_requests(job: Job, count: int) -> list[RenderedRequest]:
+    """Return so many requests of a job, for a driver that replays them. Raises ProcessError."""
+    printed = _carry_out("render", job.output, {**describe_job(job), "requests_each": count})
+    return [RenderedRequest.model_validate_json(line) for line in _split(printed)]
+
+
+def compile_schema(protos: Sequence[Path], imports: Sequence[Path], folder: Path) -> bytes:
+    """Return the FileDescriptorSet of proto files or compiled sets, with all that they import.
+
+    `folder` is for temporary files. Raises UsageError, with the line of a proto.
+    """
+    return _make_schema(folder, {"protos": protos, "imports": imports}, "correct the proto files, or `imports`")
+
+
+def reflect(
+    address: str,
+    folder: Path,
+    tls: ClientTls | None = None,
+    calls: Sequence[str] = (),
+    headers: Mapping[str, str] = MappingProxyType({}),
+) -> bytes:
+    """Return the FileDescriptorSet of these calls (`package.Service/Method`), or of all services, by server reflection.
+
+    `headers` are sent as metadata, with the values of environment variables. Raises UsageError.
+    """
+    scheme, bare = split_scheme(address)
+    chosen = choose_tls(scheme, tls)
+    asked = {
+        "reflection": bare,
+        "tls": chosen and _drop_unknown(dataclasses.asdict(chosen)),
+        "calls": calls,
+        "metadata": dict(headers),
+    }
+    hint = "see whether the service runs and serves reflection, or give proto files: `schema: shop.proto`"
+    return _make_schema(folder, _drop_unknown(asked), hint)
+
+
+def check_application(path: Path, descriptors: Mapping[str, Path]) -> None:
+    """Check an application file against the messages of variants by name. Raises UsageError, with all mistakes."""
+    flags = (part for name, file in descriptors.items() for part in ("--descriptors", f"{name}={file}"))
     try:
-        printed = processes.run("wireload", [TOOLS / "wireload", "request", description], _REQUEST_TIMEOUT_S)
+        processes.run("wireload", [TOOLS / "wireload", "resolve", path, *flags], _REQUEST_TIMEOUT_S)
+    except ProcessError as error:
+        raise make_mistakes_error(error) from None
+
+
+def _split(printed: str) -> list[str]:
+    """Return lines. Texts in them may have other characters that `splitlines` takes for line ends."""
+    return printed.strip("\n").split("\n") if printed else []
+
+
+def _make_schema(folder: Path, asked: dict[str, Any], hint: str) -> bytes:
+    output = folder / "schema.binpb"
+    try:
+        _carry_out("schema", output, {**asked, "output": output})
+        return output.read_bytes()
+    except ProcessError as error:
+        first, *others = error.details.removeprefix("wireload: ").splitlines() or [error.message]
+        raise UsageError(first, hint, "\n".join(others)) from None
+    finally:
+        output.unlink(missing_ok=True)
+
+
+def _carry_out(command: str, beside: Path, described: dict[str, Any]) -> str:
+    """Run a command of wireload with a job, and return what it prints. Raises ProcessError."""
+    description = beside.with_suffix(".job.json")
+    write_atomic(description, json.dumps(described, default=str))
+    try:
+        return processes.run("wireload", [TOOLS / "wireload", command, description], _REQUEST_TIMEOUT_S)
     finally:
         description.unlink(missing_ok=True)
-    return tuple(Answer.model_validate_json(line) for line in printed.splitlines())
 
 
 def describe_job(job: Job) -> dict[str, Any]:
@@ -72,7 +165,7 @@ def describe_job(job: Job) -> dict[str, Any]:
     generator, generators = job.generator
     described: dict[str, Any] = {
         "addresses": job.replicas or (job.address,),
-        "application": job.requests,
+        "application": job.application,
         "variant": cell.variant,
         "descriptors": job.descriptors,
         "requests": _describe_requests(job),

@@ -14,9 +14,8 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from wirebench.drivers.clients import Client, ClientError, Reply, connect
 from wirebench.drivers.clients.messages import find_operation
 from wirebench.errors import WirebenchError
-from wirebench.model.application import Operation, load_builtin
+from wirebench.model.application import Input, Operation, load_builtin
 from wirebench.model.contract import TRANSPORTS
-from wirebench.model.inputs import Input
 from wirebench.targets import Endpoint
 
 REQUESTS = 100
@@ -184,7 +183,9 @@ def _shorten(text: str) -> str:
 def _generate_requests(draw: random.Random, base: int, *, writes: bool) -> Iterator[_SampleRequest]:
     """Yield requests without end: of every operation, most often of those that create something to work on."""
     operations = {name: each for name, each in load_builtin().operations.items() if writes or not each.writes}
-    weights = [5 if each.creates and not each.find_input("repeat") else 2 for each in operations.values()]
+    weights = [
+        5 if each.creates and not any(given.of for given in each.inputs.values()) else 2 for each in operations.values()
+    ]
     while True:
         ((name, operation),) = draw.choices(list(operations.items()), weights)
         message = find_operation(name, stream=operation.stream).message
@@ -225,7 +226,7 @@ class _FieldSampler:
             return self.fill(field.message_type)
         if hint:
             return self.draw.choice(hint.list or (self.draw.randint(*(hint.range or (0, 0))),))
-        if given and given.generator in ("seeded", "fresh", "created"):
+        if given and (given.seeded or given.fresh or given.created):
             return self._draw_id(given)
         if given and given.range:
             return self.draw.choice((self.draw.randint(*given.range), given.range[1] + 1, 0, -1))

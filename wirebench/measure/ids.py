@@ -97,7 +97,7 @@ def count_steps(cell: Cell, scenario: Scenario) -> int:
     """
     load = scenario.load
     operations = load.find_workload(cell.operation).operations
-    per_request = max(scenario.application.count_ids(operation, cell.payload) for operation in operations)
+    per_request = max(scenario.application.operations[operation].count_ids(cell.payload) for operation in operations)
     requests_per_s = _BATCHES_PER_S_MAX if per_request > 1 else _CREATED_PER_S_MAX
     connections = load.add_connections(cell).concurrency
     if connections > cell.concurrency:

@@ -13,21 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from wirebench.drivers import Job
-from wirebench.drivers.clients.reflection import reflect
 from wirebench.drivers.driver import ID_STEP
-from wirebench.drivers.wireload import Answer, send_requests
+from wirebench.drivers.wireload import Answer, check_application, compile_schema, reflect, send_requests
 from wirebench.errors import UsageError
 from wirebench.measure.conformance import Conformance
-from wirebench.model.application import Application
-from wirebench.model.application_files import read_files, write_files
 from wirebench.model.cell import Cell, ServiceSpec
 from wirebench.model.scenario import Scenario, find_own
 from wirebench.model.source import FieldPath
 from wirebench.model.variables import redact
-from wirebench.model.variant import CONTRACT_FILE, Variant
-from wirebench.plan.grpc_schema import REFLECTION, check_messages, read_descriptors
-from wirebench.system.files import open_atomic
-from wirebench.system.paths import APPLICATION, CONTRACT
+from wirebench.model.variant import CONTRACT_FILE, REFLECTION, Variant
+from wirebench.system.files import open_atomic, write_atomic
+from wirebench.system.paths import CONTRACT
 from wirebench.system.tls import make_context
 from wirebench.targets import Endpoint
 
@@ -44,10 +40,9 @@ _ABSENT: Any = object()
 
 @dataclass(frozen=True, slots=True)
 class RequestFiles:
-    """What drivers read of a variant: the application with its headers, the application file, and the gRPC messages."""
+    """What drivers read: the application, and the gRPC messages of a variant."""
 
-    application: Application
-    file: Path
+    application: Path
     descriptors: Path
 
 
@@ -58,11 +53,13 @@ class Sender:
         """Send `requests_each` of each operation of a job. Raises WirebenchError if the service can't be reached."""
         return send_requests(job, requests_each)
 
-    def reflect(self, endpoint: Endpoint, calls: Sequence[str], headers: Mapping[str, str]) -> bytes:
-        """Return the messages of calls by server reflection. Raises WirebenchError."""
-        return reflect(endpoint.address, endpoint.tls, calls, headers)
+    def reflect(self, endpoint: Endpoint, folder: Path, calls: Sequence[str], headers: Mapping[str, str]) -> bytes:
+        """Return the messages of calls by server reflection; `folder` is for files. Raises WirebenchError."""
+        return reflect(endpoint.address, folder, endpoint.tls, calls, headers)
 
 
+#: By operation, paths to values that all variants answer alike, by transport.
+Paths = Mapping[str, Sequence[Mapping[str, str]]]
 #: Jobs that were sent, and the outcomes of their requests.
 Answered = Sequence[tuple[Job, Sequence[Answer]]]
 
@@ -85,7 +82,6 @@ class Variants:
         self._folder = folder
         self._kept = kept
         self._requests: dict[str, RequestFiles] = {}
-        self._file: Path | None = None
 
     def prepare(self, endpoint: Endpoint) -> RequestFiles:
         """Return what drivers read of a running variant; the first call writes its files.
@@ -94,16 +90,15 @@ class Variants:
         """
         name = str(endpoint.service.variant)
         if name not in self._requests:
-            application = self._scenario.application
-            if self._file is None:  # A copy, so that nothing changes while the run lasts.
-                self._file = write_files(read_files(application.path or APPLICATION), self._folder)
-            sent, descriptors = application.select_variant(name), CONTRACT
+            application, file, descriptors = self._scenario.application, self._folder / "application.json", CONTRACT
+            write_atomic(file, application.text)
             if application.variants[name].transport == "grpc":
                 descriptors = self._kept / CONTRACT_FILE.format(name)
                 messages = self._find_messages(name, endpoint)
                 with open_atomic(descriptors) as kept:
                     kept.write(messages)
-            self._requests[name] = RequestFiles(sent, self._file, descriptors)
+                check_application(application.require_path(), {name: descriptors})
+            self._requests[name] = RequestFiles(file, descriptors)
         return self._requests[name]
 
     def verify(
@@ -135,7 +130,8 @@ class Variants:
         return [(job, self._send(job, endpoints[job.cell.service])) for job in jobs.values()]
 
     def compare(self, answered: Answered) -> Conformance:
-        outcome = compare_answers(answered)
+        operations = self._scenario.application.operations
+        outcome = compare_answers(answered, {name: each.same for name, each in operations.items()})
         names = {name for name, _ in find_variables(self._scenario)}
         return replace(outcome, mismatches=tuple(redact(line, names) for line in outcome.mismatches))
 
@@ -152,7 +148,6 @@ class Variants:
             cores=None,
             tls=endpoint.tls,
             application=requests.application,
-            requests=requests.file,
             descriptors=requests.descriptors,
         )
 
@@ -170,11 +165,11 @@ class Variants:
         application = self._scenario.application
         variant = application.variants[name]
         if not _is_reflected(variant):
-            return _read_messages(application, name)
-        calls = [each.grpc.call for each in application.select_variant(name).operations.values() if each.grpc]
-        found = self._sender.reflect(endpoint, calls, variant.headers)
-        check_messages(application, name, found)
-        return found
+            paths = [[application.folder / each for each in names] for names in (variant.schema_, variant.imports)]
+            return compile_schema(paths[0], paths[1] or [application.folder], self._folder)
+        requests = (each.find_request("grpc", name) for each in application.operations.values())
+        calls = [request["call"] for request in requests if request]
+        return self._sender.reflect(endpoint, self._folder, calls, variant.headers)
 
 
 def check_variants(scenario: Scenario) -> None:
@@ -185,15 +180,13 @@ def check_variants(scenario: Scenario) -> None:
             where = application.locate(field)
             hint = f"set it: export {name}=…; its value is never written"
             raise UsageError(f"{where}: the environment variable {name} is not set", hint)
-    for name, variant in scenario.variants.items():
+    for name in scenario.variants:
         if tls := application.find_tls(name):
             try:
                 make_context(tls)
             except UsageError as error:
                 where = application.locate(("variants", name, "tls"))
                 raise UsageError(f"{where}: {error.message}", error.hint, error.details) from None
-        if variant.transport == "grpc" and not _is_reflected(variant):
-            check_messages(application, name, _read_messages(application, name))
 
 
 def find_variables(scenario: Scenario) -> Iterator[tuple[str, FieldPath]]:
@@ -204,31 +197,25 @@ def find_variables(scenario: Scenario) -> Iterator[tuple[str, FieldPath]]:
     return scenario.application.find_variables(scenario.variants, operations)
 
 
-def _read_messages(application: Application, name: str) -> bytes:
-    try:
-        return read_descriptors(application.variants[name], application.folder)
-    except UsageError as error:
-        where = application.locate(("variants", name, "schema"))
-        raise UsageError(f"{where}: {error.message}", error.hint, error.details) from None
-
-
 def _is_reflected(variant: Variant) -> bool:
     return variant.schema_ in ((), (REFLECTION,))
 
 
-def compare_answers(answered: Iterable[tuple[Job, Sequence[Answer]]]) -> Conformance:
+def compare_answers(answered: Iterable[tuple[Job, Sequence[Answer]]], alike: Paths) -> Conformance:
+    """Find what is wrong with answers, and where variants differ in values that they should have alike."""
     by_work: dict[object, list[tuple[Job, Sequence[Answer]]]] = {}
     for job, answers in answered:
         by_work.setdefault(describe_work(job.cell), []).append((job, answers))
     requests = sum(len(answers) for same in by_work.values() for _, answers in same)
-    return Conformance(requests, tuple(line for same in by_work.values() for line in _find_mismatches(same)))
+    lines = (line for same in by_work.values() for line in _find_mismatches(same, alike))
+    return Conformance(requests, tuple(lines))
 
 
 def describe_work(cell: Cell) -> tuple[object, ...]:
     return (cell.operation, cell.payload, cell.stream_items, cell.stream_rate_limit_per_s)
 
 
-def _find_mismatches(answered: Sequence[tuple[Job, Sequence[Answer]]]) -> Iterator[str]:
+def _find_mismatches(answered: Sequence[tuple[Job, Sequence[Answer]]], alike: Paths) -> Iterator[str]:
     for job, answers in answered:
         for answer in answers:
             if answer.problem:
@@ -237,13 +224,13 @@ def _find_mismatches(answered: Sequence[tuple[Job, Sequence[Answer]]]) -> Iterat
     for numbered in zip(*(answers for _, answers in answered), strict=False):
         good = [(job, answer) for (job, _), answer in zip(answered, numbered, strict=True) if not answer.problem]
         for pair in itertools.combinations(good, 2):
-            yield from _compare(pair)
+            yield from _compare(pair, alike)
 
 
-def _compare(sides: tuple[tuple[Job, Answer], tuple[Job, Answer]]) -> Iterator[str]:
+def _compare(sides: tuple[tuple[Job, Answer], tuple[Job, Answer]], alike: Paths) -> Iterator[str]:
     """Yield a line for each value that two answers should have alike, and haven't."""
     (first, answer), (other, _) = sides
-    for each in first.application.operations[answer.operation].same:
+    for each in alike[answer.operation]:
         paths = [each.get(job.cell.transport) for job in (first, other)]
         if None in paths:
             continue

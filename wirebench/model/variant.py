@@ -9,11 +9,12 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
 
 from wirebench.model.frozen import StrictModel
-from wirebench.model.headers import check_headers, check_metadata
 from wirebench.model.variables import find_variables
 
 CONNECTIONS_MAX = 10_000
 RATE_MAX = 1_000_000
+#: The value of `schema` for server reflection.
+REFLECTION = "reflection"
 #: Where a run keeps the messages of a variant that speaks gRPC.
 CONTRACT_FILE = "contract-{}.binpb"
 _EMPTY: Any = Field(default={})
@@ -124,11 +125,6 @@ class Variant(StrictModel):
             raise ValueError(f"start: ${{{variable}}} would stand in an argument list; use environment")
         if self.start is not None and "{admin_port}" in (self.ready or "") and "{admin_port}" not in written:
             raise ValueError("ready: {admin_port} isn't in start or environment, so nothing listens there")
-        if self.schema_ and self.transport != "grpc":
-            raise ValueError("schema is for gRPC")
-        if self.transport == "socket" and self.headers:
-            raise ValueError("headers are for REST and gRPC")
-        (check_metadata if self.transport == "grpc" else check_headers)(self.headers)
         return self
 
 

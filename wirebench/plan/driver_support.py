@@ -5,61 +5,47 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
-from wirebench.model.application import Operation
+from wirebench.model.application import Operation, Request, find_headers
+from wirebench.model.cell import Cell
 from wirebench.model.contract import TRANSPORTS, Driver, Transport
 from wirebench.model.template import find_placeholders
-from wirebench.model.variables import find_variables
+from wirebench.model.variables import has_variables
 
 
-def _can_be_numbered(operation: Operation) -> bool:
-    """Return whether a count of requests is all that it takes to make each request a new one."""
-    return not (operation.stream or operation.deletes or (operation.creates and operation.find_input("repeat")))
+def _reject_rest(request: Request) -> str:
+    """Return why a driver of REST that takes 2xx for success can't send a request."""
+    status = request.get("expect", {}).get("status", 200)
+    return "" if status // 100 == 2 else f"it counts status {status} as a failure"  # noqa: PLR2004 - 2xx
 
 
-def _only_reads(operation: Operation) -> bool:
-    """Return whether it can be the same request again and again."""
-    return not (operation.stream or operation.writes)
+def _reject_but_urls(request: Request) -> str:
+    """Return why oha can't send a request: of one it varies the URL alone."""
+    if request.get("body") is not None or any(find_placeholders(request.get("headers"))):
+        return "it varies the URL alone, and sends no body"
+    return _reject_rest(request)
 
 
-def _differs_by_url(operation: Operation) -> bool:
-    """Return whether its requests differ by nothing but the URL."""
-    return _only_reads(operation) and not (operation.rest and operation.rest.body and operation.varies)
-
-
-def _check_ghz_metadata(operation: Operation) -> str:
-    """Return why ghz can't send an operation's metadata, which it reads from a file and sends with all calls."""
-    metadata = operation.grpc.metadata if operation.grpc else {}
-    if any(any(find_variables(text)) for text in metadata.values()):
-        return "values of environment variables would stand in a file"
+def _reject_metadata(request: Request) -> str:
+    """Return why ghz can't send a request: it sends the same metadata with all calls."""
+    metadata = request.get("metadata", {})
     return "it sends the same metadata with all calls" if any(find_placeholders(metadata)) else ""
-
-
-def _check_plain_json(operation: Operation) -> str:
-    """Return why a driver of REST that sends JSON without headers, and takes 2xx for success, can't send it."""
-    if operation.rest and operation.rest.headers:
-        return "it sends no headers of an application"
-    if operation.sends_text:
-        return "it sends JSON alone"
-    if operation.rest and operation.rest.expect.status // 100 != 2:  # noqa: PLR2004 - 2xx
-        return f"it counts status {operation.rest.expect.status} as a failure"
-    return ""
 
 
 @dataclass(frozen=True, slots=True)
 class DriverFacts:
     """What a driver can do; a reason is why it can't, and empty if it can.
 
-    `sends` is whether it can send an operation, and `no_request` why not its request. It reopens
-    connections on the transports of `reopens`. What wireload alone can do isn't among them: workloads of several
-    operations, a number of calls, a schedule of single requests, and REST in protobuf or over HTTP/2.
+    It reopens connections on the transports of `reopens`. What wireload alone can do isn't among them: workloads of
+    several operations, streams, a number of calls, a schedule of single requests, and REST in protobuf or over HTTP/2.
     """
 
-    sends: Callable[[Operation], bool] = lambda _: True
-    no_other_operation: str = ""
-    no_request: Callable[[Operation], str] = lambda _: ""
+    reject: Callable[[Request], str] = lambda _: ""
     no_open_load: str = ""
     reopens: frozenset[Transport] = frozenset()
+    #: Whether it sends rendered requests in turn, each once, so that they may write.
+    replays_in_turn: bool = False
     #: Whether it is in the image of a cluster's load pods.
     in_clusters: bool = False
     #: Memory that a user takes, in KiB; nothing where it wasn't measured.
@@ -79,30 +65,20 @@ DRIVER_FACTS: dict[Driver, DriverFacts] = {
         user_kib={"rest": 40, "grpc": 60, "socket": 32},
     ),
     "k6": DriverFacts(
-        sends=_only_reads,
-        no_other_operation="its users send one request over and over",
-        no_request=_check_plain_json,
+        reject=_reject_rest,
         reopens=frozenset({"rest"}),
+        replays_in_turn=True,
         in_clusters=True,
         user_kib={"rest": 640},
     ),
     "ghz": DriverFacts(
-        sends=_can_be_numbered,
-        no_other_operation="it sends one call over and over, and numbers what it creates",
-        no_request=_check_ghz_metadata,
+        reject=_reject_metadata,
         no_open_load="measures no queueing at a fixed rate, so an open load by it has no response time",
         in_clusters=True,
     ),
-    "oha": DriverFacts(
-        sends=_differs_by_url,
-        no_other_operation="of a request, it varies the URL alone",
-        no_request=_check_plain_json,
-        reopens=frozenset({"rest"}),
-    ),
+    "oha": DriverFacts(reject=_reject_but_urls, reopens=frozenset({"rest"})),
     "locust": DriverFacts(
-        sends=_only_reads,
-        no_other_operation="its users send one request over and over",
-        no_request=_check_plain_json,
+        reject=_reject_rest,
         no_open_load="paces its users by their replies, so an open load by it has no response time",
     ),
 }
@@ -125,24 +101,32 @@ def count_fitting_users(memory_mib_free: float, driver: Driver, transport: Trans
     return max(0, int((memory_mib_free - _DRIVER_MIB) * 1024 / user_kib)) if user_kib else None
 
 
-def name_able_drivers(
-    transport: Transport, *, rate: bool = False, reopen: bool = False, operations: Sequence[Operation] = ()
-) -> str:
+def name_able_drivers(transport: Transport, is_able: Callable[[Driver], object]) -> str:
     """Name the drivers of a transport that can do all that is asked for."""
-    able = (
-        name
-        for name in TRANSPORTS[transport].drivers
-        if not (rate and DRIVER_FACTS[name].no_open_load)
-        and not (reopen and transport not in DRIVER_FACTS[name].reopens)
-        and not explain_unsupported(name, operations)
-    )
-    return " or ".join(able)
+    return " or ".join(name for name in TRANSPORTS[transport].drivers if is_able(name))
 
 
-def explain_unsupported(driver: Driver, operations: Sequence[Operation]) -> str:
-    """Return why a driver can't send an operation, or a workload of several; empty if it can."""
-    can = DRIVER_FACTS[driver]
-    able = driver == "wireload" or (len(operations) == 1 and can.sends(operations[0]))
-    if operations and not able:
-        return can.no_other_operation
-    return next(filter(None, map(can.no_request, operations)), "")
+def explain_unsupported(
+    driver: Driver, cell: Cell, operations: Sequence[Operation], headers: Mapping[str, str] = MappingProxyType({})
+) -> str:
+    """Return why a driver can't replay the requests of a cell; empty if it can.
+
+    `headers` are those of its variant. wireload renders requests before the load: only it can react to replies.
+    """
+    if driver == "wireload":
+        return ""
+    if len(operations) > 1:
+        return "it replays the requests of one operation"
+    (operation,) = operations
+    request = operation.find_request(cell.transport, cell.variant) or {}
+    key, own = find_headers(request)
+    sent = {**headers, **own}
+    facts = DRIVER_FACTS[driver]
+    counts_requests = facts.replays_in_turn and cell.rate_per_s
+    reasons = {
+        "it replays requests with one reply each": operation.stream,
+        "what it deletes has to be created before, which only replies tell": operation.deletes,
+        "each request that writes is sent once, and it doesn't count them": operation.writes and not counts_requests,
+        "values of environment variables would stand in a file": any(map(has_variables, sent.values())),
+    }
+    return next((why for why, applies in reasons.items() if applies), facts.reject({**request, key: sent}))

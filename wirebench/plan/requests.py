@@ -12,9 +12,8 @@ from urllib.parse import urlsplit
 from wirebench.errors import UsageError
 from wirebench.model.address import parse_address
 from wirebench.model.template import find_placeholders
-from wirebench.model.variant import Limit, is_loopback
+from wirebench.model.variant import REFLECTION, Limit, is_loopback
 from wirebench.plan.drafts.draft import make_address_keys, to_yaml
-from wirebench.plan.grpc_schema import REFLECTION
 from wirebench.system.tls import ClientTls, split_scheme
 
 #: The file of the application, its name, and its only operation.
@@ -150,7 +149,7 @@ def _check_request(flag: str, request: _RequestOption) -> _RequestOption:
         raise UsageError(f"{flag}: {error.message}", error.hint) from None
     if found := next(find_placeholders(request.request), None):
         hint = "requests with inputs need an application file: `wirebench init` writes a first one"
-        raise UsageError(f"{flag}: {{{found[0]}}} stands for an input, and there is none", hint)
+        raise UsageError(f"{flag}: {{{found}}} stands for an input, and there is none", hint)
     return request
 
 

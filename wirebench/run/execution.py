@@ -153,7 +153,7 @@ class _Execution:
         )
         if self.verifier.variants:
             sent = self.verifier.variants.prepare(endpoint)
-            job = replace(job, application=sent.application, requests=sent.file, descriptors=sent.descriptors)
+            job = replace(job, application=sent.application, descriptors=sent.descriptors)
         conditions = Conditions(
             cores=self.target.cores,
             host_share=self._compute_host_share(cell),

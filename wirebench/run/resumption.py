@@ -51,7 +51,7 @@ def plan_rest(run: Run, target: TargetOptions, application_file: Path | None = N
     """Return the plan of a run with its records marked as done. Raises UsageError if they don't match the plan."""
     plan = plan_for_target(_read_scenario(run, application_file), target, run.info.seed, run.info.versions)
     application = plan.scenario.application
-    if application.variants and _read_application_text(run.folder) != application.dump():
+    if application.variants and _read_application_text(run.folder) != application.text.strip():
         raise UsageError(
             f"run {run.info.id}: {application.path} has changed since",
             f"the rest would measure something else; {_RUN_AGAIN}",

@@ -118,7 +118,7 @@ def _create_writer(plan: Plan, info: RunInfo, out: Path, resumed: Run | None) ->
     if timing := plan.scenario.load.timing_path:
         writer.keep(timing, TIMING_FILE)
     if plan.scenario.variants:
-        writer.write(APPLICATION_FILE, plan.scenario.application.dump())
+        writer.write(APPLICATION_FILE, plan.scenario.application.text)
     return writer
 
 

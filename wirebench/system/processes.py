@@ -213,17 +213,19 @@ def _is_alive(process: psutil.Process) -> bool:
         return False
 
 
-def run(
+def run(  # noqa: PLR0913 - what a program is, reads and says
     name: str,
     arguments: Sequence[str | Path],
     timeout_s: float,
     stdin: str | BinaryIO = "",
     environment: Mapping[str, str] | None = None,
+    *,
+    lines_max: int = LAST_LINES,
 ) -> str:
     """Run a program to its end and return what it prints; its errors become those of ProcessError.
 
-    It reads a text, or a file from where that stands. It is in a session of its own: a terminal's Ctrl-C reaches us
-    alone, and we end it.
+    It reads a text, or a file from where that stands. Of its errors, the last `lines_max` lines are kept. It is in a
+    session of its own: a terminal's Ctrl-C reaches us alone, and we end it.
     """
     printed: str
     text, file = (stdin, subprocess.PIPE) if isinstance(stdin, str) else (None, stdin)
@@ -238,7 +240,7 @@ def run(
             if process.poll() is None:
                 process.kill()
     if process.returncode:
-        said = "\n".join(errors.strip().splitlines()[-LAST_LINES:])
+        said = "\n".join(errors.strip().splitlines()[-lines_max:])
         raise ProcessError(f"{name} {describe_status(process.returncode)}", "its last lines are above", said)
     return printed
 

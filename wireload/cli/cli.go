@@ -28,6 +28,7 @@ Usage:
   wireload render JOB.json                 prints requests of such a load, for other tools to send
   wireload check FILE ...                  prints what is wrong with application files; --descriptors VARIANT=FILE
   wireload schema JOB.json                 gRPC messages of proto files, or of a server by reflection, as descriptors
+  wireload resolve FILE                    prints an application file as JSON that needs no other file
   wireload --version
 
 Examples:
@@ -76,9 +77,9 @@ func Main(ctx context.Context, arguments []string, out, log io.Writer) int {
 
 func dispatch(ctx context.Context, arguments []string, out, log io.Writer) error {
 	if len(arguments) == 0 {
-		return newUsageError("name a command: rest, grpc, socket, run, request, render, check or schema")
+		return newUsageError("name a command: rest, grpc, socket, run, request, render, check, resolve or schema")
 	}
-	if isHelp(arguments[0]) || slices.Contains([]string{"run", "request", "render", "check", "schema"}, arguments[0]) && slices.ContainsFunc(arguments, isHelp) {
+	if isHelp(arguments[0]) || slices.Contains([]string{"run", "request", "render", "check", "resolve", "schema"}, arguments[0]) && slices.ContainsFunc(arguments, isHelp) {
 		printHelp(out)
 		return flag.ErrHelp
 	}
@@ -95,6 +96,8 @@ func dispatch(ctx context.Context, arguments []string, out, log io.Writer) error
 		return writeSchema(ctx, rest)
 	case "check":
 		return checkFiles(rest, out)
+	case "resolve":
+		return resolveFile(rest, out, log)
 	case "--version", "-version", "version":
 		_, err := fmt.Fprintln(out, Version)
 		return err

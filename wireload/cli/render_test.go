@@ -16,8 +16,8 @@ func TestRender(t *testing.T) {
 	create := `{"create": {"inputs": {"id": {"fresh": "users"}}, "rest": {"request": "POST /", "body": "x"},
 		"grpc": {"call": "wirebench.v1.UserService/CreateUser", "message": {"user": {"id": "{id}"}}}}}`
 	for _, tried := range []struct{ path, want string }{
-		{job(t, "", "rest", items, each(2)), `{"operation":"create","method":"POST","path":"/items?w=%3C%C3%A9%3E%20%22%26","headers":{"Accept":"*/*","Authorization":"Bearer s3cret","Content-Type":"application/json","X-Id":"0"},"body":"{\"id\":0,\"name\":\"<é> \\\"&\"}"}
-{"operation":"create","method":"POST","path":"/items?w=%3C%C3%A9%3E%20%22%26","headers":{"Accept":"*/*","Authorization":"Bearer s3cret","Content-Type":"application/json","X-Id":"1"},"body":"{\"id\":1,\"name\":\"<é> \\\"&\"}"}
+		{job(t, "", "rest", items, each(2)), `{"operation":"create","writes":true,"method":"POST","path":"/items?w=%3C%C3%A9%3E%20%22%26","headers":{"Accept":"*/*","Authorization":"Bearer s3cret","Content-Type":"application/json","X-Id":"0"},"body":"{\"id\":0,\"name\":\"<é> \\\"&\"}"}
+{"operation":"create","writes":true,"method":"POST","path":"/items?w=%3C%C3%A9%3E%20%22%26","headers":{"Accept":"*/*","Authorization":"Bearer s3cret","Content-Type":"application/json","X-Id":"1"},"body":"{\"id\":1,\"name\":\"<é> \\\"&\"}"}
 `},
 		{job(t, "", "rest", get, each(1)), `{"operation":"get","method":"GET","path":"/7","headers":{"accept":"text/plain"}}` + "\n"},
 		{job(t, "", "grpc", get, each(2)), `{"operation":"get","call":"wirebench.v1.UserService/GetUser","metadata":{"x-a":"7","x-b-bin":"AAE="},"message":{"id":7}}

@@ -22,6 +22,9 @@ type Application struct {
 	variants   ordered[variant]
 	schema     *contract.Schema
 	reader     *yamlReader
+	// value is the whole file; lists are what data files have, by the key of the input that names one.
+	value any
+	lists map[string][]any
 }
 
 // Seeded are the ids of records that exist before the load: Count of them, from First on.
@@ -154,7 +157,7 @@ func readApplication(path string) (*Application, error) {
 
 func parseApplication(path string, text []byte) *Application {
 	value, reader := readYAML(text)
-	a := &Application{path: path, reader: reader}
+	a := &Application{path: path, reader: reader, value: value, lists: map[string][]any{}}
 	if len(reader.mistakes) == 0 {
 		a.read(field{reader, "", value})
 	}
@@ -422,6 +425,7 @@ func (a *Application) readInput(f field) input {
 	if in.generator == "file" {
 		in.generator = "list"
 		in.list = a.readChoices(value, column)
+		a.lists[f.key] = in.list
 	}
 	if in.of != nil && (in.of.generator == "fresh" || in.of.generator == "created") {
 		f.fail("of: %s can't be repeated: make it an input, and name that in counting", in.of.generator)

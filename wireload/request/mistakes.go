@@ -35,6 +35,41 @@ func Check(path string, sets map[string][]byte) ([]Mistake, error) {
 	return a.checkAll(sets), nil
 }
 
+// Resolve returns an application as JSON that stands for itself: with what its aliases and merges stand for, and lists in
+// place of the files that have them. Unless there are mistakes, which Check finds.
+func Resolve(path string, sets map[string][]byte) ([]byte, []Mistake, error) {
+	a, err := readApplication(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if mistakes := a.checkAll(sets); len(mistakes) > 0 {
+		return nil, mistakes, nil
+	}
+	return []byte(jsonOf(a.resolve(a.value, ""))), nil, nil
+}
+
+// resolve returns a value in which inputs from files are lists.
+func (a *Application) resolve(value any, at string) any {
+	switch value := value.(type) {
+	case []any:
+		items := make([]any, len(value))
+		for i, each := range value {
+			items[i] = a.resolve(each, fmt.Sprintf("%s[%d]", at, i))
+		}
+		return items
+	case object:
+		if list, ok := a.lists[at]; ok {
+			return object{{"list", list}}
+		}
+		fields := make(object, len(value))
+		for i, each := range value {
+			fields[i] = member[any]{each.name, a.resolve(each.value, joinKeys(at, each.name))}
+		}
+		return fields
+	}
+	return value
+}
+
 func (a *Application) checkAll(sets map[string][]byte) []Mistake {
 	read := a.reader.mistakes
 	if len(read) == mistakesMax {

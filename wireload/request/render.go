@@ -15,10 +15,12 @@ import (
 
 // RenderedREST is a REST request as other tools can send it.
 type RenderedREST struct {
-	Operation string            `json:"operation"`
-	Method    string            `json:"method"`
-	Path      string            `json:"path"`
-	Headers   map[string]string `json:"headers"`
+	Operation string `json:"operation"`
+	// Writes says that it may be sent once only.
+	Writes  bool              `json:"writes,omitempty"`
+	Method  string            `json:"method"`
+	Path    string            `json:"path"`
+	Headers map[string]string `json:"headers"`
 	// Body is nil without one, or if it is protobuf: then BodyBase64 has it.
 	Body       *string `json:"body,omitempty"`
 	BodyBase64 []byte  `json:"body_base64,omitempty"`
@@ -27,6 +29,7 @@ type RenderedREST struct {
 // RenderedCall is a unary call of gRPC as other tools can send it.
 type RenderedCall struct {
 	Operation string            `json:"operation"`
+	Writes    bool              `json:"writes,omitempty"`
 	Call      string            `json:"call"`
 	Metadata  map[string]string `json:"metadata"`
 	// Message is in the JSON form of protobuf, with proto field names.
@@ -36,6 +39,7 @@ type RenderedCall struct {
 // Renderer makes requests of one operation that other tools send.
 type Renderer struct {
 	source *user
+	writes bool
 	// message is that of a gRPC request; nil on REST.
 	message protoreflect.MessageDescriptor
 }
@@ -63,7 +67,7 @@ func (a *Application) NewRenderer(options Options) (*Renderer, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Renderer{source: work.NewSource(0).(*user)}
+	r := &Renderer{source: work.NewSource(0).(*user), writes: operation.writes}
 	if options.Transport == "grpc" {
 		r.message = a.schema.Methods[operation.grpc.call].Input()
 	}
@@ -96,9 +100,9 @@ func (r *Renderer) Next() (any, error) {
 	}
 	if r.message != nil {
 		message, err := r.show(made.Body)
-		return RenderedCall{made.Operation, string(made.Path[1:]), headers, message}, err
+		return RenderedCall{made.Operation, r.writes, string(made.Path[1:]), headers, message}, err
 	}
-	rendered := RenderedREST{Operation: made.Operation, Method: made.Method, Path: string(made.Path), Headers: headers}
+	rendered := RenderedREST{Operation: made.Operation, Writes: r.writes, Method: made.Method, Path: string(made.Path), Headers: headers}
 	switch {
 	case len(made.Body) == 0:
 	case utf8.Valid(made.Body) && made.ContentType != "application/x-protobuf":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import itertools
 import json
 from dataclasses import replace
@@ -14,11 +13,8 @@ import pytest
 from tests.support.jobs import CELL, JOB
 from wirebench.drivers import Ghz
 from wirebench.drivers import ghz as ghz_module
-from wirebench.drivers.ghz import build_call_data
 from wirebench.drivers.per_request import Part
 from wirebench.errors import WirebenchError
-from wirebench.model.application import Application, load_builtin
-from wirebench.plan.driver_support import explain_unsupported
 
 
 def detail(end_ms: int, latency_ms: float = 1.0, status: str = "OK", error: str = "") -> dict[str, Any]:
@@ -53,38 +49,26 @@ def test_connections_equal_concurrency(tmp_path: Path) -> None:
     assert "wait" == arguments[arguments.index("--duration-stop") + 1]
 
 
-def test_an_own_application_brings_its_call_messages_and_metadata(tmp_path: Path) -> None:
+def test_what_is_rendered_becomes_call_messages_and_metadata(tmp_path: Path) -> None:
     """What the application says, and no file of ours."""
-    grpc = {"call": "shop.Shop/Get", "metadata": {"x-kind": "a"}, "message": {"id": "{id}"}}
-    operation = {"inputs": {"id": {"range": [1, 9]}}, "grpc": grpc}
-    application = Application.model_validate({"operations": {"users.get": operation}})
-    job = replace(JOB, application=application, descriptors=Path("shop.binpb"))
-    arguments = Ghz().build_arguments(job, Part(0, 0.5, 1.0, tmp_path))
-    given = dict(itertools.pairwise(arguments))
-    assert ("shop.Shop/Get", Path("shop.binpb")) == (given["--call"], given["--protoset"])
+    (tmp_path / "application.json").write_text(
+        json.dumps(
+            {
+                "operations": {
+                    "users.get": {
+                        "inputs": {"id": {"list": [7]}},
+                        "grpc": {
+                            "call": "wirebench.v1.UserService/GetUser",
+                            "metadata": {"x-kind": "a"},
+                            "message": {"id": "{id}"},
+                        },
+                    }
+                }
+            }
+        )
+    )
+    job = replace(JOB, application=tmp_path / "application.json", output=tmp_path / "out.json")
+    given = dict(itertools.pairwise(Ghz().build_arguments(job, Part(0, 0.5, 1.0, tmp_path))))
+    assert "wirebench.v1.UserService/GetUser" == given["--call"]
     assert {"x-kind": "a"} == json.loads(Path(given["--metadata-file"]).read_text())
-
-
-def test_parts_of_a_creating_load_never_share_an_id() -> None:
-    """A load that is split creates users of ids of its own in every part, inside the job's range."""
-    job = replace(JOB, cell=replace(CELL, operation="users.create"))
-    prefixes = [json.loads(build_call_data(job, part))["user"]["id"].partition("{{")[0] for part in range(10)]
-    assert [f"3{part}" for part in range(10)] == prefixes
-
-
-@pytest.mark.parametrize(
-    "operation",
-    [name for name, each in load_builtin().operations.items() if not explain_unsupported("ghz", [each])],
-)
-def test_every_operation_that_ghz_may_send_has_data(operation: str) -> None:
-    """What a plan lets ghz drive has call data that fit the request's message."""
-    job = replace(JOB, cell=replace(JOB.cell, operation=operation))
-    assert json.loads(build_call_data(job, 0))
-
-
-def test_payloads_size_what_ghz_sends() -> None:
-    """The payload of a cell is what ghz sends, as it is with k6."""
-    echo = replace(JOB, cell=replace(JOB.cell, operation="echo.echo", payload=3000))
-    profile = replace(JOB, cell=replace(JOB.cell, operation="users.create", payload="profile"))
-    assert 3000 == len(base64.b64decode(json.loads(build_call_data(echo, 0))["payload"]))
-    assert 4096 == len(base64.b64decode(json.loads(build_call_data(profile, 0))["user"]["avatar"]))
+    assert [{"id": 7}] == json.loads(Path(given["--data-file"]).read_text())

@@ -38,9 +38,9 @@ def test_k6_is_told_the_load(part: Part) -> None:
     assert {"URL=https://a:1,https://b:2", "CONCURRENCY=16", "DURATION=1000ms", "NAME=users.get"} <= {*arguments}
     assert not any(each.startswith(("RATE=", "REOPEN=")) for each in arguments)
     assert "/ca.pem" == K6().build_environment(job)["SSL_CERT_FILE"]
-    method, path, body = json.loads((part.folder / "requests.json").read_text())[0]
-    assert ("GET", None) == (method, body)
-    assert path.startswith("/api/users/10")
+    given = json.loads((part.folder / "requests.jsonl").read_text().partition("\n")[0])
+    assert ("GET", None) == (given["method"], given.get("body"))
+    assert given["path"].startswith("/api/users/10")
 
 
 def test_a_request_holds_its_connecting(part: Part) -> None:

@@ -16,9 +16,9 @@ from tests.support.scenario_text import read
 from wirebench.drivers import DRIVERS, locust
 from wirebench.drivers.locust import Locust
 from wirebench.drivers.oha import Oha
-from wirebench.drivers.per_request import Outcome, Part, PerRequestDriver
+from wirebench.drivers.per_request import Outcome, Part, PerRequestDriver, render
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.model.application import Application, load_builtin
+from wirebench.model.application import Operation, load_builtin
 from wirebench.model.contract import Driver, Transport
 from wirebench.plan import driver_support as facts
 from wirebench.plan.plan import make_plan
@@ -49,22 +49,6 @@ def value(arguments: Sequence[str], flag: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("name", "operation"),
-    [
-        (name, operation)
-        for name in OTHERS
-        for operation in load_builtin().operations
-        if not facts.explain_unsupported(name, [load_builtin().operations[operation]])
-    ],
-)
-def test_every_operation_that_may_be_asked_for_has_a_command(name: Driver, operation: str, part: Part) -> None:
-    """What a plan lets a driver send, the driver knows to send."""
-    driver = DRIVERS[name]
-    assert isinstance(driver, PerRequestDriver)
-    assert "16" in command(driver, part, operation=operation)
-
-
-@pytest.mark.parametrize(
     ("driver", "transport", "request_", "why"),
     [
         ("k6", "rest", {"request": "GET /a", "expect": {"status": 204}}, ""),
@@ -72,13 +56,14 @@ def test_every_operation_that_may_be_asked_for_has_a_command(name: Driver, opera
         ("ghz", "grpc", {"call": "a.B/C", "metadata": {"a": "${A}"}}, "environment variables"),
         ("ghz", "grpc", {"call": "a.B/C", "metadata": {"a": "{n}"}}, "the same metadata"),
         ("ghz", "grpc", {"call": "a.B/C", "metadata": {"a": "b"}}, ""),
-        ("oha", "rest", {"request": "GET /a", "headers": {"a": "b"}}, "no headers"),
-        ("locust", "rest", {"request": "POST /a", "body": "text"}, "JSON alone"),
+        ("oha", "rest", {"request": "GET /a", "headers": {"a": "b"}}, ""),
+        ("oha", "rest", {"request": "GET /a", "headers": {"a": "{n}"}}, "varies the URL alone"),
+        ("oha", "rest", {"request": "POST /a", "body": {"a": 1}}, "varies the URL alone"),
         *(
             (name, "rest", {"request": "GET /a", "expect": {"status": 404}}, "counts status 404 as a failure")
             for name in ("oha", "locust", "k6")
         ),
-        ("locust", "rest", {"request": "GET /a"}, ""),
+        ("locust", "rest", {"request": "POST /a", "body": "text", "headers": {"a": "{n}"}}, ""),
         ("wireload", "socket", {"line": "PING"}, ""),
     ],
 )
@@ -86,27 +71,47 @@ def test_what_a_driver_cannot_send_is_known(
     driver: Driver, transport: Transport, request_: dict[str, object], why: str
 ) -> None:
     """A plan says so before anything starts."""
-    operation = {"inputs": {"n": {"counter": 1}}, transport: request_}
-    application = Application.model_validate({"operations": {"op": operation}})
-    assert why in (found := facts.explain_unsupported(driver, [application.operations["op"]]))
+    operation = Operation.model_validate({"inputs": {"n": {"counter": 1}}, transport: request_})
+    found = facts.explain_unsupported(driver, jobs.cell(transport, driver), [operation])
+    assert why in found
     assert (why == "") == (found == "")
 
 
-def test_a_counter_goes_on_with_each_request() -> None:
-    """Tools that choose from drawn requests get as many numbers."""
-    given = {"inputs": {"n": {"counter": 5}}, "rest": {"request": "GET /a/{n}"}}
-    job = dataclasses.replace(JOB, application=Application.model_validate({"operations": {JOB.cell.operation: given}}))
-    assert [5, 6, 7] == [each["n"] for each in job.draw_inputs()[:3]]
+@pytest.mark.parametrize(
+    ("driver", "name", "rate_per_s", "why"),
+    [
+        ("k6", "users.create", 100, ""),
+        ("k6", "users.create", None, "sent once"),
+        ("ghz", "users.create", None, "sent once"),
+        ("k6", "users.delete", 100, "has to be created before"),
+        ("ghz", "ledger.stream_transactions", None, "one reply each"),
+        ("oha", "users.list", 100, ""),
+    ],
+)
+def test_what_cannot_be_replayed_is_known(driver: Driver, name: str, rate_per_s: int | None, why: str) -> None:
+    """Requests that write are rendered where it is known how many a load sends."""
+    transport: Transport = "grpc" if driver == "ghz" else "rest"
+    cell = jobs.cell(transport, driver, operation=name, rate_per_s=rate_per_s)
+    found = facts.explain_unsupported(driver, cell, [load_builtin().operations[name]])
+    assert why in found
+    assert (why == "") == (found == "")
 
 
-def test_the_method_is_that_of_the_request(part: Part) -> None:
-    """A tool that would guess it from the body is told."""
-    rest = {"request": "DELETE /a/b"}
-    application = Application.model_validate({"operations": {"users.get": {"rest": rest}}})
-    job = dataclasses.replace(JOB, application=application)
-    assert "DELETE" == value(list(map(str, Oha().build_arguments(job, part))), "-m")
-    requests = Path(value(list(map(str, Locust().build_arguments(job, part))), "--requests"))
-    assert ["DELETE", "/a/b", None] == json.loads(requests.read_text())[0]
+def test_requests_that_write_are_rendered_once_each(tmp_path: Path) -> None:
+    """As many as an open load sends, with other ids in each part; others are some to choose from."""
+    output = tmp_path / "out.json"
+    cell = dataclasses.replace(CELL, driver="k6", operation="users.create", rate_per_s=20)
+    job = dataclasses.replace(JOB, cell=cell, output=output)
+    ids = []
+    for number in range(2):
+        requests = render(job, Part(number, 0.5, 1.0, tmp_path))
+        assert len(requests) >= 30
+        ids += [json.loads(each.body or "")["id"] for each in requests]
+    assert len(ids) == len(set(ids))
+    reading = dataclasses.replace(job, cell=CELL)
+    assert 1000 == len(render(reading, Part(0, 0.5, 1.0, tmp_path)))
+    constant = dataclasses.replace(job, cell=dataclasses.replace(CELL, operation="echo.echo"))
+    assert 1 == len(render(constant, Part(0, 0.5, 1.0, tmp_path)))
 
 
 @pytest.mark.parametrize("name", OTHERS)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support import scenario_text
 from tests.support.command_line import reject
-from tests.support.shop import APPLICATION, SCENARIO, read
+from tests.support.shop import APPLICATION, PROTO, SCENARIO, read
 from wirebench.errors import UsageError
 from wirebench.measure.variants import check_variants
 from wirebench.model import labels as names
@@ -74,7 +74,11 @@ def test_streams_without_a_number_of_items_send_what_they_like(tmp_path: Path) -
         ("operation: item", "transport: rest", "5: factors.transport: it is for the built-in application"),
         ("operation: item", "workers: [1, 2]", "5: factors.workers: it can't be set on the variant rest-v2"),
         ("operation: item", "concurrency: {grpc: 2}", "5: factors.concurrency.grpc: grpc is of no variant that is"),
-        ("operation: item", "driver: {rest: oha}", "5: factors.driver.rest: oha can't drive item: it sends no headers"),
+        (
+            "operation: item",
+            "driver: {rest: oha}",
+            "5: factors.driver.rest: oha can't drive item: values of environment",
+        ),
         ("operation: item", "payload: small", "5: factors.payload: must be a number of bytes or users"),
         ("operation: item", "stream_items: 5", "5: factors.stream_items: item is not a stream"),
         ("{window_s: 1}", "{workloads: {w: {sequence: [itme]}}}", "6: load.workloads.w.sequence: must be one of item,"),
@@ -84,6 +88,7 @@ def test_streams_without_a_number_of_items_send_what_they_like(tmp_path: Path) -
 def test_mistakes_are_named_with_their_line(tmp_path: Path, old: str, new: str, expected: str) -> None:
     """Before anything starts, with what to do about it."""
     (tmp_path / "shop.yaml").write_text(APPLICATION)
+    (tmp_path / "shop.proto").write_text(PROTO)
     scenario_text.reject(tmp_path, SCENARIO.replace(old, new), expected)
 
 
@@ -167,17 +172,6 @@ def test_a_variable_that_is_not_set_is_named(tmp_path: Path, monkeypatch: pytest
     text = SCENARIO.replace("[rest-v1, rest-v2]\n  operation: item", "[rest-v1, grpc]\n  operation: {rest: note}")
     with pytest.raises(UsageError, match="SHOP_TOKEN is not set"):
         check_variants(read(tmp_path, text, application))
-
-
-def test_drivers_read_the_headers_of_a_variant(tmp_path: Path) -> None:
-    """Those of the variant come first, and those of the operation in their place; values of variables are nowhere."""
-    application = read(tmp_path).application
-    sent = application.select_variant("rest-v1").operations["item"].rest
-    assert sent is not None
-    assert {"Accept": "application/json", "Authorization": "Bearer ${SHOP_TOKEN}"} == sent.headers
-    other = application.select_variant("rest-v2").operations["note"].rest
-    assert other is not None
-    assert {} == other.headers
 
 
 IN_CLUSTER = """\

@@ -40,9 +40,7 @@ def read(
 
 def sent_to(application: Application, variant: str) -> object:
     """Return the request that a variant gets."""
-    operation = application.select_variant(variant).operations["request"]
-    request = getattr(operation, application.variants[variant].transport)
-    return request.model_dump(exclude_unset=True, by_alias=True)
+    return application.operations["request"].find_request(application.variants[variant].transport, variant)
 
 
 def test_each_request_is_a_variant(tmp_path: Path) -> None:

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from wirebench.drivers import Job
 from wirebench.drivers.wireload import Answer
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.model.application import read_application
+from wirebench.model.application import Application
 from wirebench.model.cell import Cell, ServiceSpec
 from wirebench.model.contract import Balancing
 from wirebench.model.scenario import Load
@@ -201,17 +202,16 @@ variants:
 """
 
 
-def own_services(folder: Path, cluster: Cluster) -> VariantServices:
+def own_services(cluster: Cluster) -> VariantServices:
     """Return the services of an application file."""
-    (folder / "shop.yaml").write_text(APPLICATION, encoding="utf-8")
-    application = read_application(folder / "shop.yaml")
+    application = Application.model_validate(yaml.safe_load(APPLICATION))
     return VariantServices(cluster.kubectl, application, ("shop",), ["SHOP_TENANT"])
 
 
-def test_what_runs_already_is_read_and_not_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_runs_already_is_read_and_not_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     """In its namespace; load pods are told how to find its pods."""
     cluster = Cluster(monkeypatch, pods=[POD], services=[SERVICE], deployments=[DEPLOYMENT])
-    services = own_services(tmp_path, cluster)
+    services = own_services(cluster)
     services.prepare([SPEC], Nodes(()))
     there = services.start([SPEC], Agents)[SPEC]
     services.start([SPEC], Agents)
@@ -221,13 +221,13 @@ def test_what_runs_already_is_read_and_not_changed(tmp_path: Path, monkeypatch: 
     assert [] == cluster.calls
 
 
-def test_secrets_hold_what_requests_name_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_hold_what_requests_name_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other variables stay here."""
     applied: list[dict[str, Any]] = []
     monkeypatch.setattr(Kubectl, "apply", lambda _, manifest: applied.append(manifest))
     for name in ("SHOP_TENANT", "SHOP_OTHER"):
         monkeypatch.setenv(name, f"value of {name}")
-    services = own_services(tmp_path, Cluster(monkeypatch))
+    services = own_services(Cluster(monkeypatch))
     services.create_secrets()
     (secret,) = applied
     content = {name: base64.b64decode(value).decode() for name, value in secret["data"].items()}
@@ -248,36 +248,24 @@ def test_load_pods_find_the_authority_that_a_variant_names(tmp_path: Path, monke
         secrets.create_client_tls(Kubectl(Access(None, None), "run"), "shop", TlsFiles(authority="no.pem"), tmp_path)
 
 
-WITH_DATA = """\
-operations:
-  get:
-    inputs: {ids: {repeat: 2, of: {file: ../ids.csv, column: id}}}
-    rest: {request: GET /}
-"""
-
-
 def a_job(folder: Path, descriptors: bytes) -> Job:
     """Return a job with files of its own."""
-    (folder / "shop").mkdir(exist_ok=True)
-    (folder / "ids.csv").write_text("id\n5\n", encoding="utf-8")
-    (folder / "shop/application.yaml").write_text(WITH_DATA, encoding="utf-8")
+    (folder / "application.json").write_text('{"operations": {}}', encoding="utf-8")
     (folder / "contract.binpb").write_bytes(descriptors)
     cell = Cell("rest", None, "wireload", "get", 1, None, 1, None, None, "json", "keep", variant="shop")
     return Job(
         cell, Load(), "shop:80", 1, 1, folder / "out", folder / "log", None,
-        requests=folder / "shop/application.yaml", descriptors=folder / "contract.binpb",
+        application=folder / "application.json", descriptors=folder / "contract.binpb",
     )  # fmt: skip
 
 
 def test_an_application_goes_to_load_pods_with_their_task(tmp_path: Path) -> None:
-    """It arrives as it was, with its data files; what a ConfigMap can't hold is rejected with a next step."""
+    """It arrives as it was; what a ConfigMap can't hold is rejected with a next step."""
     files = Files.of(a_job(tmp_path, b"messages" * 100_000))
     assert files is not None
     (tmp_path / "pod").mkdir()
-    requests, descriptors = files.write(tmp_path / "pod")
-    assert (WITH_DATA, b"messages" * 100_000) == (requests.read_text(), descriptors.read_bytes())
-    assert "id\n5\n" == (requests.parent / "../ids.csv").read_text()
-    assert tmp_path / "pod" in requests.parents[1].parents
+    application, descriptors = files.write(tmp_path / "pod")
+    assert ('{"operations": {}}', b"messages" * 100_000) == (application.read_text(), descriptors.read_bytes())
     incompressible = random.Random(0).randbytes(FILES_CHARACTERS_MAX)  # noqa: S311 - no secret
     with pytest.raises(WirebenchError, match="the limit is"):
         Files.of(a_job(tmp_path, incompressible))
@@ -331,7 +319,7 @@ def test_messages_are_read_by_reflection_in_a_pod(tmp_path: Path) -> None:
     """Only pods reach the service; headers go there with the names of variables."""
     load_pods = LoadPods(tmp_path, base64.b64encode(b"\x00messages").decode())
     headers = {"Authorization": "Bearer ${SHOP_TOKEN}"}
-    found = pods.PodSender(load_pods).reflect(Endpoint(SPEC, "shop:80"), ["shop.Shop/Get"], headers)
+    found = pods.PodSender(load_pods).reflect(Endpoint(SPEC, "shop:80"), tmp_path, ["shop.Shop/Get"], headers)
     assert b"\x00messages" == found
     (task,) = load_pods.tasks
     assert isinstance(task, ReflectTask)

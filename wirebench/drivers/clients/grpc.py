@@ -47,7 +47,7 @@ class GrpcClient(Client):
         request = found.encode(fields)
         try:
             # Without serializers a method takes and gives bytes.
-            method: Callable[..., bytes] = self.channel.unary_unary(f"/{found.grpc.call}")
+            method: Callable[..., bytes] = self.channel.unary_unary(f"/{found.grpc['call']}")
             response = method(request, timeout=self._peer.timeout_s)
         except grpc.RpcError as error:
             return self._parse_error(error)
@@ -58,7 +58,7 @@ class GrpcClient(Client):
         return ItemStream(self._read_items(found, found.encode(fields)))
 
     def _read_items(self, found: OperationMessages, request: bytes) -> Generator[object, None, Reply]:
-        method: Callable[..., Any] = self.channel.unary_stream(f"/{found.grpc.call}")
+        method: Callable[..., Any] = self.channel.unary_stream(f"/{found.grpc['call']}")
         call = method(request)
         idle_timeout = _IdleTimeout(call, self._peer.timeout_s)
         try:

@@ -15,7 +15,7 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import DecodeError, Message
 
 from wirebench.drivers.clients.client import ClientError, Fields
-from wirebench.model.application import Grpc, Rest, Socket, load_builtin
+from wirebench.model.application import Request, load_builtin
 from wirebench.system.paths import CONTRACT
 
 
@@ -23,9 +23,9 @@ from wirebench.system.paths import CONTRACT
 class OperationMessages:
     """An operation of the application: its requests on each transport, and its messages."""
 
-    rest: Rest
-    grpc: Grpc
-    socket: Socket
+    rest: Request
+    grpc: Request
+    socket: Request
     request: type[Message]
     response: type[Message]
     message: Descriptor
@@ -63,7 +63,7 @@ def _load_operation(name: str) -> OperationMessages:
     found = load_builtin().operations[name]
     if not (found.rest and found.grpc and found.socket):
         raise ClientError(f"{name} is not on all transports", "complete it in the application file")
-    service, _, method = found.grpc.call.partition("/")
+    service, _, method = found.grpc["call"].partition("/")
     described = _load_descriptors()[0].FindServiceByName(service).methods_by_name[method]
     request, response = map(message_factory.GetMessageClass, (described.input_type, described.output_type))
     return OperationMessages(found.rest, found.grpc, found.socket, request, response, described.input_type)

@@ -17,7 +17,7 @@ from wirebench.drivers.clients.messages import OperationMessages, convert_json, 
 from wirebench.drivers.clients.peer import Peer, has_ended
 from wirebench.model.address import Address
 from wirebench.model.contract import HTTP_CODES, Codec
-from wirebench.model.template import find_placeholders, render_text
+from wirebench.model.template import find_placeholders
 from wirebench.system.tls import ClientTls
 
 _PROTOCOL = "wirebench's REST API"
@@ -62,7 +62,7 @@ class RestClient(Client):
         found = find_operation(operation)
         method, path, rest = _find_route(found, fields)
         headers, body = {"Accept": _MEDIA_TYPES[self._codec]}, None
-        if found.rest.body is not None:
+        if found.rest.get("body") is not None:
             headers["Content-Type"] = _MEDIA_TYPES[self._codec]
             body = self._encode_body(found, fields, rest)
         elif rest:
@@ -74,7 +74,8 @@ class RestClient(Client):
         if self._codec == "protobuf":
             return found.encode(fields)
         # A body that is one input is that field, and not an object around it.
-        only = next(find_placeholders(found.rest.body))[0] if isinstance(found.rest.body, str) else None
+        template = found.rest["body"]
+        only = template.strip("{}") if isinstance(template, str) else None
         return encode_json(rest.get(only, {}) if only else rest)
 
     def request(
@@ -87,7 +88,7 @@ class RestClient(Client):
     def stream(self, operation: str, fields: Fields) -> ItemStream:
         found = find_operation(operation, stream=True)
         _, path, rest = _find_route(found, fields)
-        return ItemStream(self._read_items(f"{path}?{urlencode(rest)}", found.rest.end))
+        return ItemStream(self._read_items(f"{path}?{urlencode(rest)}", found.rest.get("end")))
 
     def _read_items(self, path: str, end: str | None) -> Generator[object, None, Reply]:
         with self._translate_errors():
@@ -160,10 +161,12 @@ class RestClient(Client):
 
 def _find_route(found: OperationMessages, fields: Fields) -> tuple[str, str, Fields]:
     """Return method and path of a request, and the fields that are not in the path."""
-    in_path = {name for name, _ in find_placeholders(found.rest.path)}
-    values = {name: fields.get(name, 0) for name in in_path}
-    path = render_text(found.rest.path, values, lambda text: quote(text, safe=""))
-    return found.rest.method, path, {name: value for name, value in fields.items() if name not in in_path}
+    method, _, target = found.rest["request"].partition(" ")
+    path = target.partition("?")[0]
+    in_path = set(find_placeholders(path))
+    for name in in_path:
+        path = path.replace(f"{{{name}}}", quote(str(fields.get(name, 0)), safe=""))
+    return method, path, {name: value for name, value in fields.items() if name not in in_path}
 
 
 def _read_events(read_line: Callable[[], bytes]) -> Iterator[_ServerSentEvent]:

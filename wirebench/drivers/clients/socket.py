@@ -92,7 +92,7 @@ class SocketClient(Client):
             self._connection = self._peer.dial()
             self._greeted = False
         self._last_id += 1
-        self.send_frame(self._last_id, str(found.socket.method), body)
+        self.send_frame(self._last_id, found.socket["method"], body)
         return self._last_id
 
     def _cancel(self, request_id: int) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from wirebench.model.openapi_document import name_input
+from wirebench.plan.drafts.openapi_document import name_input
 from wirebench.system.tls import ClientTls, choose_tls, split_scheme
 
 _LINE_CHARACTERS_MAX = 110

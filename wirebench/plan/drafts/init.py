@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from wirebench.errors import UsageError, suggest
-from wirebench.model.openapi_document import Document
 from wirebench.model.variant import is_loopback
 from wirebench.plan.drafts.draft import Draft, fold_name, make_address_keys, render_key, to_yaml
 from wirebench.plan.drafts.openapi import draft_request, draft_route
+from wirebench.plan.drafts.openapi_document import Document
 from wirebench.plan.drafts.proto import draft_methods
-from wirebench.plan.grpc_schema import Schema
+from wirebench.plan.drafts.schema import Schema
 from wirebench.system.tls import ClientTls, split_scheme
 
 #: How many operations a first scenario measures.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from wirebench.model.openapi_document import Document, Parameter, Route, to_list
-from wirebench.model.template import find_placeholders, render_text
+from wirebench.model.template import find_placeholders
 from wirebench.plan.drafts.draft import Draft, to_snake_case
+from wirebench.plan.drafts.openapi_document import Document, Parameter, Route, to_list
 
 _INT_SPAN = 999
 _TEXT_CHARACTERS = 10
@@ -46,13 +47,20 @@ def draft_route(draft: Draft, document: Document, route: Route) -> None:
         for each in route.parameters
         if each.required or values.has_example(each)
     }
-    draft.rest = {"request": render_text(route.request(parameters), parameters)}
+    draft.rest = {"request": _fill(route.request(parameters), parameters)}
     if route.body:
         body, headers = _draft_body(values, document, *route.body), route.headers
         if isinstance(body, str):
             headers = {"Content-Type": route.body[0]}
         draft.rest |= {"body": body, **({"headers": headers} if headers else {})}
     draft.expect_status(route.status)
+
+
+def _fill(request: str, parameters: Mapping[str, str]) -> str:
+    """Return a request with the templates of its parameters in place of their names."""
+    for name, template in parameters.items():
+        request = request.replace(f"{{{name}}}", template)
+    return request
 
 
 def _draft_body(values: _Values, document: Document, kind: str, given: dict[str, Any]) -> Any:  # noqa: ANN401 - any JSON

@@ -12,7 +12,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor, MethodDescri
 from google.protobuf.descriptor_pb2 import MethodOptions
 
 from wirebench.plan.drafts.draft import Draft, to_snake_case
-from wirebench.plan.grpc_schema import INFRASTRUCTURE, ONE_VALUE, Schema, find_map_entry
+from wirebench.plan.drafts.schema import INFRASTRUCTURE, ONE_VALUE, Schema, find_map_entry
 
 #: Names of methods that change nothing, where their options don't declare it.
 _READING = re.compile(

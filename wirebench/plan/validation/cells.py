@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from wirebench.model.application import Operation
@@ -24,8 +24,9 @@ _STREAM_FACTORS: dict[str, Literal["items", "rate_limit_per_s"]] = {
 
 
 def validate_cell(cell: Cell, scenario: Scenario) -> ValidationMessages:
-    sent = scenario.application.select_variant(cell.variant).operations
-    operations = [sent[name] for name in scenario.load.find_workload(cell.operation).operations]
+    every = scenario.application.operations
+    operations = [every[name] for name in scenario.load.find_workload(cell.operation).operations]
+    headers = scenario.application.variants[cell.variant].headers if cell.variant else {}
     found: Iterator[tuple[FieldPath | str, str, str]] = itertools.chain(
         _validate_choices(cell),
         _validate_variant(cell, scenario),
@@ -36,7 +37,7 @@ def validate_cell(cell: Cell, scenario: Scenario) -> ValidationMessages:
         _validate_users(cell, scenario.load),
         _validate_placement(cell),
         _validate_connections(cell),
-        _validate_driver(cell, operations) if cell.driver in TRANSPORTS[cell.transport].drivers else (),
+        _validate_driver(cell, operations, headers) if cell.driver in TRANSPORTS[cell.transport].drivers else (),
         _validate_link(cell),
     )
     for field, message, hint in found:
@@ -60,7 +61,7 @@ def _validate_variant(cell: Cell, scenario: Scenario) -> CellMessages:
         hint = f"write {{workers}} into its command: {application.locate(('variants', cell.variant))}"
         yield "workers", f"it can't be set on the variant {cell.variant}", hint
     for name in scenario.load.find_workload(cell.operation).operations:
-        if getattr(application.select_variant(cell.variant).operations[name], cell.transport) is None:
+        if application.operations[name].find_request(cell.transport, cell.variant) is None:
             hint = f"add it, {application.locate(('operations', name))}, or choose others by factors.variant"
             yield "operation", f"{name} has no {cell.transport} request, which the variant {cell.variant} takes", hint
 
@@ -170,7 +171,7 @@ def _validate_connections(cell: Cell) -> CellMessages:
         yield "connections", "a connection for each request isn't shared", "set factors.connection to keep"
 
 
-def _validate_driver(cell: Cell, operations: Sequence[Operation]) -> CellMessages:
+def _validate_driver(cell: Cell, operations: Sequence[Operation], headers: Mapping[str, str]) -> CellMessages:
     can = DRIVER_FACTS[cell.driver]
     if cell.shape == "capacity" and cell.driver != "wireload":
         message = f"{cell.driver} uses too much CPU time to find what a service serves at most"
@@ -179,15 +180,15 @@ def _validate_driver(cell: Cell, operations: Sequence[Operation]) -> CellMessage
         message = f"{cell.driver} takes no schedule of single requests"
         yield "driver", message, "drive replays by wireload"
     if cell.rate_per_s is not None and can.no_open_load:
-        able = name_able_drivers(cell.transport, rate=True)
+        able = name_able_drivers(cell.transport, lambda name: not DRIVER_FACTS[name].no_open_load)
         yield "driver", f"{cell.driver} {can.no_open_load}", f"drive open loads by {able}"
     if cell.connection == "reopen" and cell.transport not in can.reopens:
-        able = name_able_drivers(cell.transport, reopen=True)
+        able = name_able_drivers(cell.transport, lambda name: cell.transport in DRIVER_FACTS[name].reopens)
         yield "connection", f"{cell.driver} keeps its connections", f"drive reopened connections by {able}"
     if cell.transport == "rest" and cell.codec == "protobuf" and cell.driver != "wireload":
         yield "driver", f"{cell.driver} sends JSON over REST", "drive protobuf over REST by wireload"
-    if reason := explain_unsupported(cell.driver, operations):
-        able = name_able_drivers(cell.transport, operations=operations)
+    if reason := explain_unsupported(cell.driver, cell, operations, headers):
+        able = name_able_drivers(cell.transport, lambda name: not explain_unsupported(name, cell, operations, headers))
         yield "driver", f"{cell.driver} can't drive {cell.operation}: {reason}", f"drive it by {able}"
 
 

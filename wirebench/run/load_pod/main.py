@@ -16,9 +16,8 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from wirebench.drivers import Job
-from wirebench.drivers.clients.reflection import reflect
 from wirebench.drivers.metrics_push import MetricsPush
-from wirebench.drivers.wireload import send_requests
+from wirebench.drivers.wireload import reflect, send_requests
 from wirebench.errors import WirebenchError
 from wirebench.measure.calibrate import measure_coarsely, measure_loads
 from wirebench.measure.calibration import Fingerprint, identify_version
@@ -27,7 +26,6 @@ from wirebench.measure.counters import find_containers_beside
 from wirebench.measure.observe import observe
 from wirebench.measure.usage import Interference
 from wirebench.model.address import parse_address
-from wirebench.model.application import read_application
 from wirebench.plan.driver_support import DRIVER_FACTS
 from wirebench.run.load_pod.start_barrier import join_start_barrier
 from wirebench.run.load_pod.task import (
@@ -71,7 +69,7 @@ def _carry_out(task: Task) -> object:
         case SendTask():
             return send_requests(_make_job(task), task.requests_each)
         case ReflectTask():
-            return base64.b64encode(reflect(task.address, task.tls, task.calls, task.headers)).decode()
+            return base64.b64encode(reflect(task.address, OUTPUT, task.tls, task.calls, task.headers)).decode()
         case VerifyTask():
             return check_services(task.services, task.seed)
         case CalibrateTask():
@@ -118,9 +116,8 @@ def _make_job(task: MeasureTask | SendTask) -> Job:
     job = dataclasses.replace(task.job, output=OUTPUT / "histograms.json", log=OUTPUT / "driver.log")
     if task.files is None:
         return job
-    requests, descriptors = task.files.write(OUTPUT)
-    application = read_application(requests).select_variant(job.cell.variant)
-    return dataclasses.replace(job, application=application, requests=requests, descriptors=descriptors)
+    application, descriptors = task.files.write(OUTPUT)
+    return dataclasses.replace(job, application=application, descriptors=descriptors)
 
 
 def _limit_threads(cores: float) -> None:

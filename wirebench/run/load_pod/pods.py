@@ -76,7 +76,7 @@ class PodSender(Sender):
         task = SendTask(job=make_pod_job(job, endpoint), files=Files.of(job), requests_each=requests_each)
         return self._carry_out(task, endpoint, tuple[Answer, ...])
 
-    def reflect(self, endpoint: Endpoint, calls: Sequence[str], headers: Mapping[str, str]) -> bytes:
+    def reflect(self, endpoint: Endpoint, folder: Path, calls: Sequence[str], headers: Mapping[str, str]) -> bytes:  # noqa: ARG002 - of this machine
         """Return the messages of calls by server reflection. Raises WirebenchError."""
         task = ReflectTask(address=endpoint.address, tls=endpoint.tls, calls=tuple(calls), headers=dict(headers))
         return base64.b64decode(self._carry_out(task, endpoint, str))

@@ -14,7 +14,6 @@ from wirebench.drivers import Job
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.measure.calibrate import Probe
 from wirebench.measure.calibration import Fingerprint, Point
-from wirebench.model.application_files import read_files, write_files
 from wirebench.model.contract import Driver, Transport
 from wirebench.model.frozen import FrozenModel
 from wirebench.model.recording import Recording
@@ -33,34 +32,32 @@ _LINE_CHARACTERS = 8000
 
 
 class Files(FrozenModel):
-    """What drivers read of an application with variants: its file with data files, and gRPC messages; compressed."""
+    """What drivers read of an application with variants: itself, and gRPC messages; compressed."""
 
-    #: By paths relative to the application file, which is the first.
-    application: dict[str, str]
+    application: str
     descriptors: str
 
     @classmethod
     def of(cls, job: Job) -> Files | None:
         """Return a job's files, None for those that load pods have. Raises WirebenchError if they are too large."""
-        if job.requests == APPLICATION:
+        if job.application == APPLICATION:
             return None
-        application = {name: _compress(content) for name, content in read_files(job.requests).items()}
-        files = cls(application=application, descriptors=_compress(job.descriptors.read_bytes()))
-        characters = sum(map(len, application.values())) + len(files.descriptors)
+        application, descriptors = (_compress(each.read_bytes()) for each in (job.application, job.descriptors))
+        files = cls(application=application, descriptors=descriptors)
+        characters = len(application) + len(descriptors)
         if characters > FILES_CHARACTERS_MAX:
             raise WirebenchError(
-                f"compressed, application, data files and messages take {characters:,} characters; the limit is "
+                f"compressed, application and messages take {characters:,} characters; the limit is "
                 f"{FILES_CHARACTERS_MAX:,}",
-                "name only the proto files of the measured calls in `schema`, or shorten data files and lists",
+                "name only the proto files of the measured calls in `schema`, or shorten lists of inputs",
             )
         return files
 
     def write(self, folder: Path) -> tuple[Path, Path]:
-        """Write the files below a folder, and return the paths of application file and messages."""
-        descriptors = folder / "contract.binpb"
+        application, descriptors = folder / "application.json", folder / "contract.binpb"
+        application.write_bytes(_decompress(self.application))
         descriptors.write_bytes(_decompress(self.descriptors))
-        application = {name: _decompress(content) for name, content in self.application.items()}
-        return write_files(application, folder), descriptors
+        return application, descriptors
 
 
 class MeasureTask(FrozenModel):

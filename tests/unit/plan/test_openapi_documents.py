@@ -1,4 +1,4 @@
-"""OpenAPI documents: the requests that they describe, and documents that can't be used."""
+"""OpenAPI documents: what they describe becomes requests, and what is wrong with them is said."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from wirebench.errors import UsageError
-from wirebench.model.openapi_document import Document, Route
+from wirebench.plan.drafts.openapi_document import Document
 
 DOCUMENT = """\
 openapi: 3.1.0
@@ -43,29 +43,20 @@ components:
 """
 
 
-def read(folder: Path, document: str = DOCUMENT, name: str = "shop.yaml") -> dict[str, Route]:
-    """Return the routes of a document by their ids."""
+def read(folder: Path, document: str, name: str = "shop.yaml") -> Document:
+    """Return a document of this text."""
     (folder / name).write_text(document)
-    return {route.operation_id: route for route in Document(folder / name).routes}
+    return Document(folder / name)
 
 
-def test_path_and_query_are_filled_from_inputs(tmp_path: Path) -> None:
-    """The server's base path stands before, the query has the parameters that are inputs, camelCase or not."""
-    request = read(tmp_path)["getItem"].request({"itemId", "filter_color"})
-    assert "GET /live/v2/items/{itemId}?filter%5Bcolor%5D={filter_color}" == request
-
-
-def test_body_and_status(tmp_path: Path) -> None:
-    """The first status of success is expected, and a body has the document's media type."""
-    route = read(tmp_path)["putItem"]
-    assert (204, {"Content-Type": "application/vnd.item+json"}) == (route.status, route.headers)
-
-
-def test_json_documents_and_servers_of_a_path(tmp_path: Path) -> None:
-    """A document may be JSON, and a path may have a server of its own."""
-    document = json.dumps(yaml.load(DOCUMENT, yaml.BaseLoader))  # noqa: S506 - it makes texts only
-    route = read(tmp_path, document, "shop.json")["listItems"]
-    assert ("GET /other/items?limit={limit}", 200) == (route.request({"limit"}), route.status)
+def test_routes_have_base_path_parameters_body_and_status(tmp_path: Path) -> None:
+    """The base path is the server's, or that of the path's own server; the status is the first of success."""
+    get, put, listing = read(tmp_path, DOCUMENT).routes
+    assert "GET /live/v2/items/{itemId}?filter%5Bcolor%5D={filter_color}" == get.request(["itemId", "filter_color"])
+    assert ("application/vnd.item+json", 204) == (put.body and put.body[0], put.status)
+    assert "GET /other/items?limit={limit}" == listing.request(["limit"])
+    as_json = json.dumps(yaml.load(DOCUMENT, yaml.BaseLoader))  # noqa: S506 - it makes texts only
+    assert listing.path == read(tmp_path, as_json, "shop.json").routes[2].path
 
 
 @pytest.mark.parametrize(
@@ -83,9 +74,10 @@ def test_json_documents_and_servers_of_a_path(tmp_path: Path) -> None:
     ],
 )
 def test_documents_that_cannot_be_used(tmp_path: Path, document: str, expected: str) -> None:
-    """What is wrong is said in one line, with the fix."""
+    """What is wrong with the document is said in one line, with a next step."""
     with pytest.raises(UsageError) as error:
-        read(tmp_path, document)
+        assert read(tmp_path, document).routes
+    assert str(tmp_path / "shop.yaml") in error.value.message
     assert expected in error.value.message
     assert error.value.hint
 
