@@ -50,7 +50,8 @@ func (r *run) send(u *user) {
 }
 
 func (r *run) sendForDuration(u *user) {
-	for end := r.endUnixNS(); r.clock.now() < end && r.ctx.Err() == nil; {
+	end := r.endUnixNS()
+	for now := r.clock.now(); now < end && r.ctx.Err() == nil; now = u.lastUsed {
 		r.send(u)
 	}
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"io"
 	"net"
 	"syscall"
@@ -18,7 +19,9 @@ type meteredConnection struct {
 	read, write func(fd uintptr) bool
 	look        func(fd uintptr)
 	in, out     []byte
-	count       int
+	// later is what the next Read writes first.
+	later []byte
+	count int
 	// One of two goroutines may read while the other writes.
 	readErrno, writeErrno syscall.Errno
 	poll                  unix.PollFd
@@ -36,7 +39,25 @@ func newMeteredConnection(plain net.Conn, counts *counts) (*meteredConnection, e
 	return m, nil
 }
 
+// SendLater has the next Read write data first.
+func (m *meteredConnection) SendLater(data []byte) { m.later = data }
+
+// hasFailed reports whether the last request couldn't be written, though there may be a reply.
+func (m *meteredConnection) hasFailed() bool { return m.writeErrno != 0 }
+
+// readNow reads what is there. After a request nothing is: Go's scheduler, which wasn't told of anything since before the
+// write, waits for the reply.
 func (m *meteredConnection) readNow(fd uintptr) bool {
+	if m.later != nil {
+		m.out, m.writeErrno, m.later = m.later, 0, nil
+		isOver := m.writeNow(fd)
+		switch {
+		case !isOver:
+			return true // Read waits for room.
+		case m.writeErrno == 0:
+			return false
+		}
+	}
 	m.count, m.readErrno = raw.Read(fd, m.in)
 	return m.readErrno != syscall.EAGAIN
 }
@@ -53,16 +74,31 @@ func (m *meteredConnection) writeNow(fd uintptr) bool {
 }
 
 func (m *meteredConnection) Read(into []byte) (int, error) {
+	// Nobody else writes on a connection that has something to send later.
+	sends := len(m.later)
 	m.in, m.readErrno = into, 0
 	err := m.raw.Read(m.read)
-	m.in = nil
+	if err == nil && sends > 0 && m.writeErrno == syscall.EAGAIN {
+		if err = m.raw.Write(m.write); err == nil {
+			err = m.raw.Read(m.read)
+		}
+	}
+	if m.in = nil; sends > 0 {
+		m.counts.sent.Add(int64(sends - len(m.out)))
+	}
 	switch {
 	case err != nil:
 		return 0, err
 	case m.readErrno != 0:
-		return 0, m.readErrno
+		err = m.readErrno
 	case m.count == 0 && len(into) > 0:
-		return 0, io.EOF
+		err = io.EOF
+	}
+	if err != nil && sends > 0 && m.hasFailed() {
+		err = errors.Join(err, m.writeErrno)
+	}
+	if err != nil {
+		return 0, err
 	}
 	m.counts.received.Add(int64(m.count))
 	return m.count, nil

@@ -52,7 +52,7 @@ func (p *Probe) Send(source request.Source) (*Probed, error) {
 	u := p.user
 	u.source = source
 	source.Next(&u.request)
-	u.replaceClosed()
+	u.dropClosed(u.run.clock.now())
 	if err := u.client.Prepare(&u.request); err != nil {
 		return nil, err
 	}

@@ -44,8 +44,8 @@ func (r *recorder) add(u *user, took histogram.Request, reply transport.Reply, e
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	r.fold.Add(r.fold.Series(u.request.Operation, code), took)
-	r.collect(u.counts)
 	if r.totals != nil {
+		r.collect(u.counts)
 		r.totals.Add(live.Request{
 			Operation: u.request.Operation, Code: code, HTTPStatus: reply.Status, Stream: u.request.Stream, TookNS: took.ServiceNS,
 		})

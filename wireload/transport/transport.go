@@ -79,6 +79,22 @@ type Shared interface {
 	Close() error
 }
 
+// Sender is a connection whose Read can write first: one wait of Go's scheduler is then enough for a request and its reply.
+type Sender interface {
+	// SendLater has the next Read write data, which must stay as it is until then.
+	SendLater(data []byte)
+}
+
+// Send writes what the next Read waits for the reply to; data must stay as it is until then.
+func Send(connection net.Conn, data []byte) error {
+	if sender, ok := connection.(Sender); ok {
+		sender.SendLater(data)
+		return nil
+	}
+	_, err := connection.Write(data)
+	return err
+}
+
 // Names interns names of methods, so that requests that are bytes don't allocate.
 type Names map[string]string
 

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"golang.org/x/net/http2"
+	"wirebench.dev/wireload/transport"
 )
 
 const (
@@ -32,7 +33,9 @@ type Connection struct {
 	out    bytes.Buffer
 	framer *http2.Framer
 	// urgent is set when the server has to hear at once.
-	urgent     bool
+	urgent bool
+	// isLate is set while what was written is still to be sent by the next read.
+	isLate     bool
 	writeError error
 
 	peer peer
@@ -61,7 +64,7 @@ func newConnection(of *Stream, bufferBytes int) *Connection {
 func (c *Connection) start(socket net.Conn) {
 	c.socket = socket
 	c.frames.reader.Reset(socket)
-	c.peer, c.nextID, c.urgent, c.writeError = newPeer(), 1, false, nil
+	c.peer, c.nextID, c.urgent, c.isLate, c.writeError = newPeer(), 1, false, false, nil
 	c.headers.reset()
 	c.reply.reset()
 	clear(c.open)
@@ -200,16 +203,16 @@ func (c *Connection) fail(err error) {
 	c.rejectQueued(err)
 }
 
-// step reads one frame of a user's own connection.
+// step reads on a user's own connection: all frames that have come, to the reply's end at most.
 func (c *Connection) step(s *Stream) {
 	header, payload, err := c.frames.read()
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if err == nil {
-		err = c.take(header, payload)
+	if c.isLate {
+		c.isLate = false
+		c.out.Reset()
 	}
-	if err != nil {
-		c.fail(err)
+	if c.takeAll(s, header, payload, err) != nil {
 		return
 	}
 	// Answers to the server's frames go out before the wait for more. Those to pings that come with the end of a
@@ -219,11 +222,32 @@ func (c *Connection) step(s *Stream) {
 	}
 }
 
+// takeAll takes a frame and those that have come whole after it; until a stream has ended, if it isn't nil. An error ends
+// all calls.
+func (c *Connection) takeAll(until *Stream, header http2.FrameHeader, payload []byte, err error) error {
+	for err == nil {
+		if err = c.take(header, payload); err != nil || !c.frames.hasNext() || until != nil && until.isOver() {
+			break
+		}
+		header, payload, err = c.frames.read()
+	}
+	if err != nil {
+		c.fail(err)
+	}
+	return err
+}
+
 // settle ends what was done under the lock: what is to be written is, or the writer is woken for it.
 func (c *Connection) settle() {
-	if c.shared != nil {
+	switch {
+	case c.shared != nil:
 		c.shared.notify(c)
-	} else {
+	case c.frames.reader.Buffered() == 0 && c.out.Len() > 0:
+		c.isLate = true
+		if err := transport.Send(c.socket, c.out.Bytes()); err != nil {
+			c.writeError = err
+		}
+	default:
 		c.flush()
 	}
 	c.mutex.Unlock()

@@ -21,45 +21,60 @@ const (
 	// Windows for replies: flow control is TCP's, because replies are read as they come.
 	receiveWindowBytes = 1 << 30
 	blockBytesMax      = 1 << 20
+	headerBytes        = 9
 )
 
 // frameReader reads HTTP/2 frames. http2.Framer would allocate memory for each frame of headers.
 type frameReader struct {
-	reader  *bufio.Reader
-	payload []byte
+	reader *bufio.Reader
+	// long has the payload of a frame that is longer than the reader's buffer.
+	long []byte
 }
 
 // read returns the next frame; its payload is valid until the one after it.
 func (f *frameReader) read() (http2.FrameHeader, []byte, error) {
-	header, err := http2.ReadFrameHeader(f.reader)
+	head, err := f.reader.Peek(headerBytes)
 	if err != nil {
-		return header, nil, err
+		return http2.FrameHeader{}, nil, err
 	}
+	header := parseHeader(head)
 	if header.Length == httpLength {
 		return header, nil, transport.NewGarbage("the server does not speak HTTP/2: it answers in HTTP/1")
 	}
 	if header.Length > frameBytesMax {
 		return header, nil, transport.NewGarbage("the reply is not HTTP/2: a frame of %d bytes", header.Length)
 	}
-	if cap(f.payload) < int(header.Length) {
-		f.payload = make([]byte, frameBytesMax)
+	length := int(header.Length)
+	if headerBytes+length <= f.reader.Size() {
+		whole, err := f.reader.Peek(headerBytes + length)
+		if err == nil {
+			_, err = f.reader.Discard(headerBytes + length)
+		}
+		return header, whole[min(headerBytes, len(whole)):], err
 	}
-	f.payload = f.payload[:header.Length]
-	if _, err := io.ReadFull(f.reader, f.payload); err != nil {
-		return header, nil, err
+	if f.long == nil {
+		f.long = make([]byte, frameBytesMax)
 	}
-	return header, f.payload, nil
+	_, _ = f.reader.Discard(headerBytes)
+	_, err = io.ReadFull(f.reader, f.long[:length])
+	return header, f.long[:length], err
+}
+
+// parseHeader reads the nine bytes that a frame begins with: RFC 9113, 4.1.
+func parseHeader(head []byte) http2.FrameHeader {
+	return http2.FrameHeader{
+		Length: binary.BigEndian.Uint32(head) >> 8, Type: http2.FrameType(head[3]), Flags: http2.Flags(head[4]),
+		StreamID: binary.BigEndian.Uint32(head[5:]) & (1<<31 - 1),
+	}
 }
 
 // hasNext reports whether a frame has come whole, so that reading it doesn't wait.
 func (f *frameReader) hasNext() bool {
-	const headerBytes = 9
 	if f.reader.Buffered() < headerBytes {
 		return false
 	}
 	head, _ := f.reader.Peek(headerBytes)
-	length := int(head[0])<<16 | int(head[1])<<8 | int(head[2])
-	return f.reader.Buffered() >= headerBytes+length
+	return f.reader.Buffered() >= headerBytes+int(parseHeader(head).Length)
 }
 
 // trim cuts padding and priority off the payload of a DATA or HEADERS frame.

@@ -45,6 +45,9 @@ type headers struct {
 	whole             []byte
 	// stable has the blocks of fields that were in the table when they were encoded; seen are all of the connection.
 	stable map[remembered]encoded
+	// last is the key of latest, which stands in stable: most requests have the same as the one before.
+	last   remembered
+	latest encoded
 	seen   map[remembered]bool
 	// seenBytes is the part of the table that they take. Where it gets too small for all of them, nothing is stable.
 	seenBytes int
@@ -72,9 +75,14 @@ func newHeaders(scheme, authority string, constant []hpack.HeaderField) headers 
 // reset is for a fresh connection.
 func (h *headers) reset() {
 	h.encoder = hpack.NewEncoder(&h.buffer)
-	clear(h.stable)
+	h.forget()
 	clear(h.seen)
 	h.seenBytes = 0
+}
+
+func (h *headers) forget() {
+	clear(h.stable)
+	h.latest = encoded{}
 }
 
 // limitTable follows the server's limit of the table. Most servers name the one that holds anyway: an update would be
@@ -85,7 +93,7 @@ func (h *headers) limitTable(size uint32) {
 		return
 	}
 	h.encoder.SetMaxDynamicTableSize(size)
-	clear(h.stable)
+	h.forget()
 	h.seenBytes = headerTableSize
 }
 
@@ -95,7 +103,10 @@ func (h *headers) block(head Head) ([]byte, error) {
 	if len(head.Headers) > 0 {
 		key.headers = &head.Headers[0]
 	}
-	known, ok := h.stable[key]
+	known, ok := h.latest, key == h.last && h.latest.block != nil
+	if !ok {
+		known, ok = h.stable[key]
+	}
 	if !ok {
 		var err error
 		if known, err = h.encode(key, head.Headers); err != nil {
@@ -177,12 +188,13 @@ func (h *headers) write(pairs ...string) error {
 func (h *headers) keep(key remembered, headersBytes int, made encoded) encoded {
 	switch {
 	case h.seenBytes > headerTableSize/2:
-		clear(h.stable)
+		h.forget()
 	case h.seen[key]:
 		made.block = bytes.Clone(made.block)
 		h.stable[key] = made
+		h.last, h.latest = key, made
 	default: // Some of it was added to the table, which moved all else.
-		clear(h.stable)
+		h.forget()
 		h.seen[key] = true
 		const names = len(":method") + len(":path") + len("content-type") + len("accept")
 		values := len(key.Method) + len(key.Path) + len(key.ContentType) + len(key.Accept) + len(key.Own.Name) + len(key.Own.Value)

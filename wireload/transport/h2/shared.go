@@ -41,15 +41,7 @@ func (c *Connection) readShared() {
 		var payload []byte
 		header, payload, err = c.frames.read()
 		c.mutex.Lock()
-		for err == nil {
-			if err = c.take(header, payload); err != nil || !c.frames.hasNext() {
-				break
-			}
-			header, payload, err = c.frames.read()
-		}
-		if err != nil {
-			c.fail(err)
-		}
+		err = c.takeAll(nil, header, payload, err)
 		c.settle()
 	}
 	c.mutex.Lock()

@@ -132,6 +132,9 @@ func (s *Stream) WaitUntil(hasCome func() bool) error {
 // IsSpent reports, after a call, that the connection takes no further request.
 func (s *Stream) IsSpent() bool { return s.connection.IsSpent() }
 
+// isOver reports whether the call has ended, well or not.
+func (s *Stream) isOver() bool { return s.ended || s.err != nil }
+
 // fail notes why a call has failed because of its connection.
 func (s *Stream) fail(err error) {
 	if errors.Is(err, transport.ErrStopped) {

@@ -103,7 +103,7 @@ func (c *Client) Close() { c.connection = nil }
 
 // Call sends the request and reads the reply to its end.
 func (c *Client) Call(item func([]byte) bool) (transport.Reply, error) {
-	_, writeError := c.connection.Write(c.out)
+	writeError := transport.Send(c.connection, c.out)
 	if _, err := c.reader.Peek(1); err != nil {
 		return transport.Reply{}, transport.FailedCall(errors.Join(err, writeError), false)
 	}

@@ -42,7 +42,7 @@ func (c *LineClient) Close() { c.connection = nil }
 
 // Call sends the line and reads the one that answers it.
 func (c *LineClient) Call(func([]byte) bool) (transport.Reply, error) {
-	_, writeError := c.connection.Write(c.out)
+	writeError := transport.Send(c.connection, c.out)
 	if _, err := c.reader.Peek(1); err != nil {
 		return transport.Reply{}, transport.FailedCall(errors.Join(err, writeError), false)
 	}

@@ -61,7 +61,7 @@ func (c *Client) Close() { c.connection, c.id = nil, 0 }
 
 // Call sends the frame and reads its reply, or the items of a stream to their end mark.
 func (c *Client) Call(item func([]byte) bool) (transport.Reply, error) {
-	_, writeError := c.connection.Write(c.out)
+	writeError := transport.Send(c.connection, c.out)
 	if _, err := c.reader.Peek(1); err != nil {
 		return transport.Reply{}, transport.FailedCall(errors.Join(err, writeError), false)
 	}
