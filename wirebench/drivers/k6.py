@@ -60,34 +60,31 @@ class K6(PerRequestDriver):
         return environment
 
     def build_arguments(self, job: Job, part: Part) -> list[str | Path]:
-        cell = job.cell
         requests = per_request.write_lines(per_request.render(job, part), part.folder / "requests.jsonl")
         settings = {
             "URL": ",".join(replace(job, address=each).rest_url for each in job.replicas or (job.address,)),
             "REQUESTS": requests,
-            "CONCURRENCY": cell.concurrency,
+            "CONCURRENCY": job.cell.concurrency,
             "DURATION": f"{round(1000 * max(part.duration_s, 1))}ms",  # k6 takes no less
-            "RATE": cell.rate_per_s,
+            "RATE": job.cell.rate_per_s,
             "TIMEOUT": f"{round(1000 * job.timeout_s)}ms",
-            "REOPEN": "yes" if cell.connection == "reopen" else None,
+            "REOPEN": "yes" if job.cell.connection == "reopen" else None,
             "SEED": job.seed,
-            "NAME": cell.operation,
+            "NAME": job.cell.operation,
         }
         options = [("-e", f"{name}={setting}") for name, setting in settings.items() if setting is not None]
-        options.append(("--out", f"csv={part.output}"))
         if job.metrics_push:
             labels = {**job.metrics_push.labels, "driver": self.name}
             options += [("--out", "opentelemetry"), *(("--tag", f"{name}={value}") for name, value in labels.items())]
         # The caller's environment is not ours: a variable called URL must not change the load.
         switches = ["--quiet", "--summary-mode=disabled", "--no-usage-report", "--include-system-env-vars=false"]
-        return [self.path, "run", *switches, *itertools.chain(*options), K6_SCRIPT]
+        output = ("--out", f"csv={part.output}")
+        return [self.path, "run", *switches, *output, *itertools.chain(*options), K6_SCRIPT]
 
     def read(self, job: Job, part: Part) -> CallArrays:
         """Read the CSV; a request's samples stand together, `http_req_duration` before its `http_req_connecting`."""
-        ends: list[int] = []
+        made: list[tuple[int, Outcome, str]] = []
         latencies_ms: list[float] = []
-        orders: list[str] = []
-        outcomes: list[Outcome] = []
         dropped: list[int] = []
         with part.output.open(encoding="utf-8", newline="") as file:
             rows = csv.reader(file)
@@ -96,23 +93,22 @@ class K6(PerRequestDriver):
             for row in rows:
                 name = row[0]
                 if name == "http_req_duration":
-                    ends.append(int(row[1]))
+                    outcome = classify_http(int(row[status]), row[error], is_timeout=row[code] in _TIMEOUTS)
+                    made.append((int(row[1]), outcome, row[metadata]))
                     latencies_ms.append(float(row[2]))
-                    outcomes.append(classify_http(int(row[status]), row[error], is_timeout=row[code] in _TIMEOUTS))
-                    orders.append(row[metadata])
                 elif name in _CONNECTING:
                     latencies_ms[-1] += float(row[2])
                 elif name == "dropped_iterations":
                     dropped.append(int(row[1]))
         calls = CallArrays.of(
-            ends_unix_ns=np.array(ends, dtype=np.int64),
+            ends_unix_ns=np.array([end for end, _, _ in made], dtype=np.int64),
             latencies_ns=np.round(np.array(latencies_ms, dtype=float) * 1e6).astype(np.int64),
-            outcomes=outcomes,
+            outcomes=(outcome for _, outcome, _ in made),
         )
-        if job.cell.rate_per_s is None or not ends:
+        if job.cell.rate_per_s is None or not made:
             return calls
         # Whenever something is due, k6 sends a request or drops one: how many of both came before it is its place.
-        starts_ms, numbers = zip(*(each.removeprefix("order=").split("+") for each in orders), strict=True)
+        starts_ms, numbers = zip(*(each.removeprefix("order=").split("+") for _, _, each in made), strict=True)
         sent_ns = calls.ends_unix_ns - calls.latencies_ns
         places = np.array(numbers, dtype=np.int64) + np.searchsorted(np.array(dropped, dtype=np.int64), sent_ns)
         waits_ns = (
