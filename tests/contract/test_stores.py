@@ -29,8 +29,6 @@ FULL: dict[str, Any] = {
     "tags": ("a", "b"),
     "avatar": b"\x00\xff",
 }
-#: A store is opened alike on all transports of a language.
-every_transport = pytest.mark.parametrize("kind", [GTHREAD, NET_HTTP], ids=str)
 
 
 @pytest.fixture(params=["memory", "memory, awaited", "postgres", "postgres, awaited"])
