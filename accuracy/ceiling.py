@@ -11,11 +11,12 @@ import shutil
 import statistics
 import struct
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from accuracy.table import print_table
 from wirebench.measure.truth import run_server
-from wirebench.model.contract import TRANSPORTS, Transport
+from wirebench.model.contract import Transport
 from wirebench.model.histogram_file import HistogramFile
 from wirebench.system import processes
 from wirebench.system.paths import CONTRACT, TOOLS
@@ -24,7 +25,13 @@ from wirebench.targets import Cores
 
 ROUNDS = 5
 DURATION_S = 3
-CONNECTIONS = 64
+#: Transports, users, and the connections that they have or share.
+LOADS: tuple[tuple[Transport, int, int], ...] = (
+    ("rest", 16, 16),
+    ("grpc", 16, 16),
+    ("grpc", 64, 1),
+    ("socket", 16, 16),
+)
 _PATH = "/api/users/1000001"
 _CALL = "wirebench.v1.UserService/GetUser"
 _DATA = ["--data", '{"id": 1000001}']
@@ -42,56 +49,60 @@ def print_ceilings(cores: Cores) -> None:
     """Measure in rounds that alternate between the tools, and print rates and ratios. Raises WirebenchError."""
     if missing := [tool for tool, _ in _OTHERS.values() if not shutil.which(tool)]:
         print(f"{' and '.join(missing)} not found: run `apt-get install wrk nghttp2-client`\n")
-    rounds = [_measure_round(cores) for _ in range(ROUNDS)]
-    rows = (_make_row(transport, rounds) for transport in TRANSPORTS)
-    print_table(("transport", "wireload, requests per CPU second", "other tool", "wireload / other"), rows)
+    rounds = [[_measure(*load, cores) for load in LOADS] for _ in range(ROUNDS)]
+    rows = (_make_row(*load, rates) for load, rates in zip(LOADS, zip(*rounds, strict=True), strict=True))
+    headings = ("transport", "users", "connections", "wireload, requests per CPU second", "other tool")
+    print_table((*headings, "wireload / other"), rows)
 
 
-def _make_row(transport: Transport, rounds: list[dict[str, float]]) -> tuple[str, ...]:
-    rate = f"{statistics.median(each[transport] for each in rounds):,.0f}"
-    tool = _OTHERS.get(transport, ("", ""))[0]
-    if tool not in rounds[0]:
-        return transport, rate, "–", "–"
-    ratios = [each[transport] / each[tool] for each in rounds]
-    other = f"{tool} {statistics.median(each[tool] for each in rounds):,.0f}"
-    return transport, rate, other, f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+def _make_row(
+    transport: Transport, users: int, connections: int, rates: Sequence[tuple[float, float | None]]
+) -> tuple[str, ...]:
+    load = transport, str(users), str(connections), f"{statistics.median(rate for rate, _ in rates):,.0f}"
+    ratios = [rate / other for rate, other in rates if other]
+    if not ratios:
+        return *load, "–", "–"
+    tool = f"{_OTHERS[transport][0]} {statistics.median(other for _, other in rates if other):,.0f}"
+    return *load, tool, f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
 
 
-def _measure_round(cores: Cores) -> dict[str, float]:
-    rates: dict[str, float] = {}
+def _measure(transport: Transport, users: int, connections: int, cores: Cores) -> tuple[float, float | None]:
+    """Return what wireload sends per second of CPU time, and the tool beside it if it is there."""
     one = frozenset({min(cores.generator)})
-    for transport in TRANSPORTS:
-        with tempfile.TemporaryDirectory() as temporary:
-            folder = Path(temporary)
-            with run_server(transport, ["-behaviour", "null"], cores.server, folder / "truth.log") as (port, _):
-                address = f"{LOOPBACK}:{port}"
-                output = folder / "histograms.json"
-                _, cpu_s = _run(_make_wireload_command(transport, address, output), folder, one)
-                rates[transport] = HistogramFile.read(output).merge_histograms("service").count / cpu_s
-                tool, pattern = _OTHERS.get(transport, ("", ""))
-                if tool and shutil.which(tool):
-                    printed, cpu_s = _run(_make_command(tool, address, folder), folder, one)
-                    rates[tool] = int(re.findall(pattern, printed)[0]) / cpu_s
-    return rates
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        with run_server(transport, ["-behaviour", "null"], cores.server, folder / "truth.log") as (port, _):
+            address = f"{LOOPBACK}:{port}"
+            output = folder / "histograms.json"
+            _, cpu_s = _run(_make_wireload_command(transport, users, connections, address, output), folder, one)
+            own = sum(HistogramFile.read(output).requests_total.values()) / cpu_s
+            tool, pattern = _OTHERS.get(transport, ("", ""))
+            if not tool or not shutil.which(tool):
+                return own, None
+            printed, cpu_s = _run(_make_command(tool, users, connections, address, folder), folder, one)
+            return own, int(re.findall(pattern, printed)[0]) / cpu_s
 
 
-def _make_wireload_command(transport: Transport, address: str, output: Path) -> list[str]:
+def _make_wireload_command(transport: Transport, users: int, connections: int, address: str, output: Path) -> list[str]:
     requests: dict[Transport, list[str]] = {
         "rest": [f"http://{address}{_PATH}"],
         "grpc": [address, _CALL, *_DATA, "--protoset", str(CONTRACT)],
         "socket": [address, "users.get", *_DATA],
     }
-    options = ["-c", str(CONNECTIONS), "-d", f"{DURATION_S}s", "--output", str(output)]
+    options = ["-c", str(users), "-d", f"{DURATION_S}s", "--output", str(output)]
+    if connections < users:
+        options += ["--connections", str(connections)]
     return [str(TOOLS / "wireload"), transport, *requests[transport], *options]
 
 
-def _make_command(tool: str, address: str, folder: Path) -> list[str]:
+def _make_command(tool: str, users: int, connections: int, address: str, folder: Path) -> list[str]:
     if tool == "wrk":
-        return ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{DURATION_S}s", f"http://{address}{_PATH}"]
+        return ["wrk", "-t1", f"-c{connections}", f"-d{DURATION_S}s", f"http://{address}{_PATH}"]
     message = folder / "message"
     message.write_bytes(struct.pack(">BI", 0, len(_MESSAGE)) + _MESSAGE)
     headers = ["-H", "content-type: application/grpc", "-H", "te: trailers", "-d", str(message)]
-    return ["h2load", "-t1", f"-c{CONNECTIONS}", "-m1", f"-D{DURATION_S}", *headers, f"http://{address}/{_CALL}"]
+    streams = f"-m{users // connections}"
+    return ["h2load", "-t1", f"-c{connections}", streams, f"-D{DURATION_S}", *headers, f"http://{address}/{_CALL}"]
 
 
 def _run(command: list[str], folder: Path, cores: frozenset[int]) -> tuple[str, float]:
