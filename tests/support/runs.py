@@ -26,7 +26,6 @@ factors:
   transport: [rest, grpc, socket]
   operation: users.create
   concurrency: 4
-  driver: {grpc: [wireload, ghz]}
   implementation: go
 load: {model: closed, warmup_s: 0.2, window_s: 0.5}
 blocks: 2
