@@ -48,5 +48,5 @@ def test_a_reply_that_is_wrong_and_a_call_that_is_not_there(podinfo: tuple[str, 
         "run", "--grpc", f"{grpc} version.VersionService/Versions", *OPTIONS, "--out", tmp_path / "results"
     )
     assert 0 != done.returncode
-    assert "version.VersionService has no method Versions" in done.stderr
+    assert "did you mean version.VersionService/Version?" in done.stderr
     assert "there are Version" in done.stderr
