@@ -14,51 +14,39 @@ import (
 // errFound says that a check has printed mistakes.
 var errFound = errors.New("")
 
-// checkFiles prints the mistakes of application files, a line each.
-func checkFiles(arguments []string, out io.Writer) error {
-	paths, sets, err := readCheck("check", arguments)
+// checkFiles prints the mistakes of application files, a line each. To resolve a file, it prints it as JSON that needs no
+// other file, or else its mistakes to the log.
+func checkFiles(command string, arguments []string, out, log io.Writer) error {
+	paths, sets, err := readCheck(command, arguments)
 	if err != nil {
 		return err
 	}
+	isResolve := command == "resolve"
+	if isResolve && len(paths) != 1 {
+		return newUsageError("resolve wants one application file")
+	}
 	found := 0
 	for _, path := range paths {
-		mistakes, err := request.Check(path, sets)
+		resolved, mistakes, err := request.Check(path, sets)
 		if err != nil {
 			return errUsage{err}
 		}
-		found += printMistakes(out, path, mistakes)
+		to := out
+		if isResolve {
+			to = log
+		}
+		for _, each := range mistakes {
+			fmt.Fprintf(to, "%s:%s\n", path, each)
+		}
+		found += len(mistakes)
+		if isResolve && len(mistakes) == 0 {
+			fmt.Fprintln(out, resolved)
+		}
 	}
 	if found > 0 {
 		return errFound
 	}
 	return nil
-}
-
-// resolveFile prints an application file as JSON that needs no other file, or else its mistakes to the log.
-func resolveFile(arguments []string, out, log io.Writer) error {
-	paths, sets, err := readCheck("resolve", arguments)
-	if err != nil {
-		return err
-	}
-	if len(paths) != 1 {
-		return newUsageError("resolve wants one application file")
-	}
-	resolved, mistakes, err := request.Resolve(paths[0], sets)
-	switch {
-	case err != nil:
-		return errUsage{err}
-	case printMistakes(log, paths[0], mistakes) > 0:
-		return errFound
-	}
-	_, err = fmt.Fprintf(out, "%s\n", resolved)
-	return err
-}
-
-func printMistakes(to io.Writer, path string, mistakes []request.Mistake) int {
-	for _, each := range mistakes {
-		fmt.Fprintf(to, "%s:%s\n", path, each)
-	}
-	return len(mistakes)
 }
 
 // readCheck returns the paths of files, and sets of descriptors by variant.

@@ -94,10 +94,8 @@ func dispatch(ctx context.Context, arguments []string, out, log io.Writer) error
 		return renderJob(rest, out)
 	case "schema":
 		return writeSchema(ctx, rest)
-	case "check":
-		return checkFiles(rest, out)
-	case "resolve":
-		return resolveFile(rest, out, log)
+	case "check", "resolve":
+		return checkFiles(command, rest, out, log)
 	case "--version", "-version", "version":
 		_, err := fmt.Fprintln(out, Version)
 		return err

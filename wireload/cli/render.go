@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+
+	"wirebench.dev/wireload/request"
 )
 
 // renderedBytesMax bounds what `wireload render` prints: other tools keep all of it in memory.
@@ -20,24 +22,17 @@ func renderJob(arguments []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	renderer, err := application.NewRenderer(job.Requests)
-	if err != nil {
-		return newUsageError("%s: %w", arguments[0], err)
-	}
 	var lines bytes.Buffer
 	encoder := json.NewEncoder(&lines)
 	encoder.SetEscapeHTML(false)
-	for range job.RequestsEach {
-		rendered, err := renderer.Next()
-		if err == nil {
-			err = encoder.Encode(rendered)
-		}
-		if err != nil {
-			return err
-		}
+	err = application.Render(job.Requests, job.RequestsEach, func(rendered request.Rendered) error {
 		if lines.Len() > renderedBytesMax {
 			return fmt.Errorf("%d requests take more than %d MiB: render fewer, or choose a smaller payload", job.RequestsEach, renderedBytesMax>>20)
 		}
+		return encoder.Encode(rendered)
+	})
+	if err != nil {
+		return newUsageError("%s: %w", arguments[0], err)
 	}
 	_, err = lines.WriteTo(out)
 	return err

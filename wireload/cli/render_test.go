@@ -13,8 +13,6 @@ func TestRender(t *testing.T) {
 	get := `{"get": {"inputs": {"id": {"counter": 7}}, "rest": {"request": "GET /{id}", "headers": {"accept": "text/plain"}},
 		"grpc": {"call": "wirebench.v1.UserService/GetUser", "metadata": {"x-a": "{id}", "x-b-bin": "AAE="}, "message": {"id": "{id}"}}}}`
 	text := `{"say": {"rest": {"request": "PUT /", "body": "plain"}}}`
-	create := `{"create": {"inputs": {"id": {"fresh": "users"}}, "rest": {"request": "POST /", "body": "x"},
-		"grpc": {"call": "wirebench.v1.UserService/CreateUser", "message": {"user": {"id": "{id}"}}}}}`
 	for _, tried := range []struct{ path, want string }{
 		{job(t, "", "rest", items, each(2)), `{"operation":"create","writes":true,"method":"POST","path":"/items?w=%3C%C3%A9%3E%20%22%26","headers":{"Accept":"*/*","Authorization":"Bearer s3cret","Content-Type":"application/json","X-Id":"0"},"body":"{\"id\":0,\"name\":\"<é> \\\"&\"}"}
 {"operation":"create","writes":true,"method":"POST","path":"/items?w=%3C%C3%A9%3E%20%22%26","headers":{"Accept":"*/*","Authorization":"Bearer s3cret","Content-Type":"application/json","X-Id":"1"},"body":"{\"id\":1,\"name\":\"<é> \\\"&\"}"}
@@ -24,21 +22,12 @@ func TestRender(t *testing.T) {
 {"operation":"get","call":"wirebench.v1.UserService/GetUser","metadata":{"x-a":"8","x-b-bin":"AAE="},"message":{"id":8}}
 `},
 		{job(t, "", "rest", text, each(1)), `{"operation":"say","method":"PUT","path":"/","headers":{"Accept":"*/*","Content-Type":"text/plain; charset=utf-8"},"body":"plain"}` + "\n"},
-		{protobufJob(t, create), `{"operation":"create","method":"POST","path":"/","headers":{"Accept":"application/x-protobuf","Content-Type":"application/x-protobuf"},"body_base64":"CgUIgK3iBA=="}` + "\n"},
 	} {
 		exit, out, log := run(t, "render", tried.path)
 		if exit != 0 || out != tried.want {
 			t.Errorf("exit %d, %s\ngot  %s\nwant %s", exit, log, out, tried.want)
 		}
 	}
-}
-
-// protobufJob is a job of REST with protobuf.
-func protobufJob(t *testing.T, operations string) string {
-	t.Helper()
-	return job(t, "", "rest", operations, map[string]any{"requests": map[string]any{
-		"transport": "rest", "codec": "protobuf", "id_base": 10_000_000, "clients": []any{map[string]any{"sequence": []string{"create"}}},
-	}})
 }
 
 func TestWhatCannotBeRenderedIsOneLine(t *testing.T) {
@@ -49,6 +38,7 @@ func TestWhatCannotBeRenderedIsOneLine(t *testing.T) {
 		"transport must be rest or grpc":                           job(t, "", "socket", `{"ping": {"socket": {"line": "PING"}}}`, nil),
 		"render takes one client with a sequence of one operation": job(t, "", "rest", `{"a": {"rest": {"request": "GET /"}}, "b": {"rest": {"request": "GET /"}}}`, nil),
 		"100000 requests take more than 64 MiB: render fewer, or":  job(t, "", "rest", `{"a": {"inputs": {"t": {"random_text": 3000}}, "rest": {"request": "POST /", "body": "{t}"}}}`, large),
+		"create is protobuf on REST: only wireload sends it":       job(t, "", "rest", `{"create": {"rest": {"request": "POST /", "body": "x"}}}`, map[string]any{"requests": map[string]any{"transport": "rest", "codec": "protobuf", "clients": []any{map[string]any{"sequence": []string{"create"}}}}}),
 		"a: A: its value has a line break":                         job(t, "", "rest", `{"a": {"inputs": {"t": {"list": ["a\nb"]}}, "rest": {"request": "GET /", "headers": {"A": "{t}"}}}}`, nil),
 		"has no such field; there are id":                          job(t, "", "grpc", `{"a": {"grpc": {"call": "wirebench.v1.UserService/GetUser", "message": {"nome": 1}}}}`, nil),
 	} {

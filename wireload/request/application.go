@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,15 +17,13 @@ import (
 
 // Application is what an application file describes.
 type Application struct {
-	path       string
-	seeded     map[string]Seeded
+	*document
+	seeded     ordered[Seeded]
 	operations ordered[operation]
 	variants   ordered[variant]
 	schema     *contract.Schema
-	reader     *yamlReader
-	// value is the whole file; lists are what data files have, by the key of the input that names one.
+	// value is the whole file, with lists in place of the files that have them.
 	value any
-	lists map[string][]any
 }
 
 // Seeded are the ids of records that exist before the load: Count of them, from First on.
@@ -37,74 +36,57 @@ type Seeded struct {
 type variant struct {
 	transport       string
 	headers         ordered[string]
-	schema, imports []string
+	schema, imports list[string]
 }
 
 // operation is one kind of request; input has the values in it.
 type operation struct {
 	inputs ordered[input]
-	exchange
-	// variants have requests in place of those of their transport.
+	// requests are by transport. Variants have requests in place of those of their transport.
+	requests map[string]*exchange
 	variants ordered[exchange]
 	// same are values that all variants answer alike: paths by transport.
-	same   []ordered[string]
+	same   list[ordered[string]]
 	stream bool
 	writes bool
 }
 
-// exchange is a request and its reply on each transport; one of a variant is on the variant's.
+// exchange is a request and its reply on a transport.
 type exchange struct {
-	rest   *rest
-	grpc   *grpc
-	socket *socket
-}
+	transport string
+	// target is a method and a path on REST, package.Service/Method on gRPC, and a method on the socket.
+	target  string
+	headers ordered[string]
+	body    template
+	// line is sent on the socket in place of a frame.
+	line string
+	// end names the event that ends a stream on REST.
+	end string
 
-type rest struct {
-	request  string
-	headers  ordered[string]
-	body     template
-	end      string
-	status   int
-	json     ordered[template]
-	contains *string
-}
-
-type grpc struct {
-	call     string
-	metadata ordered[string]
-	message  template
+	status   int64
 	expect   ordered[template]
-}
-
-// socket is a method with its body in frames, or a line that a line answers.
-type socket struct {
-	method string
-	body   template
-	expect ordered[template]
-
-	line     *string
-	contains *string
+	contains string
 }
 
 // input says how a value of a request is made: by exactly one generator, with its options.
 type input struct {
 	generator string
-
-	seeded, fresh, created, stream string
-	low, high, counter             int64
-	list                           []any
-	payload                        ordered[template]
-	// value is what text, bytes, random_text, random_bytes and repeat have as their size, or that of value.
+	// of is the kind of records of seeded, fresh and created, or the setting of a stream.
+	of      string
+	ends    list[int64]
+	counter int64
+	choices []any
+	payload ordered[template]
+	// value is that of value, or the size of text, bytes, random_text, random_bytes and repeat.
 	value template
 
 	max, offset int64
 	count       template
 	counting    string
-	of          *input
+	repeated    *input
 }
 
 var (
-	anyName         = regexp.MustCompile(``)
 	applicationName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,59}$`)
 	operationName   = regexp.MustCompile(`^[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)*$`)
 	variantName     = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
@@ -114,6 +96,8 @@ var (
 	restEnd         = regexp.MustCompile(`^\S{1,100}$`)
 	grpcCall        = regexp.MustCompile(`^[\w.]+/\w+$`)
 	socketMethod    = regexp.MustCompile(`^[!-~]{1,255}$`)
+	transportName   = regexp.MustCompile(`^(rest|grpc|socket)$`)
+	streamSetting   = regexp.MustCompile(`^(items|rate_limit_per_s)$`)
 )
 
 var transports = []string{"rest", "grpc", "socket"}
@@ -121,16 +105,17 @@ var transports = []string{"rest", "grpc", "socket"}
 // Load reads an application file, as one of its variants gets it, and the variant's messages: a FileDescriptorSet, which
 // only loads in protobuf need. An application without variants is read with an empty name. Errors name line and key.
 func Load(path, variantName string, descriptors []byte) (*Application, error) {
-	a, err := readApplication(path)
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
+	a := parseApplication(path, text)
 	return a, a.prepare(variantName, descriptors)
 }
 
 // prepare is the part of Load behind reading the file.
 func (a *Application) prepare(variantName string, descriptors []byte) (err error) {
-	if mistakes := a.reader.mistakes; len(mistakes) > 0 {
+	if mistakes := a.mistakes; len(mistakes) > 0 {
 		more := ""
 		if len(mistakes) > 1 {
 			more = fmt.Sprintf("; %d more: wireload check %s", len(mistakes)-1, a.path)
@@ -146,374 +131,225 @@ func (a *Application) prepare(variantName string, descriptors []byte) (err error
 	return nil
 }
 
-// readApplication reads a file. Its reader has the mistakes, in the order of their lines.
-func readApplication(path string) (*Application, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	return parseApplication(path, text), nil
-}
-
 func parseApplication(path string, text []byte) *Application {
-	value, reader := readYAML(text)
-	a := &Application{path: path, reader: reader, value: value, lists: map[string][]any{}}
-	if len(reader.mistakes) == 0 {
-		a.read(field{reader, "", value})
+	a := &Application{document: &document{path: path}}
+	a.value = a.parse(text)
+	if len(a.mistakes) == 0 {
+		a.read(field{a.document, "", a.value})
 	}
-	slices.SortStableFunc(reader.mistakes, func(one, other Mistake) int { return cmp.Compare(one.Line, other.Line) })
+	slices.SortStableFunc(a.mistakes, func(one, other Mistake) int { return cmp.Compare(one.Line, other.Line) })
 	return a
 }
 
 func (a *Application) read(f field) {
-	a.seeded = map[string]Seeded{}
-	isKnown := false
-	f.keys(map[string]func(field){
-		"application": func(f field) { f.match(applicationName, "a name of lower-case letters, digits, - and _") },
-		"seeded": func(f field) {
-			for _, each := range f.each() {
-				a.seeded[each.name] = readSeeded(each.value)
-			}
-		},
-		"operations": func(f field) {
-			isKnown = true
-			if a.operations = readEach(f, operationName, a.readOperation); len(a.operations) == 0 {
-				f.fail("needs at least one")
-			}
-		},
-		"variants": func(f field) { a.variants = readEach(f, variantName, readVariant) },
-	})
-	if !isKnown {
-		f.fail("operations: is missing")
-	}
+	f.keys(map[string]any{
+		"application": pattern{new(string), applicationName, "a name of lower-case letters, digits, - and _"},
+		"seeded":      &a.seeded,
+		"operations":  named{operationName, &a.operations},
+		"variants":    named{variantName, &a.variants},
+	}, "operations")
 	for _, each := range a.operations {
-		a.validate(each.value, field{f.reader, "operations." + each.name, nil})
+		each.value.validate(f.at("operations."+each.name, nil), a.variants)
 	}
 }
 
-func readSeeded(f field) (s Seeded) {
+func (s *Seeded) read(f field) {
 	s.Count = 1
-	given := f.each()
-	f.keys(map[string]func(field){
-		"first": func(f field) { s.First = f.whole() },
-		"count": func(f field) {
-			if s.Count = f.whole(); s.Count < 1 {
-				f.failType("at least 1")
-			}
-		},
-	})
-	for _, name := range []string{"first", "count"} {
-		if _, ok := given.get(name); !ok {
-			f.fail("%s is missing", name)
-		}
+	f.keys(map[string]any{"first": &s.First, "count": &s.Count}, "first", "count")
+	if s.Count < 1 {
+		f.at("count", nil).fail("must be at least 1")
 	}
-	return s
 }
 
-func readVariant(f field) (v variant) {
-	texts := func(into *[]string) func(field) {
-		return func(f field) {
-			for _, each := range f.oneOrMore() {
-				*into = append(*into, each.text())
-			}
+func (v *variant) read(f field) {
+	known := map[string]any{
+		"transport": pattern{&v.transport, transportName, "one of rest, grpc, socket"},
+		"headers":   &v.headers,
+		"schema":    &v.schema,
+		"imports":   &v.imports,
+	}
+	given := f.each()
+	for _, each := range given {
+		if into := known[each.name]; into != nil {
+			each.value.read(into)
 		}
 	}
-	readers := map[string]func(field){
-		"transport": func(f field) { v.transport = f.oneOf(transports) },
-		"headers":   func(f field) { v.headers = readEach(f, anyName, field.text) },
-		"schema":    texts(&v.schema),
-		"imports":   texts(&v.imports),
-	}
-	for _, each := range f.each() {
-		if read := readers[each.name]; read != nil {
-			read(each.value)
-		}
-	}
-	_, hasTransport := f.each().get("transport")
+	_, hasTransport := given.get("transport")
 	switch {
 	case !hasTransport:
 		f.fail("transport is missing: %s", strings.Join(transports, ", "))
-	case v.transport == "":
 	case v.transport != "grpc" && len(v.schema) > 0:
 		f.fail("schema is for gRPC")
 	case v.transport == "socket" && len(v.headers) > 0:
 		f.fail("headers are for REST and gRPC")
-	default:
-		checkHeaders(field{f.reader, joinKeys(f.key, "headers"), nil}, v.transport, v.headers)
 	}
-	return v
 }
 
-func (f field) oneOf(known []string) string {
-	text, _ := f.value.(string)
-	if !slices.Contains(known, text) {
-		f.failType("one of " + strings.Join(known, ", "))
-		return ""
-	}
-	return text
-}
-
-func (a *Application) readOperation(f field) (o operation) {
-	readers := map[string]func(field){
-		"inputs":      func(f field) { o.inputs = readEach(f, inputName, a.readInput) },
-		"variants":    func(f field) { o.variants = readEach(f, anyName, readOwn) },
-		"conformance": func(f field) { readEach(f, inputName, a.readInput) },
-		"stream":      func(f field) { o.stream = f.bool() },
-		"writes":      func(f field) { o.writes = f.bool() },
-		"same": func(f field) {
-			for _, each := range f.oneOrMore() {
-				o.same = append(o.same, readEach(each, anyName, field.plainText))
-			}
-		},
+func (o *operation) read(f field) {
+	o.requests = map[string]*exchange{}
+	known := map[string]any{
+		"inputs":      named{inputName, &o.inputs},
+		"variants":    &o.variants,
+		"conformance": named{inputName, new(ordered[input])},
+		"stream":      &o.stream,
+		"writes":      &o.writes,
+		"same":        &o.same,
 	}
 	for _, transport := range transports {
-		readers[transport] = func(f field) { o.exchange.read(transport, f) }
-	}
-	f.keys(readers)
-	return o
-}
-
-// read reads a request on a transport; null means that there is no request.
-func (e *exchange) read(transport string, f field) {
-	switch {
-	case f.value == nil:
-	case transport == "rest":
-		e.rest = readRest(f)
-	case transport == "grpc":
-		e.grpc = readGrpc(f)
-	default:
-		e.socket = readSocket(f)
-	}
-}
-
-// readOwn reads a variant's request: what it has says on which transport it is.
-func readOwn(f field) (e exchange) {
-	given := f.each()
-	transport := "socket"
-	if _, ok := given.get("request"); ok {
-		transport = "rest"
-	} else if _, ok := given.get("call"); ok {
-		transport = "grpc"
-	}
-	e.read(transport, f)
-	return e
-}
-
-func (e *exchange) has(transport string) bool {
-	return transport == "rest" && e.rest != nil || transport == "grpc" && e.grpc != nil || transport == "socket" && e.socket != nil
-}
-
-func readRest(f field) *rest {
-	r := &rest{status: 200}
-	f.keys(map[string]func(field){
-		"request": func(f field) {
-			r.request = f.match(restRequest, "a method (GET, POST, PUT, PATCH or DELETE) and a path in ASCII without spaces")
-		},
-		"headers": func(f field) { r.headers = readHeaders(f, "rest") },
-		"body":    func(f field) { r.body = f.template() },
-		"end": func(f field) {
-			if r.end = f.match(restEnd, "the name of an event, without spaces"); r.end == "message" || r.end == "error" {
-				f.fail("events named message are items, and one named error fails the stream")
-			}
-		},
-		"expect": func(f field) {
-			f.keys(map[string]func(field){
-				"status": func(f field) {
-					if r.status = int(f.whole()); r.status < 100 || r.status > 599 {
-						f.failType("an HTTP status, from 100 to 599")
-					}
-				},
-				"json":     func(f field) { r.json = readEach(f, anyName, field.template) },
-				"contains": func(f field) { r.contains = f.optionalText() },
-			})
-		},
-	})
-	if r.request == "" {
-		f.fail("request is missing")
-	}
-	return r
-}
-
-func readGrpc(f field) *grpc {
-	g := &grpc{message: template{object{}}}
-	f.keys(map[string]func(field){
-		"call":     func(f field) { g.call = f.match(grpcCall, "package.Service/Method") },
-		"metadata": func(f field) { g.metadata = readHeaders(f, "grpc") },
-		"message":  func(f field) { g.message = f.mapping() },
-		"expect":   func(f field) { g.expect = readEach(f, anyName, field.template) },
-	})
-	if g.call == "" {
-		f.fail("call is missing")
-	}
-	return g
-}
-
-func readSocket(f field) *socket {
-	s := &socket{body: template{object{}}}
-	given := f.each()
-	f.keys(map[string]func(field){
-		"method":   func(f field) { s.method = f.match(socketMethod, "1 to 255 ASCII characters") },
-		"body":     func(f field) { s.body = f.mapping() },
-		"expect":   func(f field) { s.expect = readEach(f, anyName, field.template) },
-		"contains": func(f field) { s.contains = f.optionalText() },
-		"line": func(f field) {
-			if s.line = f.optionalText(); s.line != nil {
-				f.reject(CheckLine([]byte(*s.line)))
-			}
-		},
-	})
-	_, hasBody := given.get("body")
-	switch {
-	case (s.method == "") == (s.line == nil):
-		f.fail("needs either method or line")
-	case s.line == nil && s.contains != nil:
-		f.fail("contains is for a line; a method has expect")
-	case s.line != nil && (hasBody || s.expect != nil):
-		f.fail("body and expect are for a method; a line has contains")
-	}
-	return s
-}
-
-// mapping is a template that is a mapping.
-func (f field) mapping() template {
-	f.each()
-	return f.template()
-}
-
-func readHeaders(f field, transport string) ordered[string] {
-	headers := readEach(f, anyName, field.text)
-	checkHeaders(f, transport, headers)
-	return headers
-}
-
-var generators = []string{
-	"seeded", "fresh", "created", "range", "list", "file", "counter", "text", "bytes", "random_text", "random_bytes",
-	"payload", "stream", "repeat", "value",
-}
-
-func (a *Application) readInput(f field) input {
-	var in input
-	var found []string
-	column := ""
-	readers := map[string]func(field){
-		"max":      func(f field) { in.max = f.whole() },
-		"offset":   func(f field) { in.offset = f.whole() },
-		"count":    func(f field) { in.count = f.count() },
-		"counting": func(f field) { in.counting = f.text() },
-		"column":   func(f field) { column = f.text() },
-		"of":       func(f field) { of := a.readInput(f); in.of = &of },
-	}
-	given := f.each()
-	for _, name := range generators {
-		readers[name] = nil
-		if _, ok := given.get(name); ok {
-			found = append(found, name)
+		known[transport] = func(f field) {
+			o.requests[transport] = &exchange{transport: transport}
+			o.requests[transport].read(f)
 		}
 	}
-	f.keys(readers)
+	f.keys(known)
+}
+
+// read reads a request; what a variant's has says on which transport it is.
+func (e *exchange) read(f field) {
+	fields, _ := f.value.(object)
+	if _, ok := fields.get("request"); ok {
+		e.transport = cmp.Or(e.transport, "rest")
+	} else if _, ok := fields.get("call"); ok {
+		e.transport = cmp.Or(e.transport, "grpc")
+	}
+	switch e.transport {
+	case "rest":
+		e.readREST(f)
+	case "grpc":
+		e.body = template{object{}}
+		f.keys(map[string]any{
+			"call":     pattern{&e.target, grpcCall, "package.Service/Method"},
+			"metadata": &e.headers,
+			"message":  &e.body,
+			"expect":   &e.expect,
+		}, "call")
+	default:
+		e.transport = "socket"
+		e.readSocket(f)
+	}
+}
+
+func (e *exchange) readREST(f field) {
+	e.status = 200
+	f.keys(map[string]any{
+		"request": pattern{&e.target, restRequest, "a method (GET, POST, PUT, PATCH or DELETE) and a path in ASCII without spaces"},
+		"headers": &e.headers,
+		"body":    &e.body,
+		"end":     pattern{&e.end, restEnd, "the name of an event, without spaces"},
+		"expect": func(f field) {
+			f.keys(map[string]any{"status": &e.status, "json": &e.expect, "contains": &e.contains})
+			if e.status < 100 || e.status > 599 {
+				f.at("status", nil).fail("must be an HTTP status, from 100 to 599")
+			}
+		},
+	}, "request")
+}
+
+func (e *exchange) readSocket(f field) {
+	f.keys(map[string]any{
+		"method":   pattern{&e.target, socketMethod, "1 to 255 ASCII characters"},
+		"body":     &e.body,
+		"expect":   &e.expect,
+		"line":     &e.line,
+		"contains": &e.contains,
+	})
+	switch {
+	case (e.target == "") == (e.line == ""):
+		f.fail("needs either method or line")
+	case e.line == "" && e.contains != "":
+		f.fail("contains is for a line; a method has expect")
+	case e.line != "" && (e.body.value != nil || e.expect != nil):
+		f.fail("body and expect are for a method; a line has contains")
+	case e.body.value == nil:
+		e.body.value = object{}
+	}
+}
+
+func (in *input) read(f field) {
+	generators := map[string]any{
+		"seeded": &in.of, "fresh": &in.of, "created": &in.of,
+		"range": &in.ends, "counter": &in.counter,
+		"list": in.readChoices, "file": func(field) {}, // See below.
+		"text": &in.value, "bytes": &in.value, "random_text": &in.value, "random_bytes": &in.value,
+		"payload": named{payloadName, &in.payload},
+		"stream":  pattern{&in.of, streamSetting, "one of items, rate_limit_per_s"},
+		"repeat":  &in.value, "value": &in.value,
+	}
+	column := ""
+	known := map[string]any{
+		"max": &in.max, "offset": &in.offset, "count": &in.count, "counting": &in.counting, "column": &column,
+		"of": func(f field) {
+			in.repeated = &input{}
+			in.repeated.read(f)
+		},
+	}
+	maps.Copy(known, generators)
+	f.keys(known)
+	fields, isMapping := f.value.(object)
+	if !isMapping {
+		return
+	}
+	names := slices.Sorted(maps.Keys(generators))
+	var found []string
+	for i, each := range fields {
+		if slices.Contains(names, each.name) && (each.value != nil || each.name == "value") {
+			found = append(found, each.name)
+		}
+		if each.name == "file" {
+			in.readFile(f.at("file", each.value), column)
+			fields[i] = member[any]{"list", in.choices}
+		}
+	}
 	if len(found) != 1 {
-		f.fail("needs exactly one of %s", strings.Join(generators, ", "))
-		return in
+		f.fail("needs exactly one of %s", strings.Join(names, ", "))
+		return
 	}
 	in.generator = found[0]
-	value, _ := given.get(in.generator)
-	if (value.value == nil || value.value == "") && in.generator != "value" {
-		value.fail("needs a value")
-		return in
-	}
-	in.readGenerator(value)
+	in.validate(f)
 	if in.generator == "file" {
 		in.generator = "list"
-		in.list = a.readChoices(value, column)
-		a.lists[f.key] = in.list
 	}
-	if in.of != nil && (in.of.generator == "fresh" || in.of.generator == "created") {
-		f.fail("of: %s can't be repeated: make it an input, and name that in counting", in.of.generator)
-	}
-	if in.generator == "repeat" && in.of == nil {
+}
+
+// validate checks what a generator has.
+func (in *input) validate(f field) {
+	switch at := f.at(in.generator, nil); {
+	case in.generator == "range" && (len(in.ends) != 2 || in.ends[1] < in.ends[0] || in.ends[1]-in.ends[0]+1 <= 0):
+		at.fail("must be two numbers, the lower first")
+	case in.generator == "payload" && len(in.payload) == 0:
+		at.fail("needs at least one choice")
+	case in.generator == "repeat" && in.repeated == nil:
 		f.fail("repeat needs `of`: what is repeated")
-	}
-	return in
-}
-
-func (in *input) readGenerator(f field) {
-	switch in.generator {
-	case "seeded":
-		in.seeded = f.text()
-	case "fresh":
-		in.fresh = f.text()
-	case "created":
-		in.created = f.text()
-	case "range":
-		in.readRange(f)
-	case "list":
-		in.list, _ = f.template().value.([]any)
-		// A field that is null in some requests would have to be left out of those.
-		if len(in.list) == 0 || slices.Contains(in.list, nil) {
-			f.fail("needs items, none of them null")
-		}
-	case "counter":
-		in.counter = f.whole()
-	case "payload":
-		if in.payload = readEach(f, payloadName, field.template); len(in.payload) == 0 {
-			f.fail("needs at least one choice")
-		}
-	case "stream":
-		in.stream = f.oneOf([]string{"items", "rate_limit_per_s"})
-	case "value":
-		in.value = f.template()
-	case "text", "bytes", "random_text", "random_bytes", "repeat":
-		in.value = f.count()
+	case in.repeated != nil && slices.Contains([]string{"fresh", "created"}, in.repeated.generator):
+		f.fail("of: %s can't be repeated: make it an input, and name that in counting", in.repeated.generator)
 	}
 }
 
-func (in *input) readRange(f field) {
-	ends := f.oneOrMore()
-	if len(ends) != 2 {
-		f.fail("must be two numbers, the lower first")
-		return
-	}
-	before := len(f.reader.mistakes)
-	in.low, in.high = ends[0].whole(), ends[1].whole()
-	if len(f.reader.mistakes) > before {
-		return
-	}
-	if in.high < in.low || in.high-in.low+1 <= 0 {
-		f.fail("must be two numbers, the lower first, not %d and %d", in.low, in.high)
+// readChoices reads a list. A field that is null in some requests would have to be left out of those.
+func (in *input) readChoices(f field) {
+	in.choices, _ = f.value.([]any)
+	if len(in.choices) == 0 || slices.Contains(in.choices, nil) {
+		f.fail("needs a list of values, none of them null")
 	}
 }
 
 // validate checks what an operation has of other parts of the file.
-func (a *Application) validate(o operation, f field) {
-	at := func(key string) field { return field{f.reader, joinKeys(f.key, key), nil} }
-	for _, each := range o.inputs {
-		for in := &each.value; in != nil; in = in.of {
-			if _, ok := a.seeded[in.seeded]; in.seeded != "" && !ok {
-				at("inputs."+each.name).fail("nothing is seeded as %q", in.seeded)
-			}
-		}
-	}
-	requests := ordered[exchange]{{"", o.exchange}}
+func (o *operation) validate(f field, variants ordered[variant]) {
+	answered := slices.Collect(maps.Keys(o.requests))
 	for _, each := range o.variants {
-		requests = append(requests, member[exchange]{"variants." + each.name, each.value})
-		found, ok := a.variants.get(each.name)
+		answered = append(answered, each.value.transport)
+		found, ok := variants.get(each.name)
 		switch {
 		case !ok:
-			at("variants").fail("there is no variant %q; %s", each.name, suggest.Name(each.name, a.variants.names()))
-		case found.transport != "" && !each.value.has(found.transport):
-			at("variants."+each.name).fail("needs a %s request, which the variant has", found.transport)
-		}
-	}
-	for _, each := range requests {
-		if each.value.rest != nil && each.value.rest.end != "" && !o.stream {
-			at(joinKeys(cmp.Or(each.name, "rest"), "end")).fail("only a stream has an event that ends it")
+			f.at("variants", nil).fail("there is no variant %q; %s", each.name, suggest.Name(each.name, variants.names()))
+		case found.transport != "" && each.value.transport != found.transport:
+			f.at("variants."+each.name, nil).fail("needs a %s request, which the variant has", found.transport)
 		}
 	}
 	for i, paths := range o.same {
 		for _, each := range paths {
-			has := func(request member[exchange]) bool { return request.value.has(each.name) }
-			if !slices.ContainsFunc(requests, has) {
-				at(fmt.Sprintf("same[%d]", i)).fail("there is no %s request", each.name)
+			if !slices.Contains(answered, each.name) {
+				f.at(fmt.Sprintf("same[%d]", i), nil).fail("there is no %s request", each.name)
 			}
 		}
 	}
@@ -530,19 +366,16 @@ func (a *Application) selectVariant(name string) error {
 	}
 	for i := range a.operations {
 		o := &a.operations[i].value
+		requests := maps.Clone(o.requests)
 		if own, ok := o.variants.get(name); ok {
-			o.exchange = own
+			requests = map[string]*exchange{own.transport: &own}
 		}
-		if o.rest != nil && chosen.transport == "rest" {
-			changed := *o.rest
+		if sent := requests[chosen.transport]; sent != nil {
+			changed := *sent
 			changed.headers = mergeHeaders(chosen.headers, changed.headers)
-			o.rest = &changed
+			requests[chosen.transport] = &changed
 		}
-		if o.grpc != nil && chosen.transport == "grpc" {
-			changed := *o.grpc
-			changed.metadata = mergeHeaders(chosen.headers, changed.metadata)
-			o.grpc = &changed
-		}
+		o.requests = requests
 	}
 	return nil
 }
@@ -559,38 +392,13 @@ func mergeHeaders(headers, own ordered[string]) (merged ordered[string]) {
 }
 
 // folder is what paths in the file are relative to.
-func (a *Application) folder() string { return filepath.Dir(a.path) }
+func (d *document) folder() string { return filepath.Dir(d.path) }
 
-// locate returns an error with the file, the line and the key that it is at.
+// locate returns an error with the file, the line and the key that it is at; of several, the first.
 func (a *Application) locate(err error) error {
 	var found *keyError
 	if !errors.As(err, &found) {
 		return err
 	}
-	return fmt.Errorf("%s:%d: %w", a.path, a.reader.lineOf(found.key), err)
-}
-
-// ordered is a mapping that keeps the order of its members: the first payload is the default, and inputs use those
-// before them.
-type ordered[T any] []member[T]
-
-type member[T any] struct {
-	name  string
-	value T
-}
-
-func (o ordered[T]) get(name string) (value T, ok bool) {
-	for _, each := range o {
-		if each.name == name {
-			return each.value, true
-		}
-	}
-	return value, false
-}
-
-func (o ordered[T]) names() (names []string) {
-	for _, each := range o {
-		names = append(names, each.name)
-	}
-	return names
+	return fmt.Errorf("%s:%d: %w", a.path, lineOf(&a.root, 1, found.key), found)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -25,6 +26,7 @@ var matchers = []string{"empty", "count", "above", "matches", "consecutive"}
 
 // expect compiles the expectations of a reply.
 func (c *compiler) expect(key string, expect ordered[template]) error {
+	var wrong []error
 	for _, each := range expect {
 		tests, isMatcher := each.value.value.(object)
 		if !isMatcher {
@@ -35,13 +37,11 @@ func (c *compiler) expect(key string, expect ordered[template]) error {
 			if isMatcher && !slices.Contains(matchers, test.name) {
 				err = fmt.Errorf("there is no test %q; %s", test.name, suggest.Name(test.name, matchers))
 			}
-			if err != nil {
-				return atKey(joinKeys(key, each.name), err)
-			}
+			wrong = append(wrong, atKey(joinKeys(key, each.name), err))
 			c.expectations = append(c.expectations, expectation{each.name, test.name, expected})
 		}
 	}
-	return nil
+	return errors.Join(wrong...)
 }
 
 // check compares a reply with what a request's values make of the expectation.

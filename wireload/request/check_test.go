@@ -116,7 +116,7 @@ func reply(t *testing.T, application *Application, operation string, wire [2]str
 		return text
 	}
 	found, _ := application.operations.get(operation)
-	message := dynamicpb.NewMessage(application.schema.Methods[found.grpc.call].Output())
+	message := dynamicpb.NewMessage(application.schema.Methods[found.requests["grpc"].target].Output())
 	if err := protojson.Unmarshal(text, message); err != nil {
 		t.Fatal(err)
 	}

@@ -72,24 +72,31 @@ func (c *compiler) compileOperation(name string, o *operation) error {
 	if err := c.addInputs(o.inputs); err != nil {
 		return err
 	}
-	if !o.has(c.options.Transport) {
+	e := o.requests[c.options.Transport]
+	if e == nil {
 		return fmt.Errorf("has no request on transport %q", c.options.Transport)
 	}
+	return errors.Join(atKey(e.transport, c.compileExchange(o, e)), c.checkSame(o, e))
+}
+
+func (c *compiler) compileExchange(o *operation, e *exchange) error {
 	switch {
-	case o.socket != nil && c.options.Transport == "socket" && o.socket.line != nil:
-		return cmp.Or(atKey("socket.line", c.line(o)), c.expectText("socket.contains", o.socket.contains))
-	case c.options.Transport == "socket":
-		return cmp.Or(c.socketRequest(o), c.expect("socket.expect", o.socket.expect))
-	case c.options.Transport == "grpc":
-		return cmp.Or(c.grpcRequest(o), c.expect("grpc.expect", o.grpc.expect))
+	case e.line != "":
+		return errors.Join(atKey("line", c.line(o, e)), c.expectText("contains", e))
+	case e.transport == "socket":
+		c.path.literal(e.target)
+		c.onlyData = true
+		return errors.Join(c.setBody(o, "body", e.body.value), c.expect("expect", e.expect))
+	case e.transport == "grpc":
+		return errors.Join(c.grpcRequest(o, e), c.expect("expect", e.expect))
 	}
-	return cmp.Or(c.restRequest(o), c.expect("rest.expect.json", o.rest.json), c.expectText("rest.expect.contains", o.rest.contains))
+	return errors.Join(c.restRequest(o, e), c.expect("expect.json", e.expect), c.expectText("expect.contains", e))
 }
 
 // expectText compiles a text that is in the reply.
-func (c *compiler) expectText(key string, contains *string) (err error) {
-	if contains != nil {
-		c.contains, err = c.expandText(*contains)
+func (c *compiler) expectText(key string, e *exchange) (err error) {
+	if e.contains != "" {
+		c.contains, err = c.expandText(e.contains)
 	}
 	return atKey(key, err)
 }
@@ -103,11 +110,12 @@ func (c *compiler) addInputs(inputs ordered[input]) error {
 			return atKey("inputs."+name, err)
 		}
 		c.known[name], c.sizes[name] = value, c.size-before
-		if in.fresh != "" && c.creates == "" {
-			c.creates, c.createdID = in.fresh, value.(slot).place
-		}
-		c.deletes = cmp.Or(c.deletes, in.created)
-		if in.stream == "items" {
+		switch {
+		case in.generator == "fresh" && c.creates == "":
+			c.creates, c.createdID = in.of, value.(slot).place
+		case in.generator == "created":
+			c.deletes = cmp.Or(c.deletes, in.of)
+		case in.generator == "stream" && in.of == "items":
 			c.template.Items = c.options.StreamItems
 		}
 	}
@@ -126,41 +134,39 @@ func (c *compiler) addNumber(low, high int64, d func(u *user) int64) slot {
 	return s
 }
 
-// seeded returns what exists of a kind of records.
-func (c *compiler) seeded(kind string) Seeded {
-	if seeded, ok := c.options.Seeded[kind]; ok {
-		return seeded
-	}
-	return c.application.seeded[kind]
-}
-
-func (c *compiler) restRequest(o *operation) (err error) {
-	method, target, _ := strings.Cut(o.rest.request, " ")
-	c.template.Method, c.template.Status = method, o.rest.status
+func (c *compiler) restRequest(o *operation, e *exchange) (err error) {
+	method, target, _ := strings.Cut(e.target, " ")
+	c.template.Method, c.template.Status, c.template.End = method, int(e.status), e.end
 	c.template.Idempotent = IsIdempotent(method)
 	if c.path, err = c.target(target); err != nil {
-		return atKey("rest.request", err)
+		return atKey("request", err)
 	}
-	if err := c.addHeaders(o.rest.headers); err != nil {
-		return atKey("rest.headers", err)
+	if err := c.addHeaders(e.headers); err != nil {
+		return atKey("headers", err)
+	}
+	switch {
+	case e.end != "" && !o.stream:
+		return atKey("end", errors.New("only a stream has an event that ends it"))
+	case e.end == "message" || e.end == "error":
+		return atKey("end", errors.New("events named message are items, and one named error fails the stream"))
 	}
 	media := map[string]string{"json": "application/json", "protobuf": "application/x-protobuf"}[c.options.Codec]
 	c.template.Accept = media
-	if c.options.Codec == "json" && len(o.rest.json) == 0 {
+	switch {
+	case o.stream:
+		c.template.Accept = "text/event-stream"
+	case c.options.Codec == "json" && len(e.expect) == 0:
 		c.template.Accept = "*/*"
 	}
-	if o.stream {
-		c.template.Accept, c.template.End = "text/event-stream", o.rest.end
-	}
-	if o.rest.body.value == nil {
+	if e.body.value == nil {
 		return c.setBody(o, "", nil)
 	}
 	c.template.ContentType = media
-	if c.options.Codec == "protobuf" && o.grpc != nil {
+	if call := o.requests["grpc"]; c.options.Codec == "protobuf" && call != nil {
 		// The body is the request message as it is, with what in JSON only the path says.
-		return c.setBody(o, "grpc.message", o.grpc.message.value)
+		return c.setBody(o, "body", call.body.value)
 	}
-	return c.setBody(o, "rest.body", o.rest.body.value)
+	return c.setBody(o, "body", e.body.value)
 }
 
 // target returns the program for path and query of a REST request. A parameter that is null is left out.
@@ -189,25 +195,23 @@ func (c *compiler) target(template string) (program, error) {
 	return p, nil
 }
 
-func (c *compiler) grpcRequest(o *operation) error {
+func (c *compiler) grpcRequest(o *operation, e *exchange) error {
 	if c.options.Codec != "protobuf" {
 		return errors.New("gRPC has codec protobuf only")
 	}
-	c.path.literal("/" + o.grpc.call)
-	if err := c.addHeaders(o.grpc.metadata); err != nil {
-		return atKey("grpc.metadata", err)
-	}
-	if err := c.setBody(o, "grpc.message", o.grpc.message.value); err != nil {
+	c.path.literal("/" + e.target)
+	if err := errors.Join(atKey("metadata", c.addHeaders(e.headers)), c.setBody(o, "message", e.body.value)); err != nil {
 		return err
 	}
-	method := c.schema.Methods[o.grpc.call]
+	method := c.schema.Methods[e.target]
 	if method == nil { // It is checked without its messages.
 		return nil
 	}
-	if err := checkKind(method, o.grpc.call, o.stream); err != nil {
-		return atKey("grpc.call", err)
+	wrong := []error{atKey("call", checkKind(method, e.target, o.stream))}
+	for _, each := range e.expect {
+		wrong = append(wrong, atKey("expect."+each.name, checkPath(method.Output(), each.name)))
 	}
-	return checkPaths(method.Output(), o)
+	return errors.Join(wrong...)
 }
 
 // checkKind wants a unary call, or a server stream for an operation that is a stream.
@@ -225,31 +229,23 @@ func checkKind(method protoreflect.MethodDescriptor, call string, isStream bool)
 	return nil
 }
 
-// checkPaths returns the first path of expectations that a reply can't have.
-func checkPaths(reply protoreflect.MessageDescriptor, o *operation) error {
-	for _, each := range o.grpc.expect {
-		if err := checkPath(reply, each.name); err != nil {
-			return atKey("grpc.expect."+each.name, err)
-		}
+// checkSame returns which paths a reply of gRPC can't have.
+func (c *compiler) checkSame(o *operation, e *exchange) error {
+	method := c.schema.Methods[e.target]
+	if e.transport != "grpc" || method == nil {
+		return nil
 	}
+	var wrong []error
 	for i, paths := range o.same {
 		if path, ok := paths.get("grpc"); ok {
-			if err := checkPath(reply, path); err != nil {
-				return atKey(fmt.Sprintf("same[%d].grpc", i), err)
-			}
+			wrong = append(wrong, atKey(fmt.Sprintf("same[%d].grpc", i), checkPath(method.Output(), path)))
 		}
 	}
-	return nil
-}
-
-func (c *compiler) socketRequest(o *operation) error {
-	c.path.literal(o.socket.method)
-	c.onlyData = true
-	return c.setBody(o, "socket.body", o.socket.body.value)
+	return errors.Join(wrong...)
 }
 
 // line compiles a line that is sent and answered as it is, without frames.
-func (c *compiler) line(o *operation) (err error) {
+func (c *compiler) line(o *operation, e *exchange) (err error) {
 	c.isLine = true
 	c.template.Idempotent = false
 	switch {
@@ -258,7 +254,7 @@ func (c *compiler) line(o *operation) (err error) {
 	case o.stream:
 		return errors.New("a line is answered by one line, not by a stream")
 	}
-	c.body, err = c.text(*o.socket.line, nil)
+	c.body, err = c.text(e.line, nil)
 	if line, ok := c.body.constant(); ok && err == nil {
 		return CheckLine(line)
 	}
@@ -278,12 +274,13 @@ func (c *compiler) setBody(o *operation, key string, body any) error {
 	var method protoreflect.MethodDescriptor
 	switch c.options.Codec {
 	case "protobuf":
-		if o.grpc == nil {
+		call := o.requests["grpc"]
+		if call == nil {
 			return errors.New("codec protobuf needs grpc.call, which names the messages")
 		}
 		var err error
-		if method, err = c.findMethod(o.grpc.call); err != nil {
-			return atKey("grpc.call", err)
+		if method, err = c.findMethod(call.target); err != nil {
+			return atKey("call", err)
 		}
 		if method != nil {
 			c.reply = method.Output()

@@ -17,22 +17,22 @@ const dataBytesMax = 64 << 20
 // byteOrderMark is what spreadsheets begin text files with.
 var byteOrderMark = []byte("\uFEFF")
 
-// readChoices returns the values that a file has: a column of a CSV file, or a JSON list. With a column, the items of the
-// list are mappings that have it.
-func (a *Application) readChoices(f field, column string) []any {
-	name := f.text()
+// readFile reads the values that a file has: a column of a CSV file, or a JSON list. With a column, the items of the list
+// are mappings that have it.
+func (in *input) readFile(f field, column string) {
+	var name string
+	f.read(&name)
 	if filepath.IsAbs(name) {
 		f.fail("must be relative to the application file")
-		return nil
+		return
 	}
-	items, err := readData(filepath.Join(a.folder(), name), column)
-	switch {
-	case err != nil:
+	items, err := readData(filepath.Join(f.document.folder(), name), column)
+	if err != nil {
 		f.fail("%s: %v", name, err)
-	case len(items) == 0 || slices.Contains(items, nil):
-		f.fail("%s: needs values, none of them null", name)
+		return
 	}
-	return items
+	f.value = items
+	in.readChoices(f)
 }
 
 func readData(path, column string) ([]any, error) {

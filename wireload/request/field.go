@@ -2,14 +2,13 @@ package request
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 
 	"wirebench.dev/wireload/suggest"
-	"wirebench.dev/wireload/variable"
 )
 
 // keyError is an error at a key of an application file.
@@ -22,35 +21,32 @@ func (e *keyError) Error() string { return e.key + ": " + e.err.Error() }
 
 func (e *keyError) Unwrap() error { return e.err }
 
-// atKey returns an error with the key that it is at: further in, if it has one already.
+// atKey returns an error with the key that it is at: further in, if it has one already. Joined errors get it each.
 func atKey(key string, err error) error {
 	switch inner := err.(type) { //nolint:errorlint // Wrapped ones say more than their key.
 	case nil:
 		return nil
 	case *keyError:
 		return &keyError{joinKeys(key, inner.key), inner.err}
+	case interface{ Unwrap() []error }:
+		var all []error
+		for _, each := range inner.Unwrap() {
+			all = append(all, atKey(key, each))
+		}
+		return errors.Join(all...)
 	}
 	return &keyError{key, err}
 }
 
-// field is a value in an application file. Its methods read it as what it must be; they keep a mistake if it isn't, and
-// return a zero.
+// field is a value in an application file.
 type field struct {
-	reader *yamlReader
-	key    string
-	value  any
+	document *document
+	key      string
+	value    any
 }
 
 func (f field) fail(format string, values ...any) {
-	f.reader.fail(f.reader.lineOf(f.key), f.key, format, values...)
-}
-
-// reject keeps an error as a mistake.
-func (f field) reject(err error) {
-	inner, hasKey := atKey(f.key, err).(*keyError) //nolint:errorlint // It is one, unless err is nil.
-	if hasKey {
-		field{f.reader, inner.key, nil}.fail("%v", inner.err)
-	}
+	f.document.fail(lineOf(&f.document.root, 1, f.key), f.key, format, values...)
 }
 
 // failType says what a value must be, and what it is if that is short.
@@ -65,15 +61,52 @@ func (f field) failType(what string) {
 	}
 }
 
-// keys reads a mapping by what reads its keys. A nil one takes any value.
-func (f field) keys(known map[string]func(field)) {
-	for _, each := range f.each() {
-		read, ok := known[each.name]
+// readable reads a value as what it must be, and keeps a mistake if it isn't.
+type readable interface{ read(f field) }
+
+// read reads the value into a readable, or what a pointer points to; or a function does.
+func (f field) read(into any) {
+	ok, what := true, ""
+	switch into := into.(type) {
+	case readable:
+		into.read(f)
+	case func(field):
+		into(f)
+	case *template:
+		into.value = f.value
+	case *string:
+		what = "text"
+		*into, ok = f.value.(string)
+	case *bool:
+		what = "true or false"
+		*into, ok = f.value.(bool)
+	case *int64:
+		what = "a whole number"
+		number, _ := f.value.(json.Number)
+		var err error
+		*into, err = number.Int64()
+		ok = err == nil
+	}
+	if !ok {
+		f.failType(what)
+	}
+}
+
+// keys reads a mapping with these keys and no others. Null is the same as no key.
+func (f field) keys(known map[string]any, required ...string) {
+	given := f.each()
+	for _, each := range given {
+		into, ok := known[each.name]
 		switch {
 		case !ok:
 			each.value.fail("no such key; %s", suggest.Name(each.name, slices.Sorted(maps.Keys(known))))
-		case read != nil:
-			read(each.value)
+		case each.value.value != nil:
+			each.value.read(into)
+		}
+	}
+	for _, name := range required {
+		if found, _ := given.get(name); found.value == nil {
+			f.fail("%s is missing", name)
 		}
 	}
 }
@@ -85,118 +118,89 @@ func (f field) each() (all ordered[field]) {
 		f.failType("a mapping of keys to values")
 	}
 	for _, each := range fields {
-		all = append(all, member[field]{each.name, field{f.reader, joinKeys(f.key, each.name), each.value}})
+		all = append(all, member[field]{each.name, f.at(each.name, each.value)})
 	}
 	return all
 }
 
-// readEach reads a mapping with any keys of a form.
-func readEach[T any](f field, form *regexp.Regexp, read func(field) T) (all ordered[T]) {
+// at returns a field further in.
+func (f field) at(key string, value any) field { return field{f.document, joinKeys(f.key, key), value} }
+
+// ordered is a mapping with any keys. It keeps their order: the first payload is the default, and inputs use those before
+// them.
+type ordered[T any] []member[T]
+
+type member[T any] struct {
+	name  string
+	value T
+}
+
+func (o *ordered[T]) read(f field) {
 	for _, each := range f.each() {
-		if !form.MatchString(each.name) {
-			each.value.fail("the name must match %s", form)
-		}
-		all = append(all, member[T]{each.name, read(each.value)})
+		var value T
+		each.value.read(&value)
+		*o = append(*o, member[T]{each.name, value})
 	}
-	return all
 }
 
-// oneOrMore returns the items of a list, or a value that isn't a list.
-func (f field) oneOrMore() (all []field) {
-	items, ok := f.value.([]any)
-	if !ok {
-		return []field{f}
+func (o ordered[T]) get(name string) (value T, ok bool) {
+	for _, each := range o {
+		if each.name == name {
+			return each.value, true
+		}
+	}
+	return value, false
+}
+
+func (o ordered[T]) names() (names []string) {
+	for _, each := range o {
+		names = append(names, each.name)
+	}
+	return names
+}
+
+// named is a mapping whose keys have a form.
+type named struct {
+	form *regexp.Regexp
+	into readable
+}
+
+func (n named) read(f field) {
+	fields, _ := f.value.(object)
+	for _, each := range fields {
+		if !n.form.MatchString(each.name) {
+			f.at(each.name, nil).fail("the name must match %s", n.form)
+		}
+	}
+	n.into.read(f)
+}
+
+// list is a list, or a value in place of a list of one.
+type list[T any] []T
+
+func (l *list[T]) read(f field) {
+	items, isList := f.value.([]any)
+	if !isList {
+		items = []any{f.value}
 	}
 	for i, each := range items {
-		all = append(all, field{f.reader, joinKeys(f.key, fmt.Sprintf("[%d]", i)), each})
+		var value T
+		f.at(fmt.Sprintf("[%d]", i), each).read(&value)
+		*l = append(*l, value)
 	}
-	return all
 }
 
-func (f field) text() string {
-	text, ok := f.value.(string)
-	if !ok {
-		f.failType("text")
-	}
-	return text
+// pattern is a text of a form.
+type pattern struct {
+	into *string
+	form *regexp.Regexp
+	what string
 }
 
-// optionalText is nil if the value is null.
-func (f field) optionalText() *string {
-	if f.value == nil {
-		return nil
+func (p pattern) read(f field) {
+	text, _ := f.value.(string)
+	if !p.form.MatchString(text) {
+		f.failType(p.what)
 	}
-	text := f.plainText()
-	return &text
-}
-
-// plainText is a text without variables of the environment.
-func (f field) plainText() string {
-	f.rejectVariables(f.value)
-	return f.text()
-}
-
-// match reads a text of a form; null is an empty text.
-func (f field) match(form *regexp.Regexp, what string) string {
-	if f.value == nil {
-		return ""
-	}
-	text := f.plainText()
-	if _, isText := f.value.(string); isText && !form.MatchString(text) {
-		f.failType(what)
-	}
-	return text
-}
-
-func (f field) bool() bool {
-	value, ok := f.value.(bool)
-	if !ok {
-		f.failType("true or false")
-	}
-	return value
-}
-
-func (f field) whole() int64 {
-	number, isNumber := f.value.(json.Number)
-	whole, err := strconv.ParseInt(number.String(), 10, 64)
-	if !isNumber || err != nil {
-		f.failType("a whole number")
-	}
-	return whole
-}
-
-// template is any value, without variables of the environment.
-func (f field) template() template {
-	f.rejectVariables(f.value)
-	return template{f.value}
-}
-
-// count is a number, or a text with placeholders.
-func (f field) count() template {
-	_, isText := f.value.(string)
-	_, isNumber := f.value.(json.Number)
-	switch {
-	case isNumber:
-		f.whole()
-	case !isText:
-		f.failType("a whole number, or a placeholder")
-	}
-	return template{f.value}
-}
-
-func (f field) rejectVariables(value any) {
-	switch value := value.(type) {
-	case string:
-		if found := variable.Pattern.FindString(value); found != "" {
-			f.fail("%s: only headers and metadata take variables", found)
-		}
-	case []any:
-		for _, each := range value {
-			f.rejectVariables(each)
-		}
-	case object:
-		for _, each := range value {
-			f.rejectVariables(each.value)
-		}
-	}
+	*p.into = text
 }

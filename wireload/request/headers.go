@@ -98,34 +98,32 @@ func (r *Request) CheckHeaders(transport string) error {
 	return nil
 }
 
-// checkHeaders keeps what is wrong with headers or metadata of a file, before placeholders and variables have values.
-func checkHeaders(f field, transport string, given ordered[string]) {
-	for _, each := range given {
-		_, err := NewHeader(transport, each.name, []byte(each.value))
-		if variable.Pattern.MatchString(each.value) || placeholder.MatchString(each.value) {
-			_, err = NewHeader(transport, each.name, nil)
-		}
-		f.reject(err)
-	}
-}
-
 // addHeaders compiles headers or metadata.
 func (c *compiler) addHeaders(given ordered[string]) error {
+	var wrong []error
 	for _, each := range given {
-		value, err := c.headerValue(each.value)
-		if err != nil {
-			return atKey(each.name, err)
-		}
-		constant, isConstant := value.constant()
-		made, err := NewHeader(c.options.Transport, each.name, constant)
-		switch {
-		case err != nil:
-			return err
-		case isConstant:
-			c.template.Headers = append(c.template.Headers, made)
-		default:
-			c.headers = append(c.headers, varyingHeader{made.Name, made.Key, value})
-		}
+		wrong = append(wrong, c.addHeader(each.name, each.value))
+	}
+	return errors.Join(wrong...)
+}
+
+func (c *compiler) addHeader(name, template string) error {
+	value, err := c.headerValue(template)
+	if err != nil {
+		return atKey(name, err)
+	}
+	constant, isConstant := value.constant()
+	if c.options.isCheck && variable.Pattern.MatchString(template) {
+		constant = nil
+	}
+	made, err := NewHeader(c.options.Transport, name, constant)
+	switch {
+	case err != nil:
+		return err
+	case isConstant:
+		c.template.Headers = append(c.template.Headers, made)
+	default:
+		c.headers = append(c.headers, varyingHeader{made.Name, made.Key, value})
 	}
 	return nil
 }

@@ -27,12 +27,12 @@ func (c *compiler) input(in *input) (any, error) {
 		return c.freshID(in)
 	case "created":
 		base := c.options.IDBase
-		return c.addNumber(base, base, func(u *user) int64 { return u.lastCreated(in.created) }), nil
+		return c.addNumber(base, base, func(u *user) int64 { return u.lastCreated(in.of) }), nil
 	case "range":
-		low, high := in.low, in.high
+		low, high := in.ends[0], in.ends[1]
 		return c.addNumber(low, high, func(u *user) int64 { return low + u.random.Int64N(high-low+1) }), nil
 	case "list":
-		options := in.list
+		options := in.choices
 		s := c.addSlot(optionKind, func(u *user, v *slotValue) { v.number = u.random.Int64N(int64(len(options))) })
 		s.options = options
 		return s, nil
@@ -52,7 +52,7 @@ func (c *compiler) input(in *input) (any, error) {
 	case "payload":
 		return c.expand(c.choosePayload(in))
 	case "stream":
-		return c.streamSetting(in.stream), nil
+		return c.streamSetting(in.of), nil
 	case "repeat":
 		return c.repeat(in)
 	}
@@ -65,7 +65,13 @@ func (c *compiler) seededID(in *input) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	kind, there := in.seeded, c.seeded(in.seeded)
+	kind := in.of
+	there, isKnown := c.options.Seeded[kind]
+	if !isKnown {
+		if there, isKnown = c.application.seeded.get(kind); !isKnown {
+			return nil, fmt.Errorf("nothing is seeded as %q", kind)
+		}
+	}
 	first, span := there.First+in.offset, max(1, there.Count-int64(count)+1)
 	readsCreated := len(c.kind.Mix) == 0 && in.count.value == nil
 	return c.addNumber(first, first+span-1, func(u *user) int64 {
@@ -82,7 +88,7 @@ func (c *compiler) freshID(in *input) (any, error) {
 	base := c.options.IDBase
 	return c.addNumber(base, base, func(u *user) int64 {
 		u.fresh++
-		return base + ((u.fresh-1)*u.creators+u.creator)*u.work.idsEach
+		return base + u.inTurn(u.fresh-1)*u.work.idsEach
 	}), err
 }
 
@@ -156,7 +162,7 @@ func (c *compiler) repeat(in *input) (any, error) {
 				return nil, atKey("counting", err)
 			}
 		}
-		if items[i], err = c.input(in.of); err != nil {
+		if items[i], err = c.input(in.repeated); err != nil {
 			return nil, atKey("of", err)
 		}
 	}

@@ -103,7 +103,7 @@ func TestEveryTypeOfField(t *testing.T) {
 	if err := c.addInputs(found.inputs); err != nil {
 		t.Fatal(err)
 	}
-	template, err := c.expand(found.grpc.message.value)
+	template, err := c.expand(found.requests["grpc"].body.value)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,12 +65,12 @@ func TestLines(t *testing.T) {
 	expectError(t, "wrong", source.Check(&r, []byte("NONE")), `op: the reply is "NONE", without "3"`)
 	for operation, want := range map[string]string{
 		`{"socket": {}}`: "op.socket: needs either method or line",
-		`{"socket": {"line": "a", "method": "b"}}`:    "socket: needs either method or line",
-		`{"socket": {"line": "a", "body": {}}}`:       "socket: body and expect are for a method; a line has contains",
-		`{"socket": {"method": "b", "contains": ""}}`: "socket: contains is for a line",
-		`{"socket": {"line": "a\nb"}}`:                "socket.line: a line can't have a line break",
-		`{"socket": {"line": "{none}"}}`:              `socket.line: {none}: there is no input "none"`,
-		`{"stream": true, "socket": {"line": "a"}}`:   "a line is answered by one line",
+		`{"socket": {"line": "a", "method": "b"}}`:     "socket: needs either method or line",
+		`{"socket": {"line": "a", "body": {}}}`:        "socket: body and expect are for a method; a line has contains",
+		`{"socket": {"method": "b", "contains": "a"}}`: "socket: contains is for a line",
+		`{"socket": {"line": "a\nb"}}`:                 "socket.line: a line can't have a line break",
+		`{"socket": {"line": "{none}"}}`:               `socket.line: {none}: there is no input "none"`,
+		`{"stream": true, "socket": {"line": "a"}}`:    "a line is answered by one line",
 	} {
 		_, err := compileOne(t, "socket", operation)
 		expectError(t, operation, err, want)
@@ -222,8 +222,8 @@ func TestADeleteIsSentAfterACreate(t *testing.T) {
 		t.Fatalf("got %+v, %v", singles, err)
 	}
 	sent := send(singles[1].Source, 4)
-	// Three operations create, one of them 500 at once.
-	expectSent(t, sent, "users.create /api/users", "users.delete /api/users/10000500", "users.create /api/users", "users.delete /api/users/10002000")
+	// The fourth of ten operations, one of which creates 500 at once.
+	expectSent(t, sent, "users.create /api/users", "users.delete /api/users/10001500", "users.create /api/users", "users.delete /api/users/10006500")
 	_, err = builtin(t).CompileEach(Options{Transport: "rest", Clients: sequence("users.delete")})
 	expectError(t, "a delete alone", err, "users.delete: needs an operation that creates")
 }
@@ -242,7 +242,7 @@ func TestRepliesAreShown(t *testing.T) {
 	rest := single("rest", `{"rest": {"request": "GET /"}}`)
 	long := strings.Repeat("é", shownBytesMax)
 	for reply, want := range map[string]string{
-		`{"a": [1, "b"]}`: `{"a":[1,"b"]}`, "plain\n": `"plain\u000a"`, "\xff": `"` + "\uFFFD" + `"`, "": `""`, long: `"` + long[:shownBytesMax] + `"`,
+		`{"a": [1, "b"]}`: `{"a": [1, "b"]}`, "plain\n": `"plain\u000a"`, "\xff": `"` + "\uFFFD" + `"`, "": `""`, long: `"` + long[:shownBytesMax] + `"`,
 	} {
 		if got := string(rest.Show([]byte(reply))); got != want {
 			t.Errorf("%.20q: want %.40q, got %.40q of %d", reply, want, got, len(got))
@@ -252,7 +252,7 @@ func TestRepliesAreShown(t *testing.T) {
 	if _, err := variable.LookUp("OWN_QUOTED"); err != nil {
 		t.Fatal(err)
 	}
-	if got := string(rest.Show([]byte(`{"a": "s3cret"}`))); got != `"{\"a\":${OWN_QUOTED}}"` {
+	if got := string(rest.Show([]byte(`{"a": "s3cret"}`))); got != `"{\"a\": ${OWN_QUOTED}}"` {
 		t.Errorf("got %s", got)
 	}
 	user := single("grpc", `{"grpc": {"call": "wirebench.v1.UserService/GetUser"}}`)

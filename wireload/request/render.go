@@ -1,131 +1,97 @@
 package request
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// RenderedREST is a REST request as other tools can send it.
-type RenderedREST struct {
+// Rendered is a request as other tools can send it: with a method, a path, headers and maybe a body on REST, and on gRPC
+// with a call, metadata and a message in the JSON form of protobuf.
+type Rendered struct {
 	Operation string `json:"operation"`
 	// Writes says that it may be sent once only.
-	Writes  bool              `json:"writes,omitempty"`
-	Method  string            `json:"method"`
-	Path    string            `json:"path"`
-	Headers map[string]string `json:"headers"`
-	// Body is nil without one, or if it is protobuf: then BodyBase64 has it.
-	Body       *string `json:"body,omitempty"`
-	BodyBase64 []byte  `json:"body_base64,omitempty"`
+	Writes   bool              `json:"writes,omitempty"`
+	Method   string            `json:"method,omitempty"`
+	Path     string            `json:"path,omitempty"`
+	Headers  map[string]string `json:"headers,omitempty"`
+	Body     string            `json:"body,omitempty"`
+	Call     string            `json:"call,omitempty"`
+	Metadata map[string]string `json:"metadata,omitempty"`
+	Message  json.RawMessage   `json:"message,omitempty"`
 }
 
-// RenderedCall is a unary call of gRPC as other tools can send it.
-type RenderedCall struct {
-	Operation string            `json:"operation"`
-	Writes    bool              `json:"writes,omitempty"`
-	Call      string            `json:"call"`
-	Metadata  map[string]string `json:"metadata"`
-	// Message is in the JSON form of protobuf, with proto field names.
-	Message json.RawMessage `json:"message"`
-}
-
-// Renderer makes requests of one operation that other tools send.
-type Renderer struct {
-	source *user
-	writes bool
-	// message is that of a gRPC request; nil on REST.
-	message protoreflect.MessageDescriptor
-}
-
-// NewRenderer returns a Renderer for a load of one operation. It fails for what can't be sent by replaying requests.
-func (a *Application) NewRenderer(options Options) (*Renderer, error) {
+// Render makes requests of a load of one operation for other tools. It fails for what can't be sent by replaying requests.
+func (a *Application) Render(options Options, count int, use func(Rendered) error) error {
 	var names []string
 	for _, each := range options.Clients {
 		names = append(names, each.operations()...)
 	}
 	if len(names) != 1 || len(options.Clients[0].Sequence) != 1 {
-		return nil, errors.New("clients: render takes one client with a sequence of one operation")
+		return errors.New("clients: render takes one client with a sequence of one operation")
 	}
 	operation, _ := a.operations.get(names[0])
 	switch {
 	case options.Transport != "rest" && options.Transport != "grpc":
-		return nil, fmt.Errorf("transport must be rest or grpc, not %q", options.Transport)
+		return fmt.Errorf("transport must be rest or grpc, not %q", options.Transport)
 	case operation.stream:
-		return nil, fmt.Errorf("%s is a stream: only wireload sends it", names[0])
+		return fmt.Errorf("%s is a stream: only wireload sends it", names[0])
+	case options.Transport == "rest" && options.Codec == "protobuf":
+		return fmt.Errorf("%s is protobuf on REST: only wireload sends it", names[0])
 	case operation.kindOf("created") != "":
-		return nil, fmt.Errorf("%s is about what a request before it has created: only wireload sends it", names[0])
+		return fmt.Errorf("%s is about what a request before it has created: only wireload sends it", names[0])
 	}
 	options.Users = 1
 	work, err := a.Compile(options)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	r := &Renderer{source: work.NewSource(0).(*user), writes: operation.writes}
-	if options.Transport == "grpc" {
-		r.message = a.schema.Methods[operation.grpc.call].Input()
+	source := work.NewSource(0)
+	for range count {
+		var made Request
+		source.Next(&made)
+		source.Settle(true)
+		if err := made.CheckHeaders(options.Transport); err != nil {
+			return err
+		}
+		rendered := Rendered{Operation: made.Operation, Writes: operation.writes}
+		if options.Transport == "rest" {
+			rendered.Method, rendered.Path, rendered.Headers, rendered.Body = made.Method, string(made.Path), made.render(), string(made.Body)
+		} else {
+			rendered.Call, rendered.Metadata = string(made.Path[1:]), made.render()
+			message := dynamicpb.NewMessage(a.schema.Methods[rendered.Call].Input())
+			if err := proto.Unmarshal(made.Body, message); err != nil {
+				return err
+			}
+			form := protojson.MarshalOptions{UseProtoNames: true, Resolver: a.schema.Types}
+			if rendered.Message, err = form.Marshal(message); err != nil {
+				return err
+			}
+		}
+		if err := use(rendered); err != nil {
+			return err
+		}
 	}
-	return r, nil
+	return nil
 }
 
-// Next returns the next request: a RenderedREST or a RenderedCall.
-func (r *Renderer) Next() (any, error) {
-	var made Request
-	r.source.Next(&made)
-	defer r.source.Settle(true)
-	transport := "rest"
-	if r.message != nil {
-		transport = "grpc"
-	}
-	if err := made.CheckHeaders(transport); err != nil {
-		return nil, err
-	}
+// render returns all headers, or metadata, that wireload would send.
+func (r *Request) render() map[string]string {
 	headers := map[string]string{}
-	if made.Accept != "" && !made.HasHeader("accept") {
-		headers["Accept"] = made.Accept
+	if r.Accept != "" && !r.HasHeader("accept") {
+		headers["Accept"] = r.Accept
 	}
-	if len(made.Body) > 0 && made.ContentType != "" && !made.HasHeader("content-type") {
-		headers["Content-Type"] = made.ContentType
+	if len(r.Body) > 0 && r.ContentType != "" && !r.HasHeader("content-type") {
+		headers["Content-Type"] = r.ContentType
 	}
-	for _, several := range [2][]Header{made.Headers, made.Varying} {
+	for _, several := range [2][]Header{r.Headers, r.Varying} {
 		for _, each := range several {
 			headers[each.Name] = string(each.Value)
 		}
 	}
-	if r.message != nil {
-		message, err := r.show(made.Body)
-		return RenderedCall{made.Operation, r.writes, string(made.Path[1:]), headers, message}, err
-	}
-	rendered := RenderedREST{Operation: made.Operation, Writes: r.writes, Method: made.Method, Path: string(made.Path), Headers: headers}
-	switch {
-	case len(made.Body) == 0:
-	case utf8.Valid(made.Body) && made.ContentType != "application/x-protobuf":
-		text := string(made.Body)
-		rendered.Body = &text
-	default:
-		rendered.BodyBase64 = bytes.Clone(made.Body)
-	}
-	return rendered, nil
-}
-
-// show returns the JSON of a message.
-func (r *Renderer) show(encoded []byte) (json.RawMessage, error) {
-	message := dynamicpb.NewMessage(r.message)
-	if err := proto.Unmarshal(encoded, message); err != nil {
-		return nil, err
-	}
-	form := protojson.MarshalOptions{UseProtoNames: true, Resolver: r.source.current.schema.Types}
-	text, err := form.Marshal(message)
-	if err != nil {
-		return nil, err
-	}
-	var compact bytes.Buffer // protojson varies its spaces.
-	err = json.Compact(&compact, text)
-	return compact.Bytes(), err
+	return headers
 }

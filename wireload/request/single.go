@@ -1,7 +1,6 @@
 package request
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -32,13 +31,6 @@ func (a *Application) CompileEach(options Options) ([]Single, error) {
 	}
 	options.setDefaults()
 	options.Users = len(a.operations)
-	idsEach := a.idsEach(&options)
-	var creating []string
-	for _, each := range a.operations {
-		if each.value.kindOf("fresh")+each.value.kindOf("created") != "" {
-			creating = append(creating, each.name)
-		}
-	}
 	var singles []Single
 	for number, each := range a.operations {
 		if !slices.Contains(names, each.name) {
@@ -48,14 +40,13 @@ func (a *Application) CompileEach(options Options) ([]Single, error) {
 		if deleted := each.value.kindOf("created"); deleted != "" {
 			sequence = []string{a.creatorOf(deleted, names), each.name}
 		}
-		w := &Workload{options: options, idsEach: idsEach}
+		w := &Workload{options: options, idsEach: a.idsEach(&options)}
 		k := kind{Client: Client{Users: 1, Sequence: sequence}}
 		if _, err := a.compileKind(&k, w); err != nil {
 			return nil, err
 		}
 		w.kinds = []kind{k}
 		source := w.NewSource(number).(*user)
-		source.creator, source.creators = int64(slices.Index(creating, each.name)), int64(len(creating))
 		singles = append(singles, Single{each.name, source, len(sequence) > 1, w.lines, source})
 	}
 	return singles, nil
@@ -87,7 +78,7 @@ func (a *Application) creatorOf(created string, names []string) string {
 func (o *operation) kindOf(generator string) string {
 	for _, each := range o.inputs {
 		if each.value.generator == generator {
-			return each.value.fresh + each.value.created // It has one of them.
+			return each.value.of
 		}
 	}
 	return ""
@@ -134,11 +125,7 @@ func (s *Single) show(reply []byte) (shown string, isText bool) {
 			return jsonOf(value), false
 		}
 	}
-	var compact bytes.Buffer
-	if json.Compact(&compact, reply) == nil {
-		return compact.String(), false
-	}
-	return string(reply), true
+	return string(reply), !json.Valid(reply)
 }
 
 // quote returns a text, or the start of a long one, as JSON.

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"wirebench.dev/wireload/suggest"
+	"wirebench.dev/wireload/variable"
 )
 
 // template is a JSON value whose texts may have placeholders: nil, bool, json.Number, string, []any or object.
@@ -158,6 +159,9 @@ func (c *compiler) expandText(template string) (any, error) {
 func (c *compiler) text(template string, escape func(string) string) (p program, err error) {
 	if c.size += len(template); c.size > expandedMax {
 		return nil, errTooLarge
+	}
+	if found := variable.Pattern.FindString(template); found != "" {
+		return nil, fmt.Errorf("%s: only headers and metadata take variables", found)
 	}
 	from := 0
 	for _, at := range placeholder.FindAllStringSubmatchIndex(template, -1) {

@@ -10,9 +10,7 @@ type user struct {
 	work   *Workload
 	kind   *kind
 	number int64
-	// creator is the user's number among those that may create records, and creators is how many of these there are.
-	creator, creators int64
-	random            *rand.Rand
+	random *rand.Rand
 	// current is the operation of the last request, and values are what was drawn for it.
 	current    *compiled
 	values     []slotValue
@@ -33,7 +31,6 @@ func (w *Workload) NewSource(number int) Source {
 		work:    w,
 		kind:    w.kindOf(number),
 		number:  int64(number),
-		creator: int64(number), creators: int64(w.options.Users),
 		random:  rand.New(rand.NewPCG(w.options.Seed, uint64(number))),
 		created: map[string][]int64{},
 	}
