@@ -28,7 +28,7 @@ func TestCheckPrintsMistakesOfAllFiles(t *testing.T) {
 		{good + " " + bad, bad + `:2: operations.a.rest.body: there is no input "x" before it` + "\n" +
 			bad + ":3: operations.b.rset: no such key; did you mean rest?\n", "", exitFailed},
 		{call, "", "", 0},
-		{call + " --descriptors " + contract, call + ":1: operations.a.grpc.message.idd: wirebench.v1.GetUserRequest has no such field; did you mean id?\n", "", exitFailed},
+		{call + " --descriptors " + contract, call + ":1: operations.a.grpc.message.idd: wirebench.v1.GetUserRequest has no field idd; did you mean id?\n", "", exitFailed},
 		{"", "", "check wants application files", exitUsage},
 		{"--all", "", "check wants application files", exitUsage},
 		{good + " --descriptors", "", "--descriptors wants VARIANT=FILE", exitUsage},

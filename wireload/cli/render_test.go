@@ -40,7 +40,7 @@ func TestWhatCannotBeRenderedIsOneLine(t *testing.T) {
 		"100000 requests take more than 64 MiB: render fewer, or":  job(t, "", "rest", `{"a": {"inputs": {"t": {"random_text": 3000}}, "rest": {"request": "POST /", "body": "{t}"}}}`, large),
 		"create is protobuf on REST: only wireload sends it":       job(t, "", "rest", `{"create": {"rest": {"request": "POST /", "body": "x"}}}`, map[string]any{"requests": map[string]any{"transport": "rest", "codec": "protobuf", "clients": []any{map[string]any{"sequence": []string{"create"}}}}}),
 		"a: A: its value has a line break":                         job(t, "", "rest", `{"a": {"inputs": {"t": {"list": ["a\nb"]}}, "rest": {"request": "GET /", "headers": {"A": "{t}"}}}}`, nil),
-		"has no such field; there are id":                          job(t, "", "grpc", `{"a": {"grpc": {"call": "wirebench.v1.UserService/GetUser", "message": {"nome": 1}}}}`, nil),
+		"has no field nome; there are id":                          job(t, "", "grpc", `{"a": {"grpc": {"call": "wirebench.v1.UserService/GetUser", "message": {"nome": 1}}}}`, nil),
 	} {
 		exit, out, log := run(t, "render", path)
 		if exit == 0 || out != "" || !strings.Contains(log, want) || strings.Count(log, "\n") != 1 {

@@ -18,40 +18,26 @@ import (
 	"wirebench.dev/wireload/suggest"
 )
 
-// message appends an expanded value as a protobuf message. What is the same for all requests is encoded once.
+// message appends an expanded value as a protobuf message, field by field. What is the same for all requests is encoded once.
 func (p *program) message(descriptor protoreflect.MessageDescriptor, value any) error {
 	fields, ok := value.(object)
-	ok = ok && descriptor.ParentFile().Package() != "google.protobuf"
-	if isConstant(value) {
+	if !ok || descriptor.ParentFile().Package() == "google.protobuf" { // These have forms of their own in JSON.
+		if !isConstant(value) {
+			return fmt.Errorf("%s must be a mapping, or the same for all requests", descriptor.FullName())
+		}
 		encoded, err := encodeMessage(descriptor, value)
-		if err == nil || !ok {
-			p.literal(encoded)
-			return err
-		}
-		if err := new(program).fields(descriptor, fields); err != nil { // It says which field is wrong.
-			return err
-		}
+		p.literal(encoded)
 		return err
 	}
-	if !ok {
-		return fmt.Errorf("%s must be a mapping, or the same for all requests", descriptor.FullName())
-	}
-	return p.fields(descriptor, fields)
-}
-
-func (p *program) fields(descriptor protoreflect.MessageDescriptor, fields object) error {
 	type given struct {
 		field protoreflect.FieldDescriptor
 		value any
 	}
 	var all []given
 	for _, each := range fields {
-		field := descriptor.Fields().ByName(protoreflect.Name(each.name))
-		if field == nil {
-			field = descriptor.Fields().ByJSONName(each.name)
-		}
-		if field == nil {
-			return atKey(each.name, fmt.Errorf("%s has no such field; %s", descriptor.FullName(), suggest.Name(each.name, namesOf(descriptor))))
+		field, err := findField(descriptor, each.name)
+		if err != nil {
+			return atKey(each.name, err)
 		}
 		all = append(all, given{field, each.value})
 	}
@@ -64,11 +50,17 @@ func (p *program) fields(descriptor protoreflect.MessageDescriptor, fields objec
 	return nil
 }
 
-func namesOf(descriptor protoreflect.MessageDescriptor) (names []string) {
-	for i := range descriptor.Fields().Len() {
-		names = append(names, string(descriptor.Fields().Get(i).Name()))
+// findField returns a field by its name in the proto file or in JSON.
+func findField(descriptor protoreflect.MessageDescriptor, name string) (protoreflect.FieldDescriptor, error) {
+	fields := descriptor.Fields()
+	if found := cmp.Or(fields.ByName(protoreflect.Name(name)), fields.ByJSONName(name)); found != nil {
+		return found, nil
 	}
-	return names
+	var names []string
+	for i := range fields.Len() {
+		names = append(names, string(fields.Get(i).Name()))
+	}
+	return nil, fmt.Errorf("%s has no field %s; %s", descriptor.FullName(), name, suggest.Name(name, names))
 }
 
 // field appends a field with its tag: all items, if it has many. Parsers take single items in any mixture with packed ones.
@@ -76,20 +68,16 @@ func (p *program) field(field protoreflect.FieldDescriptor, value any) error {
 	items, isList := value.([]any)
 	entries, isMap := value.(object)
 	s, _ := value.(slot)
+	encode := func(constant any) (string, error) { return encodeField(field, constant) }
 	switch {
-	case isConstant(value) && field.Kind() == protoreflect.MessageKind && !field.IsMap() && !field.IsList():
-		if _, err := encodeField(field, value); err != nil {
-			return new(program).message(field.Message(), value)
-		}
-	case isConstant(value) || s.kind == optionKind:
-	case field.IsMap() && isMap:
+	case field.IsMap() && isMap && !isConstant(value):
 		for _, each := range entries {
 			if err := p.nestedMessage(field, object{{"key", each.name}, {"value", each.value}}); err != nil {
 				return atKey(each.name, err)
 			}
 		}
 		return nil
-	case field.IsList() && isList:
+	case field.IsList() && isList && (field.Message() != nil || !isConstant(value)):
 		for i, each := range items {
 			err := p.single(field, each, func(item any) (string, error) { return encodeField(field, []any{item}) })
 			if err != nil {
@@ -97,46 +85,37 @@ func (p *program) field(field protoreflect.FieldDescriptor, value any) error {
 			}
 		}
 		return nil
-	case field.IsMap() || field.IsList():
+	case (field.IsMap() || field.IsList()) && !isConstant(value) && s.kind != optionKind:
 		return errors.New("must be a list or a mapping")
 	}
-	return p.single(field, value, func(constant any) (string, error) { return encodeField(field, constant) })
+	return p.single(field, value, encode)
 }
 
 // single appends a field or an item; encode encodes constants.
 func (p *program) single(field protoreflect.FieldDescriptor, value any, encode func(any) (string, error)) error {
-	if isConstant(value) {
+	tag := protowire.AppendTag(nil, field.Number(), protowire.BytesType)
+	fields, isObject := value.(object)
+	s, isSlot := value.(slot)
+	switch {
+	case isObject && field.Message() != nil && !field.IsMap():
+		return p.nestedMessage(field, fields)
+	case isConstant(value):
 		encoded, err := encode(value)
 		p.literal(encoded)
 		return err
-	}
-	if s, ok := value.(slot); ok && s.kind == optionKind {
+	case isSlot && s.kind == optionKind:
 		return p.option(s, encode)
-	}
-	return p.varying(field, value)
-}
-
-// varying appends a single value that is not the same for all requests.
-func (p *program) varying(field protoreflect.FieldDescriptor, value any) error {
-	tag := protowire.AppendTag(nil, field.Number(), protowire.BytesType)
-	fields, isObject := value.(object)
-	s, _ := value.(slot)
-	switch {
-	case isObject && field.Kind() == protoreflect.MessageKind:
-		return p.nestedMessage(field, fields)
-	case isObject:
-	case isWrapper(field):
+	case isSlot && isWrapper(field):
 		var inner program
-		err := inner.varying(field.Message().Fields().ByName("value"), value)
-		p.literal(string(tag))
-		*p = append(*p, step{nested: inner})
+		err := inner.single(field.Message().Fields().ByName("value"), value, nil)
+		p.nested(tag, inner)
 		return err
-	case s.kind == numberKind:
+	case isSlot && s.kind == numberKind:
 		return p.numberField(field, s)
-	case field.Kind() == protoreflect.StringKind:
+	case isSlot && field.Kind() == protoreflect.StringKind:
 		p.value(s, func(dst []byte, v *slotValue) []byte { return protowire.AppendBytes(append(dst, tag...), v.text) })
 		return nil
-	case field.Kind() == protoreflect.BytesKind && s.kind == bytesKind:
+	case isSlot && field.Kind() == protoreflect.BytesKind && s.kind == bytesKind:
 		p.value(s, func(dst []byte, v *slotValue) []byte { return protowire.AppendBytes(append(dst, tag...), v.bytes) })
 		return nil
 	}
@@ -145,12 +124,19 @@ func (p *program) varying(field protoreflect.FieldDescriptor, value any) error {
 
 func (p *program) nestedMessage(field protoreflect.FieldDescriptor, value object) error {
 	var inner program
-	if err := inner.message(field.Message(), value); err != nil {
-		return err
+	err := inner.message(field.Message(), value)
+	p.nested(protowire.AppendTag(nil, field.Number(), protowire.BytesType), inner)
+	return err
+}
+
+// nested appends a message after its length.
+func (p *program) nested(tag []byte, inner program) {
+	p.literal(string(tag))
+	if constant, ok := inner.constant(); ok {
+		p.literal(string(protowire.AppendBytes(nil, constant)))
+		return
 	}
-	p.literal(string(protowire.AppendTag(nil, field.Number(), protowire.BytesType)))
 	*p = append(*p, step{nested: inner})
-	return nil
 }
 
 // isWrapper says whether a field is a message that stands for its value: google.protobuf.StringValue and the like.
@@ -225,10 +211,11 @@ var protoPrefix = regexp.MustCompile(`^proto:[\s\x{a0}]*(\(line \d+:\d+\): )?`)
 // encodeMessage returns a message from the JSON form of protobuf.
 func encodeMessage(descriptor protoreflect.MessageDescriptor, constant any) (string, error) {
 	message := dynamicpb.NewMessage(descriptor)
-	if err := protojson.Unmarshal([]byte(jsonOf(constant)), message); err != nil {
+	// Fields are encoded one by one, also of messages of which others are required.
+	if err := (protojson.UnmarshalOptions{AllowPartial: true}).Unmarshal([]byte(jsonOf(constant)), message); err != nil {
 		return "", fmt.Errorf("does not fit %s: %s", descriptor.Name(), protoPrefix.ReplaceAllString(err.Error(), ""))
 	}
-	encoded, err := proto.MarshalOptions{Deterministic: true}.Marshal(message)
+	encoded, err := proto.MarshalOptions{Deterministic: true, AllowPartial: true}.Marshal(message)
 	return string(encoded), err
 }
 
@@ -282,9 +269,12 @@ func checkPath(message protoreflect.MessageDescriptor, path string) error {
 		case slices.Contains(anyJSON, message.FullName()):
 			return nil
 		}
-		found := message.Fields().ByName(protoreflect.Name(key))
-		if found == nil {
-			return fmt.Errorf("%s has no field %s; %s", message.FullName(), key, suggest.Name(key, namesOf(message)))
+		found, err := findField(message, key)
+		if err == nil && string(found.Name()) != key {
+			err = fmt.Errorf("replies have %s in place of %s", found.Name(), key)
+		}
+		if err != nil {
+			return err
 		}
 		isPlace, message = found.Cardinality() == protoreflect.Repeated, found.Message()
 		if found.IsMap() {

@@ -126,7 +126,7 @@ func TestMistakes(t *testing.T) {
 		{"expect: {json:", `headers: {X-A: "{none}"}, expect: {json:`, `9: operations.get.rest.headers.X-A: {none}: there is no input "none" before it`},
 		{grpcCall, "{call: UserService.GetUser, ", `10: operations.get.grpc.call: must be package.Service/Method (it is "UserService.GetUser")`},
 		{grpcCall, "{call: wirebench.v1.UserService/GetUsers, ", "10: operations.get.grpc.call: the descriptors have no method wirebench.v1.UserService/GetUsers; did you mean wirebench.v1.UserService/GetUser?"},
-		{grpcCall, "{call: wirebench.v1.LedgerService/StreamTransactions, ", "10: operations.get.grpc.message.id: wirebench.v1.StreamTransactionsRequest has no such field; there are since, rate_limit, limit"},
+		{grpcCall, "{call: wirebench.v1.LedgerService/StreamTransactions, ", "10: operations.get.grpc.message.id: wirebench.v1.StreamTransactionsRequest has no field id; there are since, rate_limit, limit"},
 		{`message: {id: "{id}"}`, "message: {id: many}", `10: operations.get.grpc.message.id: does not fit GetUserRequest: invalid value for int32 field id: "many"`},
 		{`message: {id: "{id}"}`, "message: [1]", "10: operations.get.grpc.message: does not fit GetUserRequest: syntax error (line 1:1): unexpected token ["},
 		{"{data.id:", "{data.ids:", "10: operations.get.grpc.expect.data.ids: wirebench.v1.User has no field ids; did you mean id?"},
