@@ -25,11 +25,11 @@ const dialPause = 10 * time.Millisecond
 type hand struct {
 	Job
 	sent                      request.Request
-	line                      *string
 	overTLS                   bool
 	duration, warmup, timeout time.Duration
 	calls                     int
 	authority, data, protoset string
+	line                      string
 	headers                   []string
 }
 
@@ -50,10 +50,7 @@ func (h *hand) flags(out io.Writer) *flag.FlagSet {
 		h.headers = append(h.headers, given)
 		return nil
 	})
-	set.Func("line", "for socket, send a `text` as a line that a line answers", func(given string) error {
-		h.line = &given
-		return request.CheckLine([]byte(given))
-	})
+	set.StringVar(&h.line, "line", "", "for socket, send a `text` as a line that a line answers")
 	set.StringVar(&h.protoset, "protoset", "", "`file` with compiled descriptors, for gRPC's messages (wireload schema)")
 	set.BoolVar(&h.sent.Stream, "stream", false, "the reply is a stream: measure the gaps between its items")
 	set.BoolVar(&h.overTLS, "tls", false, "TLS for grpc and socket; rest has it by https://")
@@ -94,7 +91,7 @@ func runByHand(ctx context.Context, transport string, arguments []string, out io
 	}
 	load.DialPause = dialPause
 	load.NewSource = func(int) request.Source { return &request.Constant{Request: h.sent} }
-	if err := h.connect(load, h.line != nil); err != nil {
+	if err := h.connect(load, h.line != ""); err != nil {
 		return err
 	}
 	measured, err := measure(ctx, load, h.Output)
@@ -121,34 +118,45 @@ func (h *hand) read(others []string) (err error) {
 		h.WarmupS = &warmupS
 	}
 	transport := h.Requests.Transport
-	wanted := map[string]int{"rest": 1, "grpc": 2, "socket": 2}[transport]
-	if h.line != nil {
-		wanted = 1
+	wanted, what := 2, "an address and a method"
+	switch {
+	case transport == "rest":
+		wanted, what = 1, "a URL"
+	case h.line != "":
+		wanted, what = 1, "an address, and a method or --line"
 	}
-	if len(others) != wanted || h.line != nil && transport != "socket" {
-		return newUsageError("%s wants %s", transport, map[string]string{"rest": "a URL", "grpc": "an address and a method", "socket": "an address, and a method or --line"}[transport])
+	switch {
+	case len(others) != wanted || h.line != "" && transport != "socket":
+		return newUsageError("%s wants %s", transport, what)
+	case transport == "socket" && len(h.headers) > 0:
+		return newUsageError("a header is for rest and grpc")
 	}
-	h.Addresses, h.sent.Operation = others[:1], strings.TrimPrefix(others[len(others)-1], "/")
-	if err := h.validateRequest(others[0]); err != nil {
-		return err
-	}
+	h.Addresses, h.sent.Operation = others[:1], strings.TrimPrefix(others[wanted-1], "/")
 	if h.sent.Headers, err = h.readHeaders(); err != nil {
 		return errUsage{err}
 	}
 	h.sent.Body = []byte(h.data)
 	if path, isFile := strings.CutPrefix(h.data, "@"); isFile {
-		h.sent.Body, err = os.ReadFile(path)
+		if h.sent.Body, err = os.ReadFile(path); err != nil {
+			return err
+		}
+	}
+	if transport == "rest" {
+		err = h.readURL(others[0])
+	} else if _, _, err = net.SplitHostPort(others[0]); err != nil {
+		return newUsageError("%q is not an address like 127.0.0.1:9000", others[0])
 	}
 	switch {
 	case err != nil:
-	case transport == "rest":
-		err = h.readURL(others[0])
-	case h.line != nil:
-		h.sent.Body = []byte(*h.line)
+	case h.line != "":
+		h.sent.Body = []byte(h.line)
+		if err = request.CheckLine(h.sent.Body); err != nil {
+			return errUsage{err}
+		}
 	case transport == "grpc":
 		h.sent.Path = []byte("/" + h.sent.Operation)
 		h.sent.Body, err = h.encode()
-	default:
+	case transport == "socket":
 		h.sent.Path = []byte(h.sent.Operation)
 	}
 	switch {
@@ -158,22 +166,6 @@ func (h *hand) read(others []string) (err error) {
 		err = newUsageError("--cacert is for TLS: add --tls, or write https:// in the URL")
 	}
 	return err
-}
-
-func (h *hand) validateRequest(address string) error {
-	transport := h.Requests.Transport
-	_, _, err := net.SplitHostPort(address)
-	switch {
-	case transport != "rest" && err != nil:
-		return newUsageError("%q is not an address like 127.0.0.1:9000", address)
-	case transport == "grpc" && strings.Count(h.sent.Operation, "/") != 1:
-		return newUsageError("%q is not a method like package.Service/Method", h.sent.Operation)
-	case transport == "socket" && len(h.headers) > 0:
-		return newUsageError("a header is for rest and grpc")
-	case strings.ContainsFunc(h.sent.Method, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return newUsageError("-X %q is not an HTTP method", h.sent.Method)
-	}
-	return nil
 }
 
 func (h *hand) readHeaders() (headers []request.Header, err error) {

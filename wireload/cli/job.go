@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -122,31 +123,27 @@ func readJSON(command string, arguments []string, job any) error {
 }
 
 func (j *Job) validate(command string) error {
-	switch {
-	case len(j.Addresses) == 0 && command != "render":
-		return fmt.Errorf("addresses are missing")
-	case j.Concurrency < 1 || max(j.Concurrency, j.ConcurrencyMax) > connectionsMax:
-		return fmt.Errorf("concurrency must be at least 1, and concurrency_max and it at most %d", connectionsMax)
-	case j.WindowS <= 0 || j.warmupS() < 0 || j.TimeoutS <= 0:
-		return fmt.Errorf("window_s and timeout_s must be positive, and warmup_s not negative")
-	case j.RatePerS < 0 || j.Calls < 0 || j.WarmupCalls < 0 || j.SpawnRatePerS < 0 || j.CheckEvery < 0:
-		return fmt.Errorf("rate_per_s, calls, warmup_calls, spawn_rate_per_s and check_every must not be negative")
-	case j.RatePerS > 0 && j.Calls > 0 || j.RatePerS > 0 && j.Arrivals != "" || j.Calls > 0 && j.Arrivals != "":
-		return fmt.Errorf("rate_per_s, arrivals and calls exclude each other")
-	case j.Calls > 0 && j.warmupS() > 0:
-		return fmt.Errorf("warmup_s excludes calls; use warmup_calls")
-	case j.RequestsEach < 1 || j.RequestsEach > requestsEachMax && command != "render":
-		return fmt.Errorf("requests_each must be from 1 to %d", requestsEachMax)
-	case j.WarmupCalls > 0 && j.Calls == 0:
-		return fmt.Errorf("warmup_calls needs calls")
-	case j.Generators < 1 || j.Generator < 0 || j.Generator >= j.Generators:
-		return fmt.Errorf("generator must be from 0 to generators - 1")
-	case j.Concurrency < j.Generators:
-		return fmt.Errorf("concurrency must be at least generators")
-	case j.Slices < 0 || j.Slices > histogram.SlicesMax:
-		return fmt.Errorf("slices must be from 0 to %d", histogram.SlicesMax)
-	case j.Calls*j.Concurrency > histogram.CallsMax:
-		return fmt.Errorf("calls of all users together must not be more than %d", histogram.CallsMax)
+	isRender := command == "render"
+	for _, each := range []struct {
+		isBroken bool
+		rule     string
+	}{
+		{len(j.Addresses) == 0 && !isRender, "addresses are missing"},
+		{j.Concurrency < 1 || max(j.Concurrency, j.ConcurrencyMax) > connectionsMax, "concurrency must be at least 1, and concurrency_max and it at most 100000"},
+		{j.WindowS <= 0 || j.warmupS() < 0 || j.TimeoutS <= 0, "window_s and timeout_s must be positive, and warmup_s not negative"},
+		{min(j.RatePerS, int64(j.Calls), int64(j.WarmupCalls), int64(j.SpawnRatePerS), int64(j.CheckEvery)) < 0, "rate_per_s, calls, warmup_calls, spawn_rate_per_s and check_every must not be negative"},
+		{j.RatePerS > 0 && j.Calls > 0 || (j.RatePerS > 0 || j.Calls > 0) && j.Arrivals != "", "rate_per_s, arrivals and calls exclude each other"},
+		{j.Calls > 0 && j.warmupS() > 0, "warmup_s excludes calls; use warmup_calls"},
+		{j.RequestsEach < 1 || j.RequestsEach > requestsEachMax && !isRender, "requests_each must be from 1 to 1000"},
+		{j.WarmupCalls > 0 && j.Calls == 0, "warmup_calls needs calls"},
+		{j.Generators < 1 || j.Generator < 0 || j.Generator >= j.Generators, "generator must be from 0 to generators - 1"},
+		{j.Concurrency < j.Generators, "concurrency must be at least generators"},
+		{j.Slices < 0 || j.Slices > histogram.SlicesMax, fmt.Sprintf("slices must be from 0 to %d", histogram.SlicesMax)},
+		{j.Calls*j.Concurrency > histogram.CallsMax, fmt.Sprintf("calls of all users together must not be more than %d", histogram.CallsMax)},
+	} {
+		if each.isBroken {
+			return errors.New(each.rule)
+		}
 	}
 	return nil
 }

@@ -13,7 +13,6 @@ import (
 	"wirebench.dev/wireload/contract"
 	"wirebench.dev/wireload/engine"
 	"wirebench.dev/wireload/histogram"
-	"wirebench.dev/wireload/reflection"
 	"wirebench.dev/wireload/request"
 	"wirebench.dev/wireload/variable"
 )
@@ -52,9 +51,6 @@ func writeSchema(ctx context.Context, arguments []string) error {
 	default:
 		descriptors, err = contract.Read("", job.Protos, job.Imports)
 	}
-	if err == nil {
-		_, err = contract.Parse(descriptors)
-	}
 	if err != nil {
 		return err
 	}
@@ -92,7 +88,7 @@ func (j *schemaJob) reflect(ctx context.Context) ([]byte, error) {
 	}
 	probe := engine.NewProbe(ctx, load)
 	defer probe.Close()
-	descriptors, err := reflection.Read(func(method string, question []byte) ([]byte, error) {
+	descriptors, err := contract.Reflect(func(method string, question []byte) ([]byte, error) {
 		probed, err := probe.Send(&request.Constant{Request: request.Request{
 			Operation: method, Path: []byte("/" + method), Headers: headers, Body: question, Stream: true,
 		}})
@@ -102,7 +98,7 @@ func (j *schemaJob) reflect(ctx context.Context) ([]byte, error) {
 		case probed.Failure != nil:
 			return nil, errors.New(probed.Failure.Message)
 		case probed.Reply.Code == histogram.Unimplemented:
-			return nil, reflection.ErrUnimplemented
+			return nil, contract.ErrUnimplemented
 		case probed.Reply.Code != histogram.OK:
 			return nil, fmt.Errorf("server reflection failed: %s: %s", probed.Reply.Code, probed.Reply.Message)
 		case len(probed.Items) == 0:

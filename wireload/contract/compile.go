@@ -2,15 +2,11 @@ package contract
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/bufbuild/protocompile"
-	"github.com/bufbuild/protocompile/reporter"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -52,7 +48,7 @@ const Reflection = "reflection"
 // are relative to. All paths are relative to a folder, which is also that of imports if none is given.
 func Read(folder string, files, imports []string) ([]byte, error) {
 	var protos []string
-	set := &descriptorpb.FileDescriptorSet{}
+	var all []*descriptorpb.FileDescriptorProto
 	for _, name := range files {
 		path := resolve(folder, name)
 		info, err := os.Stat(path)
@@ -67,7 +63,7 @@ func Read(folder string, files, imports []string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		set.File = append(set.File, compiled.File...)
+		all = append(all, compiled...)
 	}
 	roots := []string{folder}
 	if len(imports) > 0 {
@@ -76,11 +72,11 @@ func Read(folder string, files, imports []string) ([]byte, error) {
 	for _, each := range imports {
 		roots = append(roots, resolve(folder, each))
 	}
-	compiled, err := compileProtos(protos, roots)
+	compiled, err := compile(protos, roots)
 	if err != nil {
 		return nil, err
 	}
-	return Encode(append(set.File, compiled...))
+	return encode(append(all, compiled...))
 }
 
 func resolve(folder, name string) string {
@@ -90,7 +86,7 @@ func resolve(folder, name string) string {
 	return filepath.Join(folder, name)
 }
 
-func readCompiled(path string) (*descriptorpb.FileDescriptorSet, error) {
+func readCompiled(path string) ([]*descriptorpb.FileDescriptorProto, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -99,40 +95,47 @@ func readCompiled(path string) (*descriptorpb.FileDescriptorSet, error) {
 	if err := proto.Unmarshal(text, set); err != nil || len(set.File) == 0 {
 		return nil, fmt.Errorf("%s: not a compiled set of descriptors: write one by `buf build` or `protoc --include_imports --descriptor_set_out`, or name proto files", path)
 	}
-	return set, nil
+	return set.File, nil
 }
 
-// compileProtos returns the descriptors of proto files, and of all that they import. A file that isn't below a root is
-// found in its own folder.
-func compileProtos(paths, roots []string) (all []*descriptorpb.FileDescriptorProto, err error) {
+// compile returns the descriptors of proto files, and of all that they import. A file that isn't below a root is found in
+// its own folder.
+func compile(paths, roots []string) (all []*descriptorpb.FileDescriptorProto, err error) {
 	var names []string
 	for _, path := range paths {
-		name, err := nameBelow(path, roots)
-		if err != nil {
-			roots = append(roots, filepath.Dir(path))
-			name = filepath.Base(path)
+		name := ""
+		for _, root := range roots {
+			if below, err := filepath.Rel(root, path); name == "" && err == nil && filepath.IsLocal(below) {
+				name = filepath.ToSlash(below)
+			}
+		}
+		if name == "" {
+			name, roots = filepath.Base(path), append(roots, filepath.Dir(path))
 		}
 		names = append(names, name)
 	}
 	compiler := protocompile.Compiler{Resolver: protocompile.CompositeResolver{
 		&protocompile.SourceResolver{ImportPaths: roots},
-		protocompile.WithStandardImports(protocompile.ResolverFunc(findGoogle)),
+		protocompile.WithStandardImports(protocompile.ResolverFunc(func(path string) (protocompile.SearchResult, error) {
+			found, err := protoregistry.GlobalFiles.FindFileByPath(path)
+			return protocompile.SearchResult{Desc: found}, err
+		})),
 	}}
 	files, err := compiler.Compile(context.Background(), names...)
 	if err != nil {
-		return nil, explain(err, roots)
+		return nil, err
 	}
+	isKnown := map[string]bool{}
 	var visit func(file protoreflect.FileDescriptor)
-	known := map[string]bool{}
 	visit = func(file protoreflect.FileDescriptor) {
-		if known[file.Path()] {
+		if isKnown[file.Path()] {
 			return
 		}
-		known[file.Path()] = true
+		isKnown[file.Path()] = true
+		all = append(all, protodesc.ToFileDescriptorProto(file))
 		for i := range file.Imports().Len() {
 			visit(file.Imports().Get(i).FileDescriptor)
 		}
-		all = append(all, protodesc.ToFileDescriptorProto(file))
 	}
 	for _, each := range files {
 		visit(each)
@@ -140,57 +143,8 @@ func compileProtos(paths, roots []string) (all []*descriptorpb.FileDescriptorPro
 	return all, nil
 }
 
-// nameBelow returns a file's name relative to the first root that it is below.
-func nameBelow(path string, roots []string) (string, error) {
-	for _, root := range roots {
-		name, err := filepath.Rel(root, path)
-		if err == nil && filepath.IsLocal(name) {
-			return filepath.ToSlash(name), nil
-		}
-	}
-	return "", fs.ErrNotExist
-}
-
-func findGoogle(path string) (protocompile.SearchResult, error) {
-	found := FindGoogle(path)
-	if found != nil && !strings.HasPrefix(path, "google/protobuf/") { // protocompile has those itself.
-		return protocompile.SearchResult{Proto: found}, nil
-	}
-	return protocompile.SearchResult{}, protoregistry.NotFound
-}
-
-// FindGoogle returns one of Google's own proto files; nil for others.
-func FindGoogle(path string) *descriptorpb.FileDescriptorProto {
-	found, err := protoregistry.GlobalFiles.FindFileByPath(path)
-	if err != nil || !strings.HasPrefix(path, "google/") {
-		return nil
-	}
-	return protodesc.ToFileDescriptorProto(found)
-}
-
-// explain returns an error of the compiler in one line, with the path of the file.
-func explain(err error, roots []string) error {
-	var placed reporter.ErrorWithPos
-	if !errors.As(err, &placed) {
-		return err
-	}
-	at := placed.GetPosition()
-	path := at.Filename
-	for _, root := range roots {
-		if _, err := os.Stat(filepath.Join(root, path)); err == nil {
-			path = filepath.Join(root, path)
-			break
-		}
-	}
-	text := placed.Unwrap().Error()
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, protoregistry.NotFound) {
-		text = "an import wasn't found below " + strings.Join(roots, ", ")
-	}
-	return fmt.Errorf("%s:%d:%d: %s", path, at.Line, at.Col, text)
-}
-
-// Encode returns the set of these files, each once and behind those that it imports.
-func Encode(files []*descriptorpb.FileDescriptorProto) ([]byte, error) {
+// encode returns the set of these files, each once and behind those that it imports.
+func encode(files []*descriptorpb.FileDescriptorProto) ([]byte, error) {
 	waiting := map[string]*descriptorpb.FileDescriptorProto{}
 	for _, each := range files {
 		waiting[each.GetName()] = each
@@ -210,6 +164,9 @@ func Encode(files []*descriptorpb.FileDescriptorProto) ([]byte, error) {
 	}
 	for _, each := range files {
 		visit(each.GetName())
+	}
+	if _, err := protodesc.NewFiles(set); err != nil {
+		return nil, err
 	}
 	return proto.MarshalOptions{Deterministic: true}.Marshal(set)
 }

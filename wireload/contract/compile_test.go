@@ -114,10 +114,10 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 		"none.proto":  "/none.proto: no such file; name proto files, a compiled set (.binpb), or reflection",
 		"a.binpb":     "/a.binpb: not a compiled set of descriptors: write one by `buf build`",
 		"empty.binpb": "/empty.binpb: not a compiled set",
-		"a.proto":     "/a.proto:2:13: field A.b: unknown type B",
-		"b.proto":     "/b.proto:2:8: an import wasn't found below " + folder,
-		"c.proto":     "/c.proto:2:9: syntax error",
-		"d.proto":     "/d.proto:1:11: edition value \"2099\" not recognized",
+		"a.proto":     "a.proto:2:13: field A.b: unknown type B",
+		"b.proto":     "b.proto:2:8: open " + folder + "/none.proto: no such file",
+		"c.proto":     "c.proto:2:9: syntax error",
+		"d.proto":     "d.proto:1:11: edition value \"2099\" not recognized",
 		"e.proto":     "cycle",
 	} {
 		_, err := Read(folder, []string{name}, nil)

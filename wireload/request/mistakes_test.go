@@ -155,7 +155,7 @@ func TestMistakes(t *testing.T) {
 		{"{transport: rest, start", "{transport: socket, start", "18: variants.rest-a: headers are for REST and gRPC"},
 		{"schema: set.binpb", "schema: none.proto", "20: variants.grpc.schema: ./none.proto: no such file; name proto files, a compiled set (.binpb), or reflection"},
 		{"schema: set.binpb", "schema: noise.binpb", "20: variants.grpc.schema: ./noise.binpb: not a compiled set of descriptors"},
-		{"schema: set.binpb", "schema: broken.proto", "20: variants.grpc.schema: ./broken.proto:2:13: field A.b: unknown type B"},
+		{"schema: set.binpb", "schema: broken.proto", "20: variants.grpc.schema: broken.proto:2:13: field A.b: unknown type B"},
 	} {
 		if !strings.Contains(shopFile, each.old) {
 			t.Fatalf("there is no %q", each.old)

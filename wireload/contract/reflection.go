@@ -1,6 +1,4 @@
-// Package reflection asks a gRPC service for its messages: server reflection, v1 or v1alpha.
-// https://github.com/grpc/grpc/blob/master/doc/server-reflection.md
-package reflection
+package contract
 
 import (
 	"errors"
@@ -11,8 +9,9 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
-	"wirebench.dev/wireload/contract"
 	"wirebench.dev/wireload/suggest"
 )
 
@@ -28,7 +27,7 @@ var infrastructure = regexp.MustCompile(`^grpc\.(reflection|health|channelz)\.`)
 // ErrUnimplemented is of a service that the server doesn't have.
 var ErrUnimplemented = errors.New("it serves no reflection; give proto files instead: `schema: shop.proto`")
 
-// Ask sends a message to a method, which answers each message with one, and returns the first answer.
+// Ask sends a message to a gRPC method, which answers each message with one, and returns the first answer.
 type Ask func(method string, question []byte) (answer []byte, err error)
 
 // Fields of grpc.reflection.v1.ServerReflectionRequest and of its response; v1alpha has the same.
@@ -41,11 +40,13 @@ const (
 	errorResponse        protowire.Number = 7
 )
 
-// Read returns the FileDescriptorSet of the services of these calls (package.Service/Method), or of all services, with
-// all that their files import.
-func Read(ask Ask, calls []string) (descriptors []byte, err error) {
+// Reflect asks a gRPC service for its messages: server reflection, v1 or v1alpha. It returns the FileDescriptorSet of the
+// services of these calls (package.Service/Method), or of all services, with all that their files import.
+// https://github.com/grpc/grpc/blob/master/doc/server-reflection.md
+func Reflect(ask Ask, calls []string) (descriptors []byte, err error) {
 	for _, version := range []string{"v1", "v1alpha"} {
-		r := &reader{ask: ask, method: "grpc.reflection." + version + ".ServerReflection/ServerReflectionInfo"}
+		method := "grpc.reflection." + version + ".ServerReflection/ServerReflectionInfo"
+		r := &reflection{ask: ask, method: method, isKnown: map[string]bool{}}
 		if descriptors, err = r.read(calls); !errors.Is(err, ErrUnimplemented) {
 			return descriptors, err
 		}
@@ -53,16 +54,15 @@ func Read(ask Ask, calls []string) (descriptors []byte, err error) {
 	return nil, err
 }
 
-type reader struct {
-	ask    Ask
-	method string
-	files  []*descriptorpb.FileDescriptorProto
-	known  map[string]bool
-	bytes  int
+type reflection struct {
+	ask     Ask
+	method  string
+	files   []*descriptorpb.FileDescriptorProto
+	isKnown map[string]bool
+	bytes   int
 }
 
-func (r *reader) read(calls []string) ([]byte, error) {
-	r.known = map[string]bool{}
+func (r *reflection) read(calls []string) ([]byte, error) {
 	answer, err := r.question(listServices, "")
 	if err != nil {
 		return nil, err
@@ -94,20 +94,20 @@ func (r *reader) read(calls []string) ([]byte, error) {
 			}
 		}
 	}
-	return contract.Encode(r.files)
+	return encode(r.files)
 }
 
 // takeImport takes a file that others import. Some servers don't have Google's own, which are known here.
-func (r *reader) takeImport(name string) error {
-	if r.known[name] {
+func (r *reflection) takeImport(name string) error {
+	if r.isKnown[name] {
 		return nil
 	}
 	err := r.take(fileByFilename, name)
-	if r.known[name] {
+	if r.isKnown[name] {
 		return nil
 	}
-	if found := contract.FindGoogle(name); found != nil {
-		r.add(found)
+	if found, notFound := protoregistry.GlobalFiles.FindFileByPath(name); notFound == nil {
+		r.add(protodesc.ToFileDescriptorProto(found))
 		return nil
 	}
 	if err == nil {
@@ -117,7 +117,7 @@ func (r *reader) takeImport(name string) error {
 }
 
 // take takes the files of an answer.
-func (r *reader) take(field protowire.Number, name string) error {
+func (r *reflection) take(field protowire.Number, name string) error {
 	answer, err := r.question(field, name)
 	if err != nil {
 		return err
@@ -136,21 +136,21 @@ func (r *reader) take(field protowire.Number, name string) error {
 	return nil
 }
 
-func (r *reader) add(file *descriptorpb.FileDescriptorProto) {
-	if !r.known[file.GetName()] {
-		r.known[file.GetName()] = true
+func (r *reflection) add(file *descriptorpb.FileDescriptorProto) {
+	if !r.isKnown[file.GetName()] {
+		r.isKnown[file.GetName()] = true
 		r.files = append(r.files, file)
 	}
 }
 
 // question returns the answer to a question that has one field.
-func (r *reader) question(field protowire.Number, text string) ([]byte, error) {
+func (r *reflection) question(field protowire.Number, text string) ([]byte, error) {
 	answer, err := r.ask(r.method, protowire.AppendString(protowire.AppendTag(nil, field, protowire.BytesType), text))
 	if err != nil {
 		return nil, err
 	}
-	for _, failure := range fieldsOf(errorResponse, answer) {
-		return nil, fmt.Errorf("%s: %s", text, slices.Concat(fieldsOf(2, failure)...))
+	if failures := fieldsOf(errorResponse, answer); len(failures) > 0 {
+		return nil, fmt.Errorf("%s: %s", text, slices.Concat(fieldsOf(2, failures...)...))
 	}
 	return answer, nil
 }

@@ -1,4 +1,4 @@
-package reflection
+package contract
 
 import (
 	"errors"
@@ -10,7 +10,6 @@ import (
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/known/anypb"
-	"wirebench.dev/wireload/contract"
 )
 
 func message(field protowire.Number, parts ...[]byte) (encoded []byte) {
@@ -64,11 +63,11 @@ func TestFilesComeWithAllThatTheyImport(t *testing.T) {
 			files["shop.Shop"] = file(t, "shop.proto", "types.proto", "google/protobuf/any.proto", "google/api/http.proto")
 			files["types.proto"] = file(t, "types.proto", "google/protobuf/any.proto")
 			for _, calls := range [][]string{nil, {"shop.Shop/Get", "shop.Shop/List"}} {
-				described, err := Read(server(t, version, files), calls)
+				described, err := Reflect(server(t, version, files), calls)
 				if err != nil {
 					t.Fatalf("%s, %s: %v", version, name, err)
 				}
-				if _, err := contract.Parse(described); err != nil {
+				if _, err := Parse(described); err != nil {
 					t.Errorf("%s, %s: %v", version, name, err)
 				}
 			}
@@ -86,11 +85,11 @@ func TestServersThatCannotBeUsed(t *testing.T) {
 		"more than 10000 files or 64 MiB":    server(t, "v1", map[string][]byte{"shop.Shop": file(t, strings.Repeat("x", bytesMax))}),
 		"it broke":                           func(string, []byte) ([]byte, error) { return nil, errors.New("it broke") },
 	} {
-		if _, err := Read(ask, []string{"shop.Shop/Get"}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Reflect(ask, []string{"shop.Shop/Get"}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
-	_, err := Read(server(t, "v1", good), []string{"shop.Shops/Get"})
+	_, err := Reflect(server(t, "v1", good), []string{"shop.Shops/Get"})
 	if err == nil || err.Error() != "the server has no service shop.Shops; did you mean shop.Shop?" {
 		t.Errorf("got %v", err)
 	}
