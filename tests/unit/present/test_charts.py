@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,14 @@ def test_a_scale_is_linear_from_zero_unless_figures_lie_far_apart(greatest: floa
     """Over 20× apart, a linear scale would hide the small ones."""
     scale = Scale.of([10.0, greatest])
     assert (is_log, is_log) == (scale.is_log, scale.low > 0)
+
+
+def test_labels_of_an_axis_never_touch() -> None:
+    """Where two would, the second has a line without a label."""
+    track = bars.Track(Scale.logarithmic([2000.0, 45_000.0]), 96, 328)
+    drawn = "".join(track.draw_axis({5000.0: "5,000", 10_000.0: "10,000", 20_000.0: "20,000", 50_000.0: "50,000"}, 100))
+    assert ["5,000", "10,000", "50,000"] == re.findall(r">([\d,]+)<", drawn)
+    assert 4 == drawn.count('class="grid"')
 
 
 def test_bars_begin_at_nothing_and_lengths_compare_as_figures_do() -> None:

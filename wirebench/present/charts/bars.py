@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,10 +42,15 @@ class Track:
         return self.left + (self.right - self.left) * self.scale.at(value)
 
     def draw_axis(self, ticks: Mapping[float, str], bottom: float) -> Iterator[Markup]:
+        """Draw a line for each tick, and its label where it doesn't touch the one before."""
+        taken = -math.inf
         for value, label in ticks.items():
             half = _CHARACTER_WIDTH * len(label) / 2
+            center = min(max(self.x(value), half), WIDTH - half)
             yield line("grid", (self.x(value), 0), (self.x(value), bottom))
-            yield text(min(max(self.x(value), half), WIDTH - half), bottom + 14, label, anchor="middle")
+            if center - half > taken:
+                yield text(center, bottom + 14, label, anchor="middle")
+                taken = center + half + _CHARACTER_WIDTH
 
     def draw_interval(self, ends: Point, y: float, stroke: str = "currentColor") -> Iterator[Markup]:
         """Draw an interval, with an arrow at an end of the scale beyond which it continues."""
