@@ -29,7 +29,7 @@ var client = &http.Client{Transport: &http.Transport{Proxy: nil}}
 type Publisher struct {
 	url       string
 	transport string
-	labels    []attribute
+	labels    []object
 	// missed are the pushes that failed, of so many; problem says why the last of them did.
 	missed, pushes int
 	problem        error
@@ -60,30 +60,24 @@ func (p *Publisher) NewTotals(usersMax int) *Totals {
 func (p *Publisher) Publish(over context.Context, read func(use func(*Totals))) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
-	for {
+	for isOver := false; !isOver; {
 		select {
 		case <-ticker.C:
-			p.push(over, p.collect(read))
 		case <-over.Done():
-			metrics := p.collect(read)
-			for _, each := range metrics {
-				each.end()
-			}
-			p.push(context.WithoutCancel(over), metrics)
-			return
+			isOver = true
 		}
+		now := time.Now()
+		if next := p.latest.Add(time.Millisecond); now.Before(next) {
+			now = next // Prometheus rejects a second push of the same millisecond.
+		}
+		p.latest = now
+		var metrics []metric
+		read(func(t *Totals) { metrics = t.metrics(p.labels, now, isOver) })
+		if isOver {
+			over = context.WithoutCancel(over)
+		}
+		p.push(over, metrics)
 	}
-}
-
-// collect returns the totals of this moment. No two pushes have the same millisecond: Prometheus rejects the second.
-func (p *Publisher) collect(read func(use func(*Totals))) (metrics []metric) {
-	now := time.Now()
-	if next := p.latest.Add(time.Millisecond); now.Before(next) {
-		now = next
-	}
-	p.latest = now
-	read(func(t *Totals) { metrics = t.metrics(p.labels, now) })
-	return metrics
 }
 
 // Problem returns one line about what Prometheus didn't get, if there is any.
@@ -109,7 +103,7 @@ func (p *Publisher) push(over context.Context, metrics []metric) {
 }
 
 func (p *Publisher) post(ctx context.Context, metrics []metric) error {
-	body, err := json.Marshal(request{[1]resourceMetrics{{[1]scopeMetrics{{metrics}}}}})
+	body, err := json.Marshal(object{"resourceMetrics": []object{{"scopeMetrics": []object{{"metrics": metrics}}}}})
 	if err != nil {
 		return err
 	}

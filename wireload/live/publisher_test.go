@@ -38,7 +38,24 @@ func TestEachRequestIsInAHistogramOfItsStatus(t *testing.T) {
 		totals.Add(Request{Operation: "get", Code: histogram.OK, TookNS: 2_000_000})
 	}
 	totals.Add(Request{Operation: "get", Code: histogram.NotFound, TookNS: 1})
-	var got request
+	type point struct {
+		Attributes []struct {
+			Key   string
+			Value struct{ StringValue string }
+		}
+		Flags int
+		Count int64 `json:"count,string"`
+	}
+	var got struct {
+		ResourceMetrics []struct {
+			ScopeMetrics []struct {
+				Metrics []struct {
+					Name                 string
+					ExponentialHistogram struct{ DataPoints []point }
+				}
+			}
+		}
+	}
 	publishEnd(t, func(_ http.ResponseWriter, r *http.Request) {
 		if err := json.NewDecoder(r.Body).Decode(&got); err != nil {
 			t.Error(err)
@@ -49,10 +66,10 @@ func TestEachRequestIsInAHistogramOfItsStatus(t *testing.T) {
 		if each.Name != "k6_wirebench_socket_req_duration" {
 			continue
 		}
-		for _, point := range each.Histogram.Points {
+		for _, point := range each.ExponentialHistogram.DataPoints {
 			labels := map[string]string{}
 			for _, attribute := range point.Attributes {
-				labels[attribute.Key] = attribute.Value.Text
+				labels[attribute.Key] = attribute.Value.StringValue
 			}
 			if point.Flags == noValue {
 				counts["ends"]++
@@ -74,18 +91,19 @@ func TestBucketsHoldTheirDurations(t *testing.T) {
 	for _, ns := range []int64{2, 999, 1_000_000, 123_456_789, 1e9, 59e9} {
 		var taken duration
 		taken.add(ns)
-		point := taken.point()
+		positive := taken.point()["positive"].(object)
+		offset := positive["offset"].(int)
 		seconds := float64(ns) / 1e9
-		least := math.Exp2(float64(point.Positive.Offset) / bucketsInDouble)
-		most := math.Exp2(float64(point.Positive.Offset+1) / bucketsInDouble)
-		if len(point.Positive.Counts) != 1 || seconds <= least*0.999999 || seconds > most*1.000001 {
+		least := math.Exp2(float64(offset) / bucketsInDouble)
+		most := math.Exp2(float64(offset+1) / bucketsInDouble)
+		if len(positive["bucketCounts"].([]int64)) != 1 || seconds <= least*0.999999 || seconds > most*1.000001 {
 			t.Errorf("%d ns are in the bucket from %v to %v s", ns, least, most)
 		}
 	}
 	for _, ns := range []int64{-1, 0, math.MaxInt64} {
 		var taken duration
 		taken.add(ns)
-		if taken.point().Count != 1 {
+		if taken.count != 1 {
 			t.Errorf("%d ns were not counted", ns)
 		}
 	}

@@ -3,6 +3,8 @@
 package live
 
 import (
+	"encoding/json"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -56,38 +58,70 @@ func (t *Totals) Add(r Request) {
 	t.requests++
 }
 
-// metrics returns a copy under k6's names.
-func (t *Totals) metrics(labels []attribute, now time.Time) []metric {
-	number := func(value int64) *data {
-		return &data{Points: []point{{Attributes: labels, TimeUnixNS: now.UnixNano(), Number: &value}}}
+// metric is one of OTLP in its JSON form, of a kind that has its points:
+// https://github.com/open-telemetry/opentelemetry-proto/blob/main/opentelemetry/proto/metrics/v1/metrics.proto
+type metric struct {
+	name, kind string
+	points     []object
+}
+
+type object = map[string]any
+
+// These are OTLP's names for a series without an end, and for a point without a value. Prometheus makes a stale marker of
+// it, so that lines end with the load and not five minutes later.
+const (
+	cumulative = 2
+	noValue    = 1
+)
+
+// MarshalJSON returns the metric with its points.
+func (m metric) MarshalJSON() ([]byte, error) {
+	data := object{"dataPoints": m.points}
+	unit := ""
+	switch m.kind {
+	case "sum":
+		data["aggregationTemporality"], data["isMonotonic"] = cumulative, true
+	case "exponentialHistogram":
+		data["aggregationTemporality"] = cumulative
+		unit = "s"
 	}
-	sum := func(value int64) *data {
-		made := number(value)
-		made.Temporality, made.IsMonotonic = cumulative, true
-		return made
-	}
-	made := []metric{
-		{Name: "k6_iterations", Sum: sum(t.requests)},
-		{Name: "k6_dropped_iterations", Sum: sum(t.Dropped)},
-		{Name: "k6_data_sent", Sum: sum(t.BytesSent)},
-		{Name: "k6_data_received", Sum: sum(t.BytesReceived)},
-		{Name: "k6_vus", Gauge: number(t.Users)},
-		{Name: "k6_vus_max", Gauge: number(t.UsersMax)},
-	}
-	if t.Items > 0 {
-		made = append(made, metric{Name: "k6_wirebench_stream_items", Sum: sum(t.Items)})
-	}
-	histograms := map[string]*data{}
-	for key, each := range t.durations {
-		name := t.durationName(key.stream)
-		if histograms[name] == nil {
-			histograms[name] = &data{Temporality: cumulative}
-			made = append(made, metric{Name: name, Unit: "s", Histogram: histograms[name]})
+	return json.Marshal(object{"name": m.name, "unit": unit, m.kind: data})
+}
+
+func label(name, value string) object {
+	return object{"key": name, "value": object{"stringValue": value}}
+}
+
+// metrics returns a copy under k6's names. With `over`, each series has its end, a millisecond later: Prometheus has no
+// times that are finer.
+func (t *Totals) metrics(labels []object, now time.Time, over bool) (made []metric) {
+	places := map[string]int{}
+	add := func(name, kind string, value object, own ...object) {
+		place, isKnown := places[name]
+		if !isKnown {
+			place, places[name] = len(made), len(made)
+			made = append(made, metric{name: name, kind: kind})
 		}
-		point := each.point()
-		own := []attribute{label("name", key.operation), label("status", strconv.Itoa(key.status))}
-		point.Attributes, point.TimeUnixNS = slices.Concat(labels, own), now.UnixNano()
-		histograms[name].Points = append(histograms[name].Points, point)
+		value["attributes"], value["timeUnixNano"] = slices.Concat(labels, own), strconv.FormatInt(now.UnixNano(), 10)
+		made[place].points = append(made[place].points, value)
+		if over {
+			after := strconv.FormatInt(now.Add(time.Millisecond).UnixNano(), 10)
+			made[place].points = append(made[place].points, object{"attributes": value["attributes"], "timeUnixNano": after, "flags": noValue})
+		}
+	}
+	number := func(value int64) object { return object{"asInt": strconv.FormatInt(value, 10)} }
+	add("k6_iterations", "sum", number(t.requests))
+	add("k6_dropped_iterations", "sum", number(t.Dropped))
+	add("k6_data_sent", "sum", number(t.BytesSent))
+	add("k6_data_received", "sum", number(t.BytesReceived))
+	add("k6_vus", "gauge", number(t.Users))
+	add("k6_vus_max", "gauge", number(t.UsersMax))
+	if t.Items > 0 {
+		add("k6_wirebench_stream_items", "sum", number(t.Items))
+	}
+	for key, each := range t.durations {
+		own := []object{label("name", key.operation), label("status", strconv.Itoa(key.status))}
+		add(t.durationName(key.stream), "exponentialHistogram", each.point(), own...)
 	}
 	return made
 }
@@ -102,4 +136,39 @@ func (t *Totals) durationName(stream bool) string {
 		return "k6_grpc_req_duration"
 	}
 	return "k6_wirebench_socket_req_duration"
+}
+
+const (
+	// scale makes each bucket 9 % wider than the one before, as k6's are.
+	scale           = 3
+	bucketsInDouble = 1 << scale
+	// Durations from a nanosecond to more than four minutes have buckets of their own.
+	lowestBucket = -30 * bucketsInDouble
+	bucketCount  = 38 * bucketsInDouble
+)
+
+// duration is an exponential histogram of seconds, which Prometheus stores as a native one.
+type duration struct {
+	count   int64
+	sumS    float64
+	buckets [bucketCount]int64
+}
+
+func (d *duration) add(ns int64) {
+	seconds := float64(max(ns, 1)) / 1e9
+	d.count++
+	d.sumS += seconds
+	bucket := int(math.Ceil(math.Log2(seconds)*bucketsInDouble)) - 1 - lowestBucket
+	d.buckets[min(max(bucket, 0), bucketCount-1)]++
+}
+
+// point returns a copy of what is in use.
+func (d *duration) point() object {
+	used := func(count int64) bool { return count > 0 }
+	first, end := slices.IndexFunc(d.buckets[:], used), bucketCount
+	for !used(d.buckets[end-1]) {
+		end--
+	}
+	positive := object{"offset": first + lowestBucket, "bucketCounts": slices.Clone(d.buckets[first:end])}
+	return object{"count": strconv.FormatInt(d.count, 10), "sum": d.sumS, "scale": scale, "positive": positive}
 }
