@@ -1,9 +1,6 @@
 package cli
 
 import (
-	"crypto/tls"
-	"fmt"
-	"os"
 	"strings"
 
 	"wirebench.dev/wireload/engine"
@@ -34,7 +31,7 @@ func (j *Job) connect(load *engine.Load, lines bool) (err error) {
 		load.NewClient = func(string) transport.Client { return socket.New(isProtobuf) }
 	}
 	if j.TLS != nil {
-		load.TLS, err = readTLS(j.TLS.Authority)
+		load.TLS, err = secure.NewConfig(j.TLS.Authority)
 	}
 	return err
 }
@@ -60,23 +57,4 @@ func (j *Job) validateConnections(users int) error {
 // nameHost returns an address as clients name it to the service: without the port that the scheme stands for.
 func (j *Job) nameHost(address string) string {
 	return strings.TrimSuffix(address, map[bool]string{false: ":80", true: ":443"}[j.TLS != nil])
-}
-
-// readTLS returns how connections are made that trust the authorities in a PEM file; without it, those of the system.
-func readTLS(authority string) (*tls.Config, error) {
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	var authorities []byte
-	if authority != "" {
-		var err error
-		if authorities, err = os.ReadFile(authority); err != nil {
-			return nil, err
-		}
-		if len(authorities) == 0 { // The system's would be trusted instead.
-			return nil, fmt.Errorf("%s: there is no certificate in PEM form to trust", authority)
-		}
-	}
-	if err := secure.Prepare(config, authorities); err != nil {
-		return nil, fmt.Errorf("%s: %w", authority, err)
-	}
-	return config, nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -54,23 +53,7 @@ func writeSchema(ctx context.Context, arguments []string) error {
 	if err != nil {
 		return err
 	}
-	return writeAtomic(job.Output, descriptors)
-}
-
-// writeAtomic writes a file as a whole, or not at all.
-func writeAtomic(path string, content []byte) error {
-	temporary, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = temporary.Write(content)
-	if err = errors.Join(err, temporary.Close()); err == nil {
-		err = os.Rename(temporary.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(temporary.Name()))
-	}
-	return nil
+	return os.WriteFile(job.Output, descriptors, 0o666)
 }
 
 // reflect asks a server for its messages.

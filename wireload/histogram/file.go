@@ -3,6 +3,7 @@ package histogram
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -157,12 +158,6 @@ func (f *Fold) sortedSeries() []*Series {
 }
 
 func (m *File) addSeries(taken *Series, seconds int) error {
-	if err := m.addClock(taken.operation, taken.code, "service", taken.service); err != nil {
-		return err
-	}
-	if err := m.addClock(taken.operation, taken.code, "response", taken.response); err != nil {
-		return err
-	}
 	if taken.perSecond != nil {
 		counts := taken.perSecond[:min(seconds, len(taken.perSecond))]
 		m.PerSecond = append(m.PerSecond, FilePerSecond{taken.operation, taken.code, counts})
@@ -170,44 +165,30 @@ func (m *File) addSeries(taken *Series, seconds int) error {
 	if taken.calls != nil {
 		m.Calls = append(m.Calls, FileCalls{taken.operation, taken.code, taken.calls})
 	}
-	return m.addSlices(taken)
-}
-
-func (m *File) addSlices(taken *Series) error {
-	if taken.code != OK || len(taken.slices) == 0 {
-		return nil
-	}
-	histograms := make([]string, len(taken.slices))
-	for place, histogram := range taken.slices {
-		if histogram == nil {
-			continue
+	if taken.code == OK && len(taken.slices) > 0 {
+		made := FileSlices{taken.operation, make([]string, len(taken.slices))}
+		for place, histogram := range taken.slices {
+			var err error
+			if made.Histograms[place], err = encode(histogram); err != nil {
+				return err
+			}
 		}
-		encoded, err := encode(histogram)
-		if err != nil {
-			return fmt.Errorf("encoding the slices of %s: %w", taken.operation, err)
-		}
-		histograms[place] = encoded
+		m.Slices = append(m.Slices, made)
 	}
-	m.Slices = append(m.Slices, FileSlices{taken.operation, histograms})
-	return nil
-}
-
-func encode(histogram *hdr.Histogram) (string, error) {
-	encoded, err := histogram.Encode(hdr.V2CompressedEncodingCookieBase)
-	return string(encoded), err
+	return errors.Join(
+		m.addClock(taken.operation, taken.code, "service", taken.service),
+		m.addClock(taken.operation, taken.code, "response", taken.response),
+	)
 }
 
 // addStream adds what is kept of items, under the Code ok: those that come come well.
 func (m *File) addStream(taken *stream, seconds int) error {
-	if err := m.addClock(taken.operation, OK, "first_item", taken.firstItem); err != nil {
-		return err
-	}
-	if err := m.addClock(taken.operation, OK, "gap", taken.gap); err != nil {
-		return err
-	}
 	counts := append([]int64{}, taken.perSecond[:min(seconds, len(taken.perSecond))]...)
 	m.Streams = &FileStreams{taken.items, counts, taken.cancelled}
-	return nil
+	return errors.Join(
+		m.addClock(taken.operation, OK, "first_item", taken.firstItem),
+		m.addClock(taken.operation, OK, "gap", taken.gap),
+	)
 }
 
 func (m *File) addClock(operation string, outcome Code, clock string, histogram *hdr.Histogram) error {
@@ -215,29 +196,35 @@ func (m *File) addClock(operation string, outcome Code, clock string, histogram 
 		return nil
 	}
 	encoded, err := encode(histogram)
-	if err != nil {
-		return fmt.Errorf("encoding the histogram of %s: %w", operation, err)
-	}
 	m.Series = append(m.Series, FileSeries{operation, outcome, clock, histogram.TotalCount(), encoded})
-	return nil
+	return err
+}
+
+// encode returns the text of a histogram; that of none is empty.
+func encode(histogram *hdr.Histogram) (string, error) {
+	if histogram == nil {
+		return "", nil
+	}
+	encoded, err := histogram.Encode(hdr.V2CompressedEncodingCookieBase)
+	return string(encoded), err
 }
 
 func (f *Fold) reportErrors() []FileError {
-	errors := make([]FileError, 0, len(f.reasons))
+	made := make([]FileError, 0, len(f.reasons))
 	for key, count := range f.reasons {
-		errors = append(errors, FileError{key.code, key.text, count})
+		made = append(made, FileError{key.code, key.text, count})
 	}
-	slices.SortFunc(errors, func(a, b FileError) int {
+	slices.SortFunc(made, func(a, b FileError) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message))
 	})
-	return errors[:min(len(errors), errorsMax)]
+	return made[:min(len(made), errorsMax)]
 }
 
 // Create opens the temporary file beside `path` that Write takes: it is better to learn before the load than after
-// it that there is nowhere to put its result.
+// it that there is nowhere to put its result. What a rename would replace by a file, such as /dev/null, is rejected.
 func Create(path string) (*os.File, error) {
-	if err := checkReplaceable(path); err != nil {
-		return nil, err
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
 	temporary, err := os.Create(path + ".tmp")
 	if err != nil {
@@ -246,38 +233,20 @@ func Create(path string) (*os.File, error) {
 	return temporary, nil
 }
 
-// checkReplaceable rejects what a rename would replace by a file, such as /dev/null.
-func checkReplaceable(path string) error {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is not a regular file", path)
-	}
-	return nil
-}
-
 // Write writes the file through the one that Create has opened, so that a reader sees the whole file or none.
 func (m File) Write(temporary *os.File, path string) error {
-	err := m.writeTo(temporary, path)
+	encoder := json.NewEncoder(temporary)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	err := cmp.Or(encoder.Encode(m), temporary.Sync(), temporary.Close())
+	if err == nil {
+		err = os.Rename(temporary.Name(), path)
+	}
 	if err != nil {
 		_ = os.Remove(temporary.Name())
 		return fmt.Errorf("can't write the histogram file: %w", err)
 	}
 	return nil
-}
-
-func (m File) writeTo(temporary *os.File, path string) error {
-	encoder := json.NewEncoder(temporary)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(m); err != nil {
-		return err
-	}
-	if err := temporary.Sync(); err != nil {
-		return err
-	}
-	if err := temporary.Close(); err != nil {
-		return err
-	}
-	return os.Rename(temporary.Name(), path)
 }
 
 // Merged returns the latencies of a clock's successful requests, of all operations together.

@@ -217,14 +217,10 @@ func (c *compiler) grpcRequest(o *operation, e *exchange) error {
 // checkKind wants a unary call, or a server stream for an operation that is a stream.
 func checkKind(method protoreflect.MethodDescriptor, call string, isStream bool) error {
 	switch {
-	case method.IsStreamingClient() && method.IsStreamingServer():
-		return fmt.Errorf("%s is a bidirectional stream; only unary calls and server streams can be sent", call)
 	case method.IsStreamingClient():
-		return fmt.Errorf("%s is a client stream; only unary calls and server streams can be sent", call)
-	case method.IsStreamingServer() && !isStream:
-		return fmt.Errorf("%s is a server stream: the operation needs stream: true", call)
-	case !method.IsStreamingServer() && isStream:
-		return fmt.Errorf("%s is a unary call: the operation can't have stream: true", call)
+		return fmt.Errorf("%s takes a stream; only unary calls and server streams can be sent", call)
+	case method.IsStreamingServer() != isStream:
+		return fmt.Errorf("%s needs stream: %t", call, method.IsStreamingServer())
 	}
 	return nil
 }

@@ -106,11 +106,11 @@ func shop(t *testing.T) []byte {
 func TestEveryKindOfMethod(t *testing.T) {
 	for _, each := range []struct{ method, stream, wrong string }{
 		{"Get", "false", ""},
-		{"Get", "true", "grpc.call: shop.Shop/Get is a unary call: the operation can't have stream: true"},
+		{"Get", "true", "grpc.call: shop.Shop/Get needs stream: false"},
 		{"Watch", "true", ""},
-		{"Watch", "false", "grpc.call: shop.Shop/Watch is a server stream: the operation needs stream: true"},
-		{"Upload", "false", "grpc.call: shop.Shop/Upload is a client stream; only"},
-		{"Chat", "true", "grpc.call: shop.Shop/Chat is a bidirectional stream; only"},
+		{"Watch", "false", "grpc.call: shop.Shop/Watch needs stream: true"},
+		{"Upload", "false", "grpc.call: shop.Shop/Upload takes a stream; only"},
+		{"Chat", "true", "grpc.call: shop.Shop/Chat takes a stream; only"},
 		{"None", "false", "the descriptors have no method shop.Shop/None"},
 	} {
 		text := fmt.Sprintf(`{"operations": {"op": {"stream": %s, "grpc": {"call": "shop.Shop/%s"}}}}`, each.stream, each.method)

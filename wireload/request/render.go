@@ -40,8 +40,6 @@ func (a *Application) Render(options Options, count int, use func(Rendered) erro
 		return fmt.Errorf("transport must be rest or grpc, not %q", options.Transport)
 	case operation.stream:
 		return fmt.Errorf("%s is a stream: only wireload sends it", names[0])
-	case options.Transport == "rest" && options.Codec == "protobuf":
-		return fmt.Errorf("%s is protobuf on REST: only wireload sends it", names[0])
 	case operation.kindOf("created") != "":
 		return fmt.Errorf("%s is about what a request before it has created: only wireload sends it", names[0])
 	}
@@ -60,6 +58,9 @@ func (a *Application) Render(options Options, count int, use func(Rendered) erro
 		}
 		rendered := Rendered{Operation: made.Operation, Writes: operation.writes}
 		if options.Transport == "rest" {
+			if options.Codec == "protobuf" && len(made.Body) > 0 {
+				return fmt.Errorf("%s has a body in protobuf on REST: only wireload sends it", names[0])
+			}
 			rendered.Method, rendered.Path, rendered.Headers, rendered.Body = made.Method, string(made.Path), made.render(), string(made.Body)
 		} else {
 			rendered.Call, rendered.Metadata = string(made.Path[1:]), made.render()

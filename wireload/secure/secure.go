@@ -7,8 +7,9 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
+	"fmt"
 	"net"
+	"os"
 	"slices"
 	"sync"
 )
@@ -34,23 +35,27 @@ var (
 	counts = map[Agreement]int64{}
 )
 
-// Prepare lets connections with this configuration trust the authorities in a PEM text and no others, or those of the
-// system if the text is empty. It has them agree on a key exchange that all services know, and their
-// handshakes counted.
-func Prepare(config *tls.Config, authorities []byte) error {
-	if len(authorities) > 0 {
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(authorities) {
-			return errors.New("there is no certificate in PEM form to trust")
-		}
-	}
+// NewConfig returns how connections are made that trust the authorities in a PEM file and no others; without one, those of
+// the system. They agree on a key exchange that all services know, and their handshakes are counted.
+func NewConfig(authority string) (*tls.Config, error) {
 	// Services have different libraries, and not all of those have the hybrid exchange that Go would ask for first.
-	config.CurvePreferences = []tls.CurveID{tls.X25519, tls.CurveP256}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, CurvePreferences: []tls.CurveID{tls.X25519, tls.CurveP256}}
 	config.VerifyConnection = func(state tls.ConnectionState) error {
 		count(state)
 		return nil
 	}
-	return nil
+	if authority == "" {
+		return config, nil
+	}
+	authorities, err := os.ReadFile(authority)
+	if err != nil {
+		return nil, err
+	}
+	config.RootCAs = x509.NewCertPool()
+	if !config.RootCAs.AppendCertsFromPEM(authorities) {
+		return nil, fmt.Errorf("%s: there is no certificate in PEM form to trust", authority)
+	}
+	return config, nil
 }
 
 // HandshakeError says why a connection could be opened, but not secured.
@@ -62,7 +67,6 @@ func (e *HandshakeError) Unwrap() error { return e.error }
 // Handshake secures a connection to an address. Protocols are the names for ALPN; ours has none.
 func Handshake(ctx context.Context, plain net.Conn, address string, config *tls.Config, protocols []string) (net.Conn, error) {
 	own := config.Clone()
-	own.MinVersion = max(own.MinVersion, tls.VersionTLS12)
 	own.NextProtos = protocols
 	if own.ServerName == "" {
 		own.ServerName, _, _ = net.SplitHostPort(address)

@@ -54,7 +54,7 @@ def test_what_files_hold_is_part_of_its_text(tmp_path: Path) -> None:
     (tmp_path / "ids.csv").write_text("id\n5\n")
     rest = "rest: {request: GET /}"
     text = read(tmp_path, f"operations: {{a: {{inputs: {{n: {{file: ids.csv, column: id}}}}, {rest}}}}}\n").text
-    assert {"list": ["5"]} == json.loads(text)["operations"]["a"]["inputs"]["n"]
+    assert ["5"] == json.loads(text)["operations"]["a"]["inputs"]["n"]["list"]
 
 
 def test_numbers_are_payloads_up_to_a_limit() -> None:
