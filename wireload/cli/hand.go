@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -30,7 +31,7 @@ type hand struct {
 	calls                     int
 	authority, data, protoset string
 	line                      string
-	headers                   []string
+	wrong                     error
 }
 
 func (h *hand) flags(out io.Writer) *flag.FlagSet {
@@ -46,10 +47,7 @@ func (h *hand) flags(out io.Writer) *flag.FlagSet {
 	set.BoolVar(&h.H2C, "h2c", false, "HTTP/2 in clear text, with prior knowledge, for rest")
 	set.StringVar(&h.sent.Method, "X", "", "HTTP `method`; GET, or POST with --data")
 	set.StringVar(&h.data, "data", "", "body as `JSON`, or @file; for gRPC the JSON form of the message")
-	set.Func("header", "`'Name: value'`, any number of times; metadata for grpc. ${NAME} is a variable of the environment", func(given string) error {
-		h.headers = append(h.headers, given)
-		return nil
-	})
+	set.Func("header", "`'Name: value'`, any number of times; metadata for grpc. ${NAME} is a variable of the environment", h.addHeader)
 	set.StringVar(&h.line, "line", "", "for socket, send a `text` as a line that a line answers")
 	set.StringVar(&h.protoset, "protoset", "", "`file` with compiled descriptors, for gRPC's messages (wireload schema)")
 	set.BoolVar(&h.sent.Stream, "stream", false, "the reply is a stream: measure the gaps between its items")
@@ -126,15 +124,14 @@ func (h *hand) read(others []string) (err error) {
 		wanted, what = 1, "an address, and a method or --line"
 	}
 	switch {
+	case h.wrong != nil:
+		return errUsage{h.wrong}
 	case len(others) != wanted || h.line != "" && transport != "socket":
 		return newUsageError("%s wants %s", transport, what)
-	case transport == "socket" && len(h.headers) > 0:
+	case transport == "socket" && len(h.sent.Headers) > 0:
 		return newUsageError("a header is for rest and grpc")
 	}
 	h.Addresses, h.sent.Operation = others[:1], strings.TrimPrefix(others[wanted-1], "/")
-	if h.sent.Headers, err = h.readHeaders(); err != nil {
-		return errUsage{err}
-	}
 	h.sent.Body = []byte(h.data)
 	if path, isFile := strings.CutPrefix(h.data, "@"); isFile {
 		if h.sent.Body, err = os.ReadFile(path); err != nil {
@@ -168,19 +165,15 @@ func (h *hand) read(others []string) (err error) {
 	return err
 }
 
-func (h *hand) readHeaders() (headers []request.Header, err error) {
-	for _, given := range h.headers {
-		name, value, ok := strings.Cut(given, ":")
-		if !ok {
-			return nil, errors.New("a header must be 'Name: value'")
-		}
-		header, err := makeHeader(h.Requests.Transport, name, strings.TrimSpace(value))
-		if err != nil {
-			return nil, err
-		}
-		headers = append(headers, header)
+// addHeader keeps its error: that of an option would show the value, which may be a secret.
+func (h *hand) addHeader(given string) error {
+	name, value, ok := strings.Cut(given, ":")
+	header, err := makeHeader(h.Requests.Transport, name, strings.TrimSpace(value))
+	if !ok {
+		err = errors.New("a header must be 'Name: value'")
 	}
-	return headers, nil
+	h.sent.Headers, h.wrong = append(h.sent.Headers, header), cmp.Or(h.wrong, err)
+	return nil
 }
 
 func (h *hand) readURL(text string) error {

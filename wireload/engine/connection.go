@@ -74,7 +74,7 @@ func (m *meteredConnection) writeNow(fd uintptr) bool {
 }
 
 func (m *meteredConnection) Read(into []byte) (int, error) {
-	// Nobody else writes on a connection that has something to send later.
+	// Nothing else writes on a connection that has something to send later.
 	sends := len(m.later)
 	m.in, m.readErrno = into, 0
 	err := m.raw.Read(m.read)

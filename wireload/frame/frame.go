@@ -63,26 +63,16 @@ type Reply struct {
 // More reports whether another reply with the same id follows.
 func (r Reply) More() bool { return r.Flags&FlagMore != 0 }
 
-// Check reports whether the request fits a frame, which lets a caller reject it before it has sent
-// anything.
-func (r Request) Check() error {
-	if len(r.Method) == 0 || len(r.Method) > math.MaxUint8 {
-		return ErrMethodLength
-	}
-	if r.payloadBytes() > PayloadBytesMax {
-		return ErrTooLong
-	}
-	return nil
-}
-
-func (r Request) payloadBytes() int { return requestFixedBytes + len(r.Method) + len(r.Body) }
-
 // AppendRequest appends a whole request frame, length included, to dst.
 func AppendRequest(dst []byte, request Request) ([]byte, error) {
-	if err := request.Check(); err != nil {
-		return dst, err
+	length := requestFixedBytes + len(request.Method) + len(request.Body)
+	switch {
+	case len(request.Method) == 0 || len(request.Method) > math.MaxUint8:
+		return dst, ErrMethodLength
+	case length > PayloadBytesMax:
+		return dst, ErrTooLong
 	}
-	dst = binary.BigEndian.AppendUint32(dst, uint32(request.payloadBytes()))
+	dst = binary.BigEndian.AppendUint32(dst, uint32(length))
 	dst = binary.BigEndian.AppendUint32(dst, request.ID)
 	dst = append(dst, uint8(len(request.Method)))
 	dst = append(dst, request.Method...)
