@@ -264,7 +264,10 @@ def _resolve(path: Path) -> str:
 def make_mistakes_error(error: ProcessError) -> UsageError:
     """Return the error of an application file in which wireload has found mistakes."""
     first, *others = error.details.splitlines() or [error.message]
-    return UsageError(first, "docs/applications.md describes every key", "\n".join(others))
+    hint = "docs/applications.md describes every key"
+    if not error.details or first.startswith("wireload: "):  # it isn't installed, or is of another version
+        hint = "run `make setup`, which builds wireload"
+    return UsageError(first, hint, "\n".join(others))
 
 
 @functools.cache

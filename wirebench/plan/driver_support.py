@@ -122,11 +122,11 @@ def explain_unsupported(
     key, own = find_headers(request)
     sent = {**headers, **own}
     facts = DRIVER_FACTS[driver]
-    counts_requests = facts.replays_in_turn and cell.rate_per_s
+    repeats = not (facts.replays_in_turn and cell.rate_per_s)
     reasons = {
         "it replays requests with one reply each": operation.stream,
         "what it deletes has to be created before, which only replies tell": operation.deletes,
-        "each request that writes is sent once, and it doesn't count them": operation.writes and not counts_requests,
+        "it repeats requests, and those that write can be sent once only": operation.writes and repeats,
         "values of environment variables would stand in a file": any(map(has_variables, sent.values())),
     }
     return next((why for why, applies in reasons.items() if applies), facts.reject({**request, key: sent}))

@@ -24,12 +24,11 @@ from wirebench.targets import Target, toxiproxy
 def prepare(plan: Plan, target: Target) -> None:
     """Check that all that a plan needs is there, before anything is written. Raises WirebenchError."""
     check_variants(plan.scenario)
-    # Variants are verified by wireload, whatever drives their load.
-    loading: set[str] = {cell.driver for cell in plan.cells}
-    drivers = loading | ({"wireload"} if plan.scenario.variants else set())
+    # wireload verifies variants and renders requests, whatever drives the load.
+    drivers: set[str] = {"wireload", *(cell.driver for cell in plan.cells)}
     for name in sorted(drivers if target.load_pods is None else ()):
         if DRIVERS[name].read_version() is None:
-            other = ", or measure without it: `wirebench run … --driver wireload`" if name != "wireload" else ""
+            other = ", or measure without it: `--driver wireload`" if name != "wireload" else ""
             hint = f"run `{DRIVERS[name].setup}`{other}; nothing was started"
             raise UsageError(f"the driver {name} is not at {DRIVERS[name].path}", hint)
     shaped = target.load_pods is None and any(cell.link for cell in plan.cells)

@@ -17,6 +17,7 @@ from wirebench.drivers import DRIVERS, locust
 from wirebench.drivers.locust import Locust
 from wirebench.drivers.oha import Oha
 from wirebench.drivers.per_request import Outcome, Part, PerRequestDriver, render
+from wirebench.drivers.wireload import Wireload
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.application import Operation, load_builtin
 from wirebench.model.contract import Driver, Transport
@@ -136,8 +137,17 @@ def test_a_driver_that_is_not_installed_is_an_error_before_anything_starts(
     plan = make_plan(read(tmp_path, "question: x\nfactors: {transport: rest, driver: oha}\n"), 1)
     with pytest.raises(UsageError, match="the driver oha is not at") as error:
         prepare(plan, LocalTarget(divide_cores(), lambda name: tmp_path / name))
-    hint = "run `make driver-oha`, or measure without it: `wirebench run … --driver wireload`; nothing was started"
+    hint = "run `make driver-oha`, or measure without it: `--driver wireload`; nothing was started"
     assert hint == error.value.hint
+
+
+def test_wireload_renders_what_another_driver_sends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run by another driver alone needs it too."""
+    monkeypatch.setattr(Oha, "read_version", lambda _: "1")
+    monkeypatch.setattr(Wireload, "read_version", lambda _: None)
+    plan = make_plan(read(tmp_path, "question: x\nfactors: {transport: rest, driver: oha}\n"), 1)
+    with pytest.raises(UsageError, match="the driver wireload is not at"):
+        prepare(plan, LocalTarget(divide_cores(), lambda name: tmp_path / name))
 
 
 @pytest.mark.parametrize(

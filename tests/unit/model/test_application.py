@@ -28,6 +28,14 @@ def test_mistakes_that_wireload_finds_are_one_error(tmp_path: Path) -> None:
     assert ":3: operations.find.rest.request" in said[-1]
 
 
+def test_a_missing_wireload_is_no_mistake_in_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next step builds it."""
+    monkeypatch.setattr("wirebench.model.application.TOOLS", tmp_path)
+    with pytest.raises(UsageError, match="can't start wireload") as error:
+        read(tmp_path, "operations: {a: {rest: {request: GET /}}}\n")
+    assert "run `make setup`, which builds wireload" == error.value.hint
+
+
 @pytest.mark.parametrize(
     ("variant", "expected"),
     [

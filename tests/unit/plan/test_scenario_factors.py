@@ -110,7 +110,7 @@ compare: driver
         (
             "users.get",
             "{grpc: users.create_batch}",
-            "4: factors.driver.grpc: ghz can't drive users.create_batch: each request that writes is sent once",
+            "4: factors.driver.grpc: ghz can't drive users.create_batch: it repeats requests",
             "drive it by wireload",
         ),
         (
