@@ -73,7 +73,7 @@ func TestMistakes(t *testing.T) {
 		{"application: shop", "application: Shop", `1: application: must be a name of lower-case letters, digits, - and _ (it is "Shop")`},
 		{"application: shop", "aplication: shop", "1: aplication: no such key; did you mean application?"},
 		{"application: shop", "- shop\n", "3: not valid YAML: did not find expected '-' indicator"},
-		{"application: shop", "application: shop\napplication: shop", "2: not valid YAML: mapping key \"application\" already defined at line 1"},
+		{"application: shop", "application: shop\napplication: shop", "2: application appears twice"},
 		{"application: shop", "1: shop", `1: a key must be a word: quote "1"`},
 		{"application: shop", "application: !!int shop", "1: not valid YAML: cannot construct !!str `shop` as a !!int"},
 		{"first: 10", "first: .inf", "3: .inf is not a finite number"},

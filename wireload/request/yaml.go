@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -37,8 +38,8 @@ func (d *document) parse(text []byte) any {
 		return nil
 	}
 	err := yaml.Load(text, &d.root)
-	if err == nil { // It finds keys that appear twice, wrong tags and merges, and aliases that stand for too much.
-		err = d.root.Load(new(any))
+	if err == nil { // It finds wrong tags and merges, and aliases that stand for too much.
+		err = d.root.Load(new(any), yaml.WithUniqueKeys(false)) // That takes it the square of their number.
 	}
 	var several *yaml.LoadErrors
 	var single *yaml.LoadError
@@ -95,35 +96,38 @@ func (d *document) read(node *yaml.Node, depth int) any {
 
 // readMapping keeps the order of the keys. Its own keys replace those that are merged into it.
 func (d *document) readMapping(node *yaml.Node, depth int) object {
-	fields, places := object{}, map[string]int{}
-	add := func(field member[any], replaces bool) {
-		place, isKnown := places[field.name]
-		switch {
-		case !isKnown:
-			places[field.name] = len(fields)
-			fields = append(fields, field)
-		case replaces:
+	fields, places, isOwn := object{}, map[string]int{}, map[string]bool{}
+	add := func(field member[any]) {
+		if place, isKnown := places[field.name]; isKnown {
 			fields[place] = field
+			return
 		}
+		places[field.name] = len(fields)
+		fields = append(fields, field)
 	}
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key, value := node.Content[i], d.read(node.Content[i+1], depth+1)
-		switch key.ShortTag() {
-		case "!!merge":
+		switch tag := key.ShortTag(); {
+		case tag == "!!merge":
 			several, isList := value.([]any)
 			if !isList {
 				several = []any{value}
 			}
-			for _, each := range several {
+			for _, each := range slices.Backward(several) { // The first mappings override the last.
 				merged, _ := each.(object)
 				for _, field := range merged {
-					add(field, false)
+					if !isOwn[field.name] {
+						add(field)
+					}
 				}
 			}
-		case "!!str":
-			add(member[any]{key.Value, value}, true)
-		default:
+		case tag != "!!str":
 			d.fail(key.Line, "", "a key must be a word: quote %q", key.Value)
+		case isOwn[key.Value]:
+			d.fail(key.Line, "", "%s appears twice", key.Value)
+		default:
+			isOwn[key.Value] = true
+			add(member[any]{key.Value, value})
 		}
 	}
 	return fields
