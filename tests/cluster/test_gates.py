@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support.cluster import Started
+from tests.support.cluster import Cluster, Started, load_pods, wait_until
 from tests.support.runs import RUN_TIMEOUT_S, WIREBENCH, only_run
 from tests.support.waiting import run_program
 from wirebench.system.paths import ROOT
@@ -23,17 +25,12 @@ TOO_MUCH = 1000 * (os.cpu_count() or 1) - 750
 FAULTS = {
     "replica_balance": (f"transport: rest, replicas: 2, balancing: headless, concurrency: 1, {LIMIT}", CLOSED),
     "shared_host": (f"transport: rest, concurrency: 2, cpu_limit_millicores: {TOO_MUCH}", CLOSED),
-    # A quarter of a core for each generator, and a service that is faster than they are.
-    "throttled_generator": (
-        "transport: socket, implementation: go, concurrency: 64, cpu_limit_millicores: 1000",
-        "load: {warmup_s: 0.5, window_s: 2, generators: 4}",
-    ),
 }
 
 
 @pytest.mark.parametrize("gate", FAULTS)
 def test_a_fault_fails_its_gate(gate: str, tmp_path: Path) -> None:
-    """Pods that get no request, that share too few cores; a load pod at its limit."""
+    """Pods that get no request, and that share too few cores."""
     factors, load = FAULTS[gate]
     started = Started(
         tmp_path, f"question: Is this fault found?\nfactors: {{{factors}}}\n{load}\nblocks: 1\n", "--no-calibrate"
@@ -42,6 +39,23 @@ def test_a_fault_fails_its_gate(gate: str, tmp_path: Path) -> None:
     (record,) = started.run().records
     assert gate in {each.name for each in record.gates if not each.passed}, record.gates
     assert gate.replace("_", " ") in started.printed or gate in started.printed
+
+
+def test_a_load_pod_at_its_cpu_limit_fails_a_gate(cluster: Cluster, tmp_path: Path) -> None:
+    """By what else runs in one of them, each of which may use a quarter of a core."""
+    load = "load: {warmup_s: 1, window_s: 10, generators: 4}"
+    text = (
+        f"question: Is this fault found?\nfactors: {{transport: socket, concurrency: 4, {LIMIT}}}\n{load}\nblocks: 1\n"
+    )
+    started = Started(tmp_path, text, "--no-calibrate")
+    wait_until(lambda: len(load_pods(cluster)) == 4, "all generators run")
+    namespace, pod = load_pods(cluster)[0]
+    busy = ["timeout", "20", "python3", "-c", "while True: pass"]
+    with contextlib.suppress(subprocess.CalledProcessError):  # its end, or the pod's
+        cluster.kubectl("exec", pod, "--namespace", namespace, "--", *busy)
+    assert 0 == started.end(), started.printed
+    (record,) = started.run().records
+    assert "throttled_generator" in {each.name for each in record.gates if not each.passed}, record.gates
 
 
 def test_a_full_table_of_connections_fails_a_gate(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cluster import LONG, Cluster, Started, wait_until
+from tests.support.cluster import LONG, Cluster, Started, load_pods, wait_until
 from tests.support.prometheus import Prometheus
 from tests.support.waiting import run_program
 from wirebench.model.histogram_file import HistogramFile
@@ -183,14 +183,6 @@ def test_a_cell_whose_load_pod_is_lost_is_measured_once_more(
     run = started.run()
     assert records == len(run.records)
     assert any("was measured twice" in note for note in run.info.notes)
-
-
-def load_pods(cluster: Cluster) -> list[tuple[str, str]]:
-    """Return namespace and name of the pods that load now."""
-    form = r"{range .items[?(@.status.phase=='Running')]}{.metadata.namespace}/{.metadata.name}{'\n'}{end}"
-    selector = "--selector=app.kubernetes.io/component=load"
-    lines = cluster.kubectl("get", "pods", "--all-namespaces", selector, f"--output=jsonpath={form}").split()
-    return [(line.split("/")[0], line.split("/")[1]) for line in lines]
 
 
 def test_an_image_that_is_not_there_is_said(tmp_path: Path) -> None:
