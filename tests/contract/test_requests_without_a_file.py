@@ -49,4 +49,3 @@ def test_a_reply_that_is_wrong_and_a_call_that_is_not_there(podinfo: tuple[str, 
     )
     assert 0 != done.returncode
     assert "did you mean version.VersionService/Version?" in done.stderr
-    assert "there are Version" in done.stderr

@@ -137,5 +137,5 @@ def test_an_application_is_checked_against_the_messages(tmp_path: Path) -> None:
     found = subprocess.run(
         [*check, "--descriptors", f"own={ROOT / 'proto/contract.binpb'}"], check=False, capture_output=True, text=True
     )
-    message = "wirebench.v1.GetUserRequest has no such field; did you mean id?"
+    message = "wirebench.v1.GetUserRequest has no field idd; did you mean id?"
     assert (1, f"{file}:5: operations.get.grpc.message.idd: {message}\n") == (found.returncode, found.stdout)
