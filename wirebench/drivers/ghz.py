@@ -1,10 +1,12 @@
 """ghz: drives gRPC, to cross-check wireload.
 
-Read from its source (v0.121.0): its percentiles leave out failures but its average doesn't; it keeps 1,000,000 details
-at most, and says nothing of those it dropped; `--skipFirst` drops calls but not their time; its default is one
-connection for all workers; for each call it makes a template with over 200 functions, unless it is told not to. So
-statistics come from the details alone, warm-up is told from window by their timestamps (a call's end), connections are
-set, a load is split before it can reach a million calls, and templates are off.
+Read from its source (v0.121.0):
+
+- Its percentiles leave out failures, and its average doesn't. `--skipFirst` drops calls, but not their time.
+  So all figures are computed from the details; the end of a call says whether it was in the warm-up or in the window.
+- It keeps 1,000,000 details at most, without a word about the others. So a load is split before it comes that far.
+- All workers share one connection by default. So the number of connections is always given.
+- It makes a template with over 200 functions for each call. So templates are off.
 
 It has no live metrics: the harness pushes those of each part when that has ended.
 """

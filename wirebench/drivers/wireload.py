@@ -13,7 +13,6 @@ from pydantic import Field
 
 from wirebench.drivers.driver import SLICES, Driver, Job
 from wirebench.errors import UsageError
-from wirebench.model.application import make_mistakes_error
 from wirebench.model.frozen import FrozenModel
 from wirebench.model.histogram_file import HistogramFile
 from wirebench.system import processes
@@ -122,15 +121,6 @@ def reflect(
     }
     hint = "see whether the service runs and serves reflection, or give proto files: `schema: shop.proto`"
     return _make_schema(folder, _drop_unknown(asked), hint)
-
-
-def check_application(path: Path, descriptors: Mapping[str, Path]) -> None:
-    """Check an application file against the messages of variants by name. Raises UsageError, with all mistakes."""
-    flags = (part for name, file in descriptors.items() for part in ("--descriptors", f"{name}={file}"))
-    try:
-        processes.run("wireload", [TOOLS / "wireload", "resolve", path, *flags], _REQUEST_TIMEOUT_S)
-    except ProcessError as error:
-        raise make_mistakes_error(error) from None
 
 
 def _split(printed: str) -> list[str]:

@@ -14,9 +14,10 @@ from typing import Any
 
 from wirebench.drivers import Job
 from wirebench.drivers.driver import ID_STEP
-from wirebench.drivers.wireload import Answer, check_application, compile_schema, reflect, send_requests
+from wirebench.drivers.wireload import Answer, compile_schema, reflect, send_requests
 from wirebench.errors import UsageError
 from wirebench.measure.conformance import Conformance
+from wirebench.model.application import resolve
 from wirebench.model.cell import Cell, ServiceSpec
 from wirebench.model.scenario import Scenario, find_own
 from wirebench.model.source import FieldPath
@@ -97,7 +98,8 @@ class Variants:
                 messages = self._find_messages(name, endpoint)
                 with open_atomic(descriptors) as kept:
                     kept.write(messages)
-                check_application(application.require_path(), {name: descriptors})
+                if _is_reflected(application.variants[name]):  # others are checked before anything starts
+                    resolve(application.require_path(), {name: descriptors})
             self._requests[name] = RequestFiles(file, descriptors)
         return self._requests[name]
 

@@ -6,10 +6,10 @@ wireload reads the rest, makes the requests and checks the replies: nothing here
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationError, model_validator
@@ -185,7 +185,10 @@ class Application(_Part):
 
     @property
     def text(self) -> str:
-        """All of it as JSON, with what the files that it names hold, and the names of variables, not their values."""
+        """All of it as JSON, with what the files that it names hold, and the names of variables, not their values.
+
+        Empty for the built-in application, whose file is everywhere.
+        """
         return self._text
 
     def keep_text(self, text: str) -> Self:
@@ -245,33 +248,33 @@ class Context:
 def read_application(path: Path) -> Application:
     """Read an application file, which wireload checks; files that it names are beside it. Raises UsageError."""
     _, source = read_yaml(path, "an application file", "applications/ has those that come with wirebench")
-    text = _resolve(path)
+    text = resolve(path)
     try:
         return Application.model_validate_json(text, context=source).keep_text(text)
     except ValidationError as error:
         raise source.make_error(error.errors(), "docs/applications.md describes every key") from None
 
 
-def _resolve(path: Path) -> str:
-    """Return the file as JSON, with what it refers to. Raises UsageError, with a line for each mistake."""
-    wireload = TOOLS / "wireload"
+def resolve(path: Path, descriptors: Mapping[str, Path] = MappingProxyType({})) -> str:
+    """Return an application file as JSON, with what it refers to.
+
+    It is checked against the messages of variants that have no proto files: `descriptors` by name. Raises UsageError,
+    with a line for each mistake.
+    """
+    sets = (part for name, file in descriptors.items() for part in ("--descriptors", f"{name}={file}"))
+    command: list[str | Path] = [TOOLS / "wireload", "resolve", path, *sets]
     try:
-        return processes.run("wireload", [wireload, "resolve", path], _RESOLVE_TIMEOUT_S, lines_max=_MISTAKES_MAX)
+        return processes.run("wireload", command, _RESOLVE_TIMEOUT_S, lines_max=_MISTAKES_MAX)
     except ProcessError as error:
-        raise make_mistakes_error(error) from None
-
-
-def make_mistakes_error(error: ProcessError) -> UsageError:
-    """Return the error of an application file in which wireload has found mistakes."""
-    first, *others = error.details.splitlines() or [error.message]
-    hint = "docs/applications.md describes every key"
-    if not error.details or first.startswith("wireload: "):  # it isn't installed, or is of another version
-        hint = "run `make setup`, which builds wireload"
-    return UsageError(first, hint, "\n".join(others))
+        first, *others = error.details.splitlines() or [error.message]
+        hint = "docs/applications.md describes every key"
+        if not error.details or first.startswith("wireload: "):  # it isn't installed, or is of another version
+            hint = "run `make setup`, which builds wireload"
+        raise UsageError(first, hint, "\n".join(others)) from None
 
 
 @functools.cache
 def load_builtin() -> Application:
     """Return the built-in application. Raises UsageError."""
     data, source = read_yaml(APPLICATION, "an application file", "install wirebench again")
-    return Application.model_validate(data, context=source).keep_text(json.dumps(data))
+    return Application.model_validate(data, context=source)

@@ -15,10 +15,6 @@ def find_variables(text: str) -> Iterator[str]:
     yield from _VARIABLE.findall(text)
 
 
-def has_variables(text: str) -> bool:
-    return _VARIABLE.search(text) is not None
-
-
 def expand(text: str) -> str:
     """Return a text with the values in place of the names. Raises KeyError for one that isn't set."""
     return _VARIABLE.sub(lambda match: os.environ[match[1]], text)

@@ -11,7 +11,7 @@ from wirebench.model.application import Operation, Request, find_headers
 from wirebench.model.cell import Cell
 from wirebench.model.contract import TRANSPORTS, Driver, Transport
 from wirebench.model.template import find_placeholders
-from wirebench.model.variables import has_variables
+from wirebench.model.variables import find_variables
 
 
 def _reject_rest(request: Request) -> str:
@@ -127,6 +127,8 @@ def explain_unsupported(
         "it replays requests with one reply each": operation.stream,
         "what it deletes has to be created before, which only replies tell": operation.deletes,
         "it repeats requests, and those that write can be sent once only": operation.writes and repeats,
-        "values of environment variables would stand in a file": any(map(has_variables, sent.values())),
+        "values of environment variables would stand in a file": any(
+            any(find_variables(text)) for text in sent.values()
+        ),
     }
     return next((why for why, applies in reasons.items() if applies), facts.reject({**request, key: sent}))
