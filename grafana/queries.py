@@ -1,6 +1,6 @@
 """What several dashboards ask Prometheus.
 
-PromQL with Grafana's variables in it; grafana/rules/wirebench.yaml records what it reads.
+PromQL with Grafana's variables in it; grafana/rules.yaml records what it reads.
 """
 
 from __future__ import annotations

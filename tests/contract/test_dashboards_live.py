@@ -21,7 +21,7 @@ import pytest
 from grafana.board import INSTANT, Board, Chart, Variable
 from grafana.boards import BOARDS
 from grafana.boards.transports import TRANSPORTS as SIDE_BY_SIDE
-from tests.support.prometheus import RULES, Prometheus, started_prometheus
+from tests.support.prometheus import Prometheus, started_prometheus
 from tests.support.report_run import cell
 from tests.support.runs import needs_cross_check
 from tests.support.services import ASYNCIO, GRPC_SYNC, GTHREAD, Service, started
@@ -33,7 +33,7 @@ from wirebench.model.contract import Transport
 from wirebench.model.histogram_file import HistogramFile
 from wirebench.model.scenario import Load
 from wirebench.plan.driver_support import PART_S_MAX
-from wirebench.system.paths import TOOLS
+from wirebench.system.paths import ROOT, TOOLS
 from wirebench.system.processes import Child
 
 pytestmark = [pytest.mark.slow, needs_cross_check]
@@ -200,7 +200,7 @@ def by_transport(prometheus: Prometheus, expr: str) -> dict[str, float]:
 
 def test_recording_rules() -> None:
     """The rules give what their own tests expect."""
-    command: list[str | Path] = [TOOLS / "promtool", "test", "rules", RULES / "wirebench.test.yaml"]
+    command: list[str | Path] = [TOOLS / "promtool", "test", "rules", ROOT / "tests/unit/charts/rules.test.yaml"]
     result = run_program(command)
 
     assert result.returncode == 0, result.stdout + result.stderr

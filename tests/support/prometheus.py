@@ -21,7 +21,7 @@ from tests.support.waiting import TIMEOUT_S, wait_until
 from wirebench.system.paths import ROOT, TOOLS
 
 STEP_S = 5
-RULES = ROOT / "grafana/rules"
+RULES = ROOT / "grafana/rules.yaml"
 #: How often rules are evaluated, by the file of rules.
 RULES_INTERVAL_S = 5
 #: What Grafana makes of `$__rate_interval` when the datasource's interval is 5 s: four times that and more.
@@ -101,7 +101,7 @@ def started_prometheus(services: Sequence[Service], folder: Path) -> Iterator[st
     ]
     configuration = {
         "global": {"scrape_interval": "1s"},
-        "rule_files": [str(RULES / "wirebench.yaml")],
+        "rule_files": [str(RULES)],
         "scrape_configs": [{"job_name": "services", "static_configs": targets}],
     }
     (folder / "prometheus.yml").write_text(json.dumps(configuration))  # JSON is YAML

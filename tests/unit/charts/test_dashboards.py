@@ -62,7 +62,7 @@ def values_of(key: str, node: object) -> Iterator[object]:
 
 def read_groups() -> dict[str, list[dict[str, Any]]]:
     """Return the rules by their group."""
-    text = (ROOT / "grafana/rules/wirebench.yaml").read_text(encoding="utf-8")
+    text = (ROOT / "grafana/rules.yaml").read_text(encoding="utf-8")
     return {group["name"]: group["rules"] for group in yaml.safe_load(text)["groups"]}
 
 
