@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import psutil
@@ -17,12 +18,12 @@ from wirebench.measure.calibration import (
     Errors,
     Fingerprint,
     Point,
-    get_now,
     identify_version,
+    keep_undisturbed,
     locate_calibration,
-    write_calibration,
 )
 from wirebench.measure.truth import SERVER
+from wirebench.measure.usage import Interference
 from wirebench.targets import divide_cores
 
 pytestmark = [
@@ -73,8 +74,11 @@ def test_a_run_measures_its_own_loads(tmp_path: Path, file: Path, scenario: Call
     assert "ceiling" in {gate.name for gate in record.gates}
 
 
-def test_a_run_looks_up_what_is_calibrated(tmp_path: Path, file: Path, scenario: Callable[[str], Path]) -> None:
+def test_a_run_looks_up_what_is_calibrated(
+    tmp_path: Path, file: Path, scenario: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It measures nothing then, and `doctor` shows what is known."""
+    monkeypatch.setattr(Interference, "compute_share", lambda _: 0.0)
     errors = Errors(p50_ms=(0.125, 0.25), p99_ms=None)
     known = Point(
         driver="wireload",
@@ -87,10 +91,11 @@ def test_a_run_looks_up_what_is_calibrated(tmp_path: Path, file: Path, scenario:
         service=errors,
         response=None,
         coarse=True,
-        measured_at=get_now(),
+        measured_at=datetime.now(UTC),
     )
     ceiling = known.model_copy(update={"concurrency": 16, "server_ms": 0, "rate_per_s": 100})
-    write_calibration(Calibration(conditions=Fingerprint.of(divide_cores()), points=(known, ceiling)))
+    cores = divide_cores()
+    keep_undisturbed(Calibration(points=(known, ceiling)), Fingerprint.of(cores), Interference(cores.all))
     content = file.read_bytes()
     assert "calibrating" not in succeed("run", scenario(BY_WIRELOAD), "--out", tmp_path / "out", "--calibrate")
     (record,) = only_run(tmp_path / "out").records

@@ -69,8 +69,8 @@ RULES = (
     Rule(r"make format", Place.PARSED, "rewrites the code"),
     Rule(r"make (docker-up|deploy)", Place.PARSED, "scripts/test-with-engine calls the scripts of their recipes"),
     Rule(r"make cluster-clean", Place.PARSED, "others need the images"),
-    Rule(r"make (docker-up cluster-up .*|bench TARGET=kubernetes .*|replicate .*|accuracy.*)|"
-         + WIREBENCH + r"calibrate --target kubernetes", Place.PARSED, "minutes or hours"),
+    Rule(r"make (docker-up cluster-up .*|bench TARGET=kubernetes .*|replicate .*|accuracy.*)", Place.PARSED,
+         "minutes or hours"),
     Rule(WIREBENCH + r".*--target kubernetes.*", Place.ELSEWHERE, "tests/cluster/test_run.py"),
     Rule(r"make (load-.*|prometheus grafana|undeploy)|" + WIREBENCH + r"run quick --prometheus .*",
          Place.CLUSTER),

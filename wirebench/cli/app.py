@@ -24,7 +24,7 @@ COMMANDS = {
     "report": "Write the report of a run: one HTML file.",
     "compare": "Compare two runs by the cells that both have.",
     "serve": "Serve results as pages and as an API, until Ctrl-C.",
-    "calibrate": "Measure how accurate each driver is, here or in a cluster.",
+    "calibrate": "Measure how accurate each driver is on this machine.",
     "verify": "Check that all services answer the same requests alike.",
     "doctor": "Check this machine for what would spoil runs or their figures.",
     "timing": "Fetch when messages came to a Hedera topic, for loads to replay.",

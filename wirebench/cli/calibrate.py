@@ -1,23 +1,35 @@
-"""`wirebench calibrate`: measure what each driver's figures are worth on this machine, or in load pods."""
+"""`wirebench calibrate`: measure what each driver's figures are worth on this machine."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, get_args
 
 import typer
 
-from wirebench.cli.options import Cluster, Verbosity, make_target_option
-from wirebench.cli.target import make_target_options
+from wirebench.cli.options import Verbosity
 from wirebench.cli.verbosity import note
-from wirebench.errors import UsageError
-from wirebench.measure.calibration import Point
-from wirebench.model.contract import Driver, Transport
+from wirebench.drivers import DRIVERS
+from wirebench.errors import UsageError, WirebenchError
+from wirebench.measure.calibration import (
+    Fingerprint,
+    Point,
+    estimate_duration_s,
+    keep_undisturbed,
+    list_transports,
+    measure_loads,
+    read_calibration,
+)
+from wirebench.measure.environment import find_warnings
+from wirebench.measure.usage import Interference
+from wirebench.model.contract import TRANSPORTS, Driver, Transport
 from wirebench.model.labels import format_error
 from wirebench.present.numbers import format_duration
-from wirebench.run.driver_calibration import DriverTransport, calibrate_drivers, choose_drivers
 from wirebench.system.signals import STOPPING, handle_interrupts
+from wirebench.targets import divide_cores
+from wirebench.targets.cores import CoreClaim
 
 _HEADINGS = ("driver", "transport", "load", "connections", "reply, ms", "requests/s", "p50 error, ms", "p99 error, ms")
 _ROW = "{:<9} {:<9} {:>8} {:>11} {:>9} {:>10}  {:<18} {}\n"
@@ -31,55 +43,84 @@ def calibrate(
         list[str] | None, typer.Option(metavar="NAME", help="rest, grpc or socket; repeat for several. Default: all.")
     ] = None,
     *,
-    target: Annotated[
-        str, make_target_option("Where drivers run: local, or kubernetes for the load pods of a cluster", "local")
-    ] = "local",
-    cluster: Cluster,
     verbosity: Verbosity,
 ) -> None:
-    """Measure how accurate each driver is, here or in a cluster.
+    """Measure how accurate each driver is on this machine.
 
     Each driver loads a server that logs when every request arrives and when its reply has been written. Error is what
     the driver measures minus the log. Per transport, wireload takes about 25 s and other drivers about a minute.
 
     Runs look both up: records carry them, and verdicts that depend on smaller differences are withheld. A run measures
-    loads that were not calibrated by itself, in up to 30 s and coarsely. Runs in a cluster use what was calibrated with
-    --target kubernetes.
+    loads that were not calibrated by itself, in up to 30 s and coarsely.
     """
     verbosity.apply()
-    if target == "external":
-        raise UsageError("--target external: its drivers run on this machine", "calibrate them without the option")
-    options = make_target_options(target, {}, cluster=cluster)
-    _check_names("driver", driver or (), get_args(Driver))
-    _check_names("transport", transport or (), get_args(Transport))
-    pairs = choose_drivers(driver or (), transport or (), in_cluster=options.kind == "kubernetes")
+    pairs = _choose_drivers(driver or (), transport or ())
     with handle_interrupts(STOPPING):
-        path = calibrate_drivers(options, pairs, CalibrationTable())
+        path = _calibrate(pairs)
     note(f"{path} is written; `wirebench doctor` shows it")
 
 
-def _check_names(option: str, names: Sequence[str], known: Sequence[str]) -> None:
-    for name in names:
-        if name not in known:
-            raise UsageError(f"--{option}: no {option} {name!r}", f"one of {', '.join(known)}")
+def _choose_drivers(drivers: Sequence[str], transports: Sequence[str]) -> list[tuple[Driver, Transport]]:
+    """Return the drivers, by default all that are installed, with those of the transports that they speak.
+
+    Raises UsageError if one isn't known or installed, or if there are none.
+    """
+    for option, names, known in (("driver", drivers, get_args(Driver)), ("transport", transports, TRANSPORTS)):
+        for name in names:
+            if name not in known:
+                raise UsageError(f"--{option}: no {option} {name!r}", f"one of {', '.join(known)}")
+    installed = [name for name, driver in DRIVERS.items() if driver.read_version()]
+    for name in drivers:
+        if name not in installed:
+            raise UsageError(f"the driver {name} is not installed", f"run `{DRIVERS[name].setup}`")
+    chosen = [
+        (name, transport)
+        for name in get_args(Driver)
+        if name in (drivers or installed)
+        for transport in list_transports(name)
+        if transport in (transports or TRANSPORTS)
+    ]
+    if not chosen:
+        raise UsageError("none of these drivers speaks these transports", "`wirebench doctor` shows the drivers")
+    return chosen
 
 
-class CalibrationTable:
-    """Prints a row for each point, and the rest beside it."""
+def _calibrate(pairs: Sequence[tuple[Driver, Transport]]) -> Path:
+    """Calibrate drivers one after the other, keep each that is complete, and return where.
 
-    def note(self, text: str) -> None:
-        note(text)
-
-    def begin(self, expected_s: float) -> None:
-        note(f"about {format_duration(expected_s)}")
+    Raises WirebenchError, at the end, for those that failed.
+    """
+    path, failed, cores = None, dict[str, str](), divide_cores()
+    with CoreClaim(cores.all):
+        conditions = Fingerprint.of(cores)
+        # Not before: a run that had the cores until now may have added to it.
+        calibration, problem = read_calibration(conditions)
+        for caveat in filter(None, (problem, *find_warnings(cores), str(cores))):
+            note(caveat)
+        left_s = sum(estimate_duration_s(driver) for driver, _ in pairs)
+        note(f"about {format_duration(left_s)}")
         sys.stdout.write(_ROW.format(*_HEADINGS))
+        for done, (driver, transport) in enumerate(pairs, start=1):
+            interference, points = Interference(cores.all), list[Point]()
+            try:
+                for point in measure_loads(driver, transport, cores):
+                    _print_point(point)
+                    points.append(point)
+                renewed = calibration.add_points(points)
+                path = keep_undisturbed(renewed, conditions, interference)
+                calibration = renewed
+            except WirebenchError as error:
+                failed[f"{driver} {transport} ({error.message})"] = error.hint
+            left_s -= estimate_duration_s(driver)
+            note(f"{done}/{len(pairs)}: {driver} {transport}; {format_duration(left_s)} left")
+    if failed or path is None:
+        raise WirebenchError(f"not calibrated: {', '.join(failed)}", "; ".join(dict.fromkeys(failed.values())))
+    return path
 
-    def add_point(self, point: Point) -> None:
-        load = f"{point.rate_asked_per_s:,}/s" if point.rate_asked_per_s else "closed"
-        figures = (load, point.concurrency, f"{point.server_ms:g}", f"{point.rate_per_s:,.0f}")
-        errors = (format_error(each) for each in (point.waited.p50_ms, point.waited.p99_ms))
-        sys.stdout.write(_ROW.format(point.driver, point.transport, *figures, *errors))
-        sys.stdout.flush()
 
-    def end_driver(self, pair: DriverTransport, done: int, total: int, left_s: float) -> None:
-        note(f"{done}/{total}: {' '.join(pair)}; {format_duration(left_s)} left")
+def _print_point(point: Point) -> None:
+    load = f"{point.rate_asked_per_s:,}/s" if point.rate_asked_per_s else "closed"
+    figures = (load, point.concurrency, f"{point.server_ms:g}", f"{point.rate_per_s:,.0f}")
+    errors = (format_error(each) for each in (point.waited.p50_ms, point.waited.p99_ms))
+    sys.stdout.write(_ROW.format(point.driver, point.transport, *figures, *errors))
+    sys.stdout.flush()

@@ -17,8 +17,7 @@ from wirebench.drivers import DRIVERS
 from wirebench.drivers.driver import SETUP
 from wirebench.errors import WirebenchError
 from wirebench.measure import environment
-from wirebench.measure.calibrate import list_transports
-from wirebench.measure.calibration import Fingerprint, Point, list_load_pod_calibrations, read_calibration
+from wirebench.measure.calibration import Fingerprint, Point, list_transports, read_calibration
 from wirebench.model.contract import Driver
 from wirebench.model.labels import format_error
 from wirebench.model.record import join_intervals
@@ -40,7 +39,7 @@ class Check:
 
 def doctor() -> None:
     """Check this machine for what would spoil runs or their figures."""
-    checks = [*_check_tools(), *_check_calibration(), *_list_load_pod_calibrations(), *_check_machine()]
+    checks = [*_check_tools(), *_check_calibration(), *_check_machine()]
     for check in checks:
         mark = "ok" if check.good else "FAIL" if check.fatal else "warn"
         sys.stdout.write(f"{mark:5} {fit_installation(check.text)}\n")
@@ -79,15 +78,6 @@ def _check_calibration() -> Iterator[Check]:
                 unknown.append(f"{name} {transport}")
     if unknown:
         yield Check(f"not calibrated: {', '.join(unknown)}; `wirebench calibrate` measures all, a run its own loads")
-
-
-def _list_load_pod_calibrations() -> Iterator[Check]:
-    for kept in list_load_pod_calibrations():
-        place = f"load pods with a CPU limit of {kept.conditions.cpu_limit:g} on {kept.conditions.cpu}"
-        for name in get_args(Driver):
-            for transport in list_transports(name):
-                if points := kept.find_points(name, transport):
-                    yield Check(f"{place}: {_describe(points)}")
 
 
 def _describe(points: Sequence[Point]) -> str:

@@ -1,20 +1,19 @@
-"""What is known of the drivers on this machine: their ceilings, and how far their figures are from the truth."""
+"""What a driver's figures are worth: its ceiling and its errors by load, measured once per machine and looked up."""
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import math
 import os
 import re
-import tempfile
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from pydantic import AwareDatetime, ValidationError
@@ -22,25 +21,80 @@ from pydantic import AwareDatetime, ValidationError
 from wirebench.drivers import DRIVERS
 from wirebench.errors import WirebenchError
 from wirebench.measure import environment
-from wirebench.measure.truth import SERVER
+from wirebench.measure.gates import INTERFERENCE_MAX
+from wirebench.measure.truth import SERVER, TruthMeasurement, compute_error_ms, measure_truth
+from wirebench.measure.usage import Interference
 from wirebench.model.cell import Cell
-from wirebench.model.contract import Driver, Transport
+from wirebench.model.contract import TRANSPORTS, Driver, Transport
+from wirebench.model.factor import find_defaults
 from wirebench.model.frozen import FrozenModel
-from wirebench.model.record import Instrument, Interval, join_intervals
+from wirebench.model.histogram_file import OK, Clock
+from wirebench.model.record import CALIBRATED_CONNECTIONS_MAX, Instrument, Interval, join_intervals
+from wirebench.model.scenario import Load
 from wirebench.model.validation_messages import describe_first
+from wirebench.plan.arrivals import compute_rate_asked_per_s
+from wirebench.plan.driver_support import DRIVER_FACTS
 from wirebench.system.files import make_write_error, write_atomic
 from wirebench.targets import Cores
 
+#: What calibrating may add to a run.
+COARSE_S_MAX = 30.0
 #: On fewer connections a driver waits for replies most of the time, and isn't full.
 FULL_CONNECTIONS = 16
+_REPETITIONS = 3
+_WARMUP_S = 0.2
+_WINDOW_S = 0.5
+#: About what a driver takes to start, and to write down what it has measured.
+_OVERHEAD_S = {"wireload": 0.15}
+_OTHERS_OVERHEAD_S = 1.3
+_MOST = CALIBRATED_CONNECTIONS_MAX
+#: Closed loads: their connections, and after how many milliseconds the server answers. Slower answers on one
+#: connection, or faster ones on many, come to too few requests for a p99, or to the ceiling.
+_CLOSED = (
+    (1, 0),
+    (1, 1),
+    (16, 0),
+    (16, 1),
+    (16, 10),
+    (CALIBRATED_CONNECTIONS_MAX, 0),
+    (CALIBRATED_CONNECTIONS_MAX, 10),
+)
+#: Open loads: their connections, their rates as shares of the ceiling, and one that is low for any driver.
+_OPEN_CONNECTIONS, _OPEN_SHARES, _OPEN_RATE_PER_S = _MOST, (0.1, 0.5), 500
+#: After how many milliseconds the server answers open loads, and those that a run measures itself.
+_SERVER_MS = 1
+#: At this rate half of the connections wait for replies; if all did, requests would be late by any driver.
+_OPEN_RATE_MAX_PER_S = _OPEN_CONNECTIONS * 1000 / _SERVER_MS / 2
 #: An open load may be so much faster than what was calibrated: its rate is never exactly the one asked for.
 _RATE_TOLERANCE = 1.1
 #: The share of its rate that an open load reaches, if the driver keeps up; the window is short.
 _KEPT_UP = 0.95
-#: More than a calibration takes on disk.
-_FILE_BYTES = 256 << 10
-#: Begins the names of files of load pods.
-_LOAD_POD = "load-pod"
+
+
+class Probe(FrozenModel):
+    """A load to calibrate a driver under: closed without `rate_asked_per_s`.
+
+    The server answers `server_ms` after a request has arrived; at once if that is 0.
+    """
+
+    driver: Driver
+    transport: Transport
+    concurrency: int
+    server_ms: float
+    rate_asked_per_s: int | None = None
+
+    def __str__(self) -> str:
+        load = f"{self.rate_asked_per_s:,}/s" if self.rate_asked_per_s else "closed"
+        return f"{self.driver} {self.transport}, {load}, {self.concurrency:,} connections, {self.server_ms:g} ms"
+
+    @property
+    def is_ceiling(self) -> bool:
+        """Whether its rate is the highest that so many connections allow."""
+        return self.rate_asked_per_s is None and self.server_ms == 0
+
+    @property
+    def expected_s(self) -> float:
+        return _WARMUP_S + _WINDOW_S + _OVERHEAD_S.get(self.driver, _OTHERS_OVERHEAD_S)
 
 
 class Errors(FrozenModel):
@@ -53,26 +107,21 @@ class Errors(FrozenModel):
     p99_ms: Interval | None
 
 
-class Point(FrozenModel):
-    """A driver under one load against the server of known latency.
+class Point(Probe):
+    """What was measured under a probe; `rate_per_s` is the highest rate of the repetitions."""
 
-    A closed load has no `rate_asked_per_s`; `rate_per_s` is the highest rate of the repetitions. The server answers
-    `server_ms` after a request has arrived; at once if that is 0.
-    """
-
-    driver: Driver
     #: Of the driver, with a digest of its program.
     version: str
-    transport: Transport
-    concurrency: int
-    rate_asked_per_s: int | None
-    server_ms: float
     rate_per_s: float
     service: Errors
     response: Errors | None
     #: Whether it was measured briefly, at the start of a run.
     coarse: bool
     measured_at: AwareDatetime
+
+    @property
+    def probe(self) -> Probe:
+        return Probe(**{name: getattr(self, name) for name in Probe.model_fields})
 
     @property
     def load_rate_per_s(self) -> float:
@@ -85,84 +134,31 @@ class Point(FrozenModel):
         return self.rate_per_s >= _KEPT_UP * self.load_rate_per_s
 
     @property
-    def is_ceiling(self) -> bool:
-        """Whether its rate is the highest that so many connections allow."""
-        return self.rate_asked_per_s is None and self.server_ms == 0
-
-    @property
     def waited(self) -> Errors:
         """Its errors on the clock of what users wait."""
         return self.response or self.service
 
 
-class Fingerprint(FrozenModel):
-    """What calibrations depend on besides the driver: with other ones they are stale."""
-
-    #: The model of the processor, and how many cores the machine has.
-    cpu: str
-    kernel: str
-    #: Which cores server and driver are bound to.
-    cores: str
-    #: How many cores a load pod gives the driver, and the server as many; None outside of load pods.
-    cpu_limit: float | None = None
-    #: A digest of the server of known latency.
-    truth: str
-
-    @classmethod
-    def of(cls, cores: Cores, cpu_limit: float | None = None) -> Fingerprint:
-        """Return those of this machine. Raises WirebenchError if the server of known latency isn't there."""
-        machine = environment.read_machine()
-        if not SERVER.is_file():
-            raise WirebenchError(f"the server of known latency is not at {SERVER}", "run `make setup`")
-        return cls(
-            cpu=f"{machine['cpu']}, {machine['cores']} cores",
-            kernel=machine["kernel"],
-            cores=str(cores),
-            cpu_limit=cpu_limit,
-            truth=_compute_digest(SERVER),
-        )
-
-    def list_differences(self, other: Fingerprint) -> tuple[str, ...]:
-        return tuple(
-            f"the {name} was {theirs!r} and is {ours!r}"
-            for name, ours in self
-            if (theirs := getattr(other, name)) != ours
-        )
-
-
 class Calibration(FrozenModel):
-    """The calibrated points of one machine, or of the load pods that run on it: the content of a file."""
+    """The points that are known of the drivers of one machine, or of a load pod."""
 
-    schema_version: Literal["wirebench.calibration/1"] = "wirebench.calibration/1"
-    conditions: Fingerprint
     points: tuple[Point, ...] = ()
 
-    def add_points(self, points: Sequence[Point]) -> Calibration:
+    def add_points(self, points: Iterable[Point]) -> Calibration:
         """Return it with further points instead of those of the same load; thorough ones replace all of the last time.
 
-        A coarse point takes no thorough one's place.
+        A coarse point doesn't replace a thorough one.
         """
-        thorough = {_describe_load(point) for point in self.points if not point.coarse}
-        points = [point for point in points if not (point.coarse and _describe_load(point) in thorough)]
-        measured = {_describe_load(point) for point in points}
-        calibrated = {(point.driver, point.transport) for point in points if not point.coarse}
+        thorough = {each.probe for each in self.points if not each.coarse}
+        added = [each for each in points if not each.coarse or each.probe not in thorough]
+        loads = {each.probe for each in added}
+        renewed = {(each.driver, each.transport) for each in added if not each.coarse}
         kept = [
-            point
-            for point in self.points
-            if _describe_load(point) not in measured
-            and (point.coarse or (point.driver, point.transport) not in calibrated)
+            each
+            for each in self.points
+            if each.probe not in loads and (each.coarse or (each.driver, each.transport) not in renewed)
         ]
-        return self.model_copy(update={"points": (*kept, *points)})
-
-    def drop_stale(self, versions: Mapping[Driver, str] | None = None) -> Calibration:
-        """Return it without the points of drivers that have changed since; those that aren't here haven't.
-
-        By default, `versions` are those of this machine.
-        """
-        if versions is None:
-            versions = {name: identify_version(name) for name in {point.driver for point in self.points}}
-        kept = (each for each in self.points if (versions.get(each.driver) or each.version) == each.version)
-        return self.model_copy(update={"points": tuple(kept)})
+        return Calibration(points=(*kept, *added))
 
     def find_points(self, driver: Driver, transport: Transport) -> list[Point]:
         return [each for each in self.points if (each.driver, each.transport) == (driver, transport)]
@@ -199,95 +195,12 @@ class Calibration(FrozenModel):
 
     def _find_usable_points(self, cell: Cell) -> list[Point]:
         # Users who share connections are another load than any that was calibrated.
-        if cell.connections is not None:
-            return []
-        return self.find_points(cell.driver, cell.transport)
+        return self.find_points(cell.driver, cell.transport) if cell.connections is None else []
 
 
 def take_share(cell: Cell, generators: int) -> Cell:
     """Return a cell with the connections that one of several generators has; the first ones may have one more."""
     return replace(cell, concurrency=math.ceil(cell.concurrency / generators))
-
-
-@functools.cache
-def identify_version(driver: Driver) -> str:
-    """Return a driver's version with a digest of its program, which changes without it; empty if it isn't there."""
-    version = DRIVERS[driver].read_version()
-    return f"{version} {_compute_digest(DRIVERS[driver].path)}" if version else ""
-
-
-def locate_calibration(conditions: Fingerprint) -> Path:
-    limit = conditions.cpu_limit
-    place = conditions.cpu if limit is None else f"{_LOAD_POD} {limit:g} {conditions.cpu}"
-    return _find_folder() / f"{re.sub(r'[^a-z0-9]+', '-', place.lower())}.json"
-
-
-def _find_folder() -> Path:
-    if path := os.environ.get("WIREBENCH_CALIBRATION"):
-        return Path(path)
-    state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
-    return state / "wirebench" / "calibration"
-
-
-def list_load_pod_calibrations() -> list[Calibration]:
-    """Return what is kept of load pods; whether it is stale is known only in their cluster."""
-    found = []
-    for path in sorted(_find_folder().glob(f"{_LOAD_POD}-*.json")):
-        # What can't be read is reported by the run that looks it up.
-        with contextlib.suppress(OSError, ValidationError):
-            found.append(Calibration.model_validate_json(path.read_bytes()))
-    return found
-
-
-def read_calibration(conditions: Fingerprint, versions: Mapping[Driver, str] | None = None) -> tuple[Calibration, str]:
-    """Return what is known under these conditions, and why what the file holds isn't used, if it isn't.
-
-    `versions` are those of the drivers; by default, of this machine's.
-    """
-    path, nothing = locate_calibration(conditions), Calibration(conditions=conditions)
-    try:
-        found = Calibration.model_validate_json(path.read_bytes())
-    except FileNotFoundError:
-        return nothing, ""
-    except OSError as error:
-        return nothing, f"{path} can't be read: {error.strerror}"
-    except ValidationError as error:
-        return nothing, f"{path} isn't a calibration: {describe_first(error)}"
-    if differences := conditions.list_differences(found.conditions):
-        return nothing, f"the calibration is stale: {', '.join(differences)}"
-    current = found.drop_stale(versions)
-    changed = dict.fromkeys(point.driver for point in found.points if point not in current.points)
-    return current, f"the calibration is stale: {', '.join(changed)} changed" if changed else ""
-
-
-def prepare_folder() -> None:
-    """Make the folder of calibrations. Raises WirebenchError if nothing can be kept there, as on a full disk."""
-    folder = _find_folder()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder) as file:
-            file.write(bytes(_FILE_BYTES))
-    except OSError as error:
-        raise make_write_error(folder, error) from error
-
-
-def write_calibration(calibration: Calibration) -> Path:
-    prepare_folder()
-    path = locate_calibration(calibration.conditions)
-    write_atomic(path, calibration.model_dump_json(indent=2))
-    return path
-
-
-def get_now() -> datetime:
-    return datetime.now(UTC).replace(microsecond=0)
-
-
-def _compute_digest(program: Path) -> str:
-    return hashlib.sha256(program.read_bytes()).hexdigest()[:12]
-
-
-def _describe_load(point: Point) -> tuple[object, ...]:
-    return (point.driver, point.transport, point.concurrency, point.rate_asked_per_s, point.server_ms)
 
 
 def _find_neighbours(points: Sequence[Point], cell: Cell, rate_per_s: float) -> list[Point]:
@@ -322,3 +235,218 @@ def _compute_ceiling_per_s(points: Sequence[Point], concurrency: int) -> float |
         return None
     connections, rates_per_s = (np.log(each) for each in zip(*known, strict=True))
     return math.exp(float(np.interp(math.log(concurrency), connections, rates_per_s)))
+
+
+def list_transports(driver: Driver) -> tuple[Transport, ...]:
+    return tuple(transport for transport, facts in TRANSPORTS.items() if driver in facts.drivers)
+
+
+def estimate_duration_s(driver: Driver) -> float:
+    """Return about how long `measure_loads` takes."""
+    loads = len(_CLOSED) + (0 if DRIVER_FACTS[driver].no_open_load else len(_OPEN_SHARES) + 1)
+    return loads * _REPETITIONS * Probe(driver=driver, transport="rest", concurrency=1, server_ms=0).expected_s
+
+
+def measure_loads(driver: Driver, transport: Transport, cores: Cores) -> Iterator[Point]:
+    """Measure all loads at which a driver is calibrated on a transport. Raises WirebenchError."""
+    ceiling_per_s = 0.0
+    for concurrency, server_ms in _CLOSED:
+        closed = Probe(driver=driver, transport=transport, concurrency=concurrency, server_ms=server_ms)
+        point = measure_probe(closed, cores, _REPETITIONS)
+        if point.is_ceiling:
+            ceiling_per_s = point.rate_per_s  # in the end, on as many connections as open loads have
+        yield point
+    if DRIVER_FACTS[driver].no_open_load:
+        return
+    rates_per_s = {math.ceil(min(share * ceiling_per_s, _OPEN_RATE_MAX_PER_S)) for share in _OPEN_SHARES}
+    for rate_per_s in sorted({_OPEN_RATE_PER_S, *rates_per_s}):
+        probe = Probe(
+            driver=driver,
+            transport=transport,
+            concurrency=_OPEN_CONNECTIONS,
+            server_ms=_SERVER_MS,
+            rate_asked_per_s=rate_per_s,
+        )
+        yield measure_probe(probe, cores, _REPETITIONS)
+
+
+def plan_probes(cells: Iterable[Cell], load: Load, known: Calibration) -> tuple[list[Probe], int]:
+    """Return what to measure for the loads of cells that aren't calibrated, and how many loads there is no time for.
+
+    Each load takes its own probe and that of the ceiling. Of several generators the share of one is calibrated.
+    Of several numbers of connections the least and the most come first: others lie between. Ceilings come again in the
+    end: a machine that was slow for a moment would have too low ones until the next calibration.
+    """
+    loads: dict[tuple[Driver, Transport], dict[tuple[int, int | None], None]] = {}
+    for cell in (take_share(load.add_connections(each), load.generators) for each in cells):
+        asked_per_s = cell.rate_per_s or compute_rate_asked_per_s(load, cell)
+        rate_per_s = asked_per_s and asked_per_s / load.generators
+        if cell.connections is None and not known.covers(cell, rate_per_s):
+            own = loads.setdefault((cell.driver, cell.transport), {})
+            own[cell.concurrency, math.ceil(rate_per_s) if rate_per_s else None] = None
+    chosen: list[Probe] = []
+    left_out = 0
+    for (driver, transport), own in loads.items():
+        ordered = sorted(own, key=lambda load: (load[0], load[1] or 0))
+        for concurrency, asked in dict.fromkeys((ordered[0], ordered[-1], *ordered)):
+            ceiling = Probe(
+                driver=driver, transport=transport, concurrency=max(concurrency, FULL_CONNECTIONS), server_ms=0
+            )
+            changes = {"concurrency": concurrency, "server_ms": _SERVER_MS, "rate_asked_per_s": asked}
+            once = dict.fromkeys((*chosen, ceiling, ceiling.model_copy(update=changes)))
+            more = [*once, *(probe for probe in once if probe.is_ceiling)]
+            if sum(probe.expected_s for probe in more) <= COARSE_S_MAX:
+                chosen = more
+            else:
+                left_out += 1
+    return chosen, left_out
+
+
+class CoarsePoints(NamedTuple):
+    """The points of some probes, and what went wrong with others."""
+
+    points: tuple[Point, ...]
+    problems: tuple[str, ...]
+
+
+def measure_coarsely(probes: Iterable[Probe], cores: Cores) -> CoarsePoints:
+    """Measure each, as far as `COARSE_S_MAX` is enough; of a load that is measured again, the higher rate counts."""
+    deadline = time.monotonic() + COARSE_S_MAX
+    points: dict[Probe, Point] = {}
+    problems = []
+    for probe in probes:
+        if time.monotonic() + probe.expected_s > deadline:
+            if probe not in points:
+                problems.append(f"{probe}: no time left")
+            continue
+        try:
+            point = measure_probe(probe, cores, repetitions=1, coarse=True)
+        except WirebenchError as error:
+            problems.append(f"{probe}: {error.message}")
+        else:
+            points[probe] = max(points.get(probe, point), point, key=lambda each: each.rate_per_s)
+    return CoarsePoints(tuple(points.values()), tuple(problems))
+
+
+def measure_probe(probe: Probe, cores: Cores, repetitions: int, *, coarse: bool = False) -> Point:
+    """Measure one load so often against the server of known latency. Raises WirebenchError."""
+    levels: dict[str, Any] = {
+        **find_defaults(probe.transport),
+        "transport": probe.transport,
+        "driver": probe.driver,
+        "concurrency": probe.concurrency,
+        "rate_per_s": probe.rate_asked_per_s,
+    }
+    load = Load(model="open" if probe.rate_asked_per_s else "closed", warmup_s=_WARMUP_S, window_s=_WINDOW_S)
+    behaviour = ("-behaviour", "constant" if probe.server_ms else "null", "-latency", f"{probe.server_ms}ms")
+    cell = Cell(**levels)
+    measured = [measure_truth(cell, load, behaviour, seed, cores) for seed in range(repetitions)]
+    return Point(
+        **dict(probe),
+        version=identify_version(probe.driver),
+        rate_per_s=max(each.file.count_by_code().get(OK, 0) / each.window_s for each in measured),
+        service=_compute_errors(measured, "service"),
+        response=_compute_errors(measured, "response") if probe.rate_asked_per_s else None,
+        coarse=coarse,
+        measured_at=datetime.now(UTC).replace(microsecond=0),
+    )
+
+
+def _compute_errors(measured: Sequence[TruthMeasurement], clock: Clock) -> Errors:
+    def join(quantile: float) -> Interval | None:
+        found = (compute_error_ms(each.truth, each.file.merge_histograms(clock), quantile) for each in measured)
+        return join_intervals(each and (each[1], each[1]) for each in found)
+
+    return Errors(p50_ms=join(0.5), p99_ms=join(0.99))
+
+
+class Fingerprint(FrozenModel):
+    """What calibrations depend on besides the driver: with other ones they are stale."""
+
+    #: The model of the processor, and how many cores the machine has.
+    cpu: str
+    kernel: str
+    #: Which cores server and driver are bound to.
+    cores: str
+    #: A digest of the server of known latency.
+    truth: str
+
+    @classmethod
+    def of(cls, cores: Cores) -> Fingerprint:
+        """Return those of this machine. Raises WirebenchError if the server of known latency isn't there."""
+        machine = environment.read_machine()
+        if not SERVER.is_file():
+            raise WirebenchError(f"the server of known latency is not at {SERVER}", "run `make setup`")
+        return cls(
+            cpu=f"{machine['cpu']}, {machine['cores']} cores",
+            kernel=machine["kernel"],
+            cores=str(cores),
+            truth=_compute_digest(SERVER),
+        )
+
+
+class _CalibrationFile(FrozenModel):
+    schema_version: Literal["wirebench.calibration/1"] = "wirebench.calibration/1"
+    conditions: Fingerprint
+    points: tuple[Point, ...]
+
+
+def locate_calibration(conditions: Fingerprint) -> Path:
+    """Return where the calibration of this machine is kept: where the system keeps the state of programs."""
+    state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    folder = Path(os.environ.get("WIREBENCH_CALIBRATION") or state / "wirebench" / "calibration")
+    return folder / f"{re.sub(r'[^a-z0-9]+', '-', conditions.cpu.lower())}.json"
+
+
+def read_calibration(conditions: Fingerprint) -> tuple[Calibration, str]:
+    """Return what is known under these conditions, and why what the file holds isn't used, if it isn't.
+
+    Points of a driver that has changed aren't; a driver that isn't here hasn't.
+    """
+    path = locate_calibration(conditions)
+    try:
+        found = _CalibrationFile.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return Calibration(), ""
+    except OSError as error:
+        return Calibration(), f"{path} can't be read: {error.strerror}"
+    except ValidationError as error:
+        return Calibration(), f"{path} isn't a calibration: {describe_first(error)}"
+    differences = [
+        f"the {name} was {theirs!r} and is {ours!r}"
+        for name, ours in conditions
+        if (theirs := getattr(found.conditions, name)) != ours
+    ]
+    if differences:
+        return Calibration(), f"the calibration is stale: {', '.join(differences)}"
+    versions = {driver: identify_version(driver) for driver in {point.driver for point in found.points}}
+    current = tuple(each for each in found.points if (versions[each.driver] or each.version) == each.version)
+    changed = dict.fromkeys(point.driver for point in found.points if point not in current)
+    return Calibration(points=current), f"the calibration is stale: {', '.join(changed)} changed" if changed else ""
+
+
+def keep_undisturbed(calibration: Calibration, conditions: Fingerprint, interference: Interference) -> Path:
+    """Keep a calibration, and return where. Raises WirebenchError if others took CPU time while it was measured."""
+    share = interference.compute_share()
+    if share > INTERFERENCE_MAX:
+        message = f"other programs took {share:.0%} of the cores' time, so that the calibration isn't kept"
+        raise WirebenchError(message, "close them, or calibrate again later")
+    path = locate_calibration(conditions)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise make_write_error(path, error) from error
+    content = _CalibrationFile(conditions=conditions, points=calibration.points)
+    write_atomic(path, content.model_dump_json(indent=2))
+    return path
+
+
+@functools.cache
+def identify_version(driver: Driver) -> str:
+    """Return a driver's version with a digest of its program, which changes without it; empty if it isn't there."""
+    version = DRIVERS[driver].read_version()
+    return f"{version} {_compute_digest(DRIVERS[driver].path)}" if version else ""
+
+
+def _compute_digest(program: Path) -> str:
+    return hashlib.sha256(program.read_bytes()).hexdigest()[:12]

@@ -15,24 +15,31 @@ from wirebench.drivers import DRIVERS, Job
 from wirebench.drivers.driver import ID_STEP
 from wirebench.drivers.metrics_push import MetricsPush
 from wirebench.errors import WirebenchError
-from wirebench.measure.calibration import Calibration
+from wirebench.measure.calibration import (
+    Calibration,
+    Fingerprint,
+    keep_undisturbed,
+    measure_coarsely,
+    plan_probes,
+    read_calibration,
+)
 from wirebench.measure.cell import Conditions, make_record, place_record
 from wirebench.measure.ids import IdLayout, count_steps
 from wirebench.measure.observe import Observation, observe
 from wirebench.measure.search import search_capacity
+from wirebench.measure.usage import Interference
 from wirebench.measure.variants import Variants
 from wirebench.model.cell import Cell, ServiceSpec
 from wirebench.model.labels import pluralise
 from wirebench.model.record import Record
 from wirebench.plan.plan import Plan, PlannedCell
 from wirebench.results.runs import RunWriter
-from wirebench.run.calibrator import Calibrator
 from wirebench.run.load_pod import pods
 from wirebench.run.preparation import lay_out_ids
 from wirebench.run.progress import Progress
 from wirebench.run.verifier import Verifier
 from wirebench.system.signals import Interrupted
-from wirebench.targets import Description, Endpoint, Target
+from wirebench.targets import Description, Endpoint, Target, divide_cores
 from wirebench.targets.kubernetes.namespace import name_namespace
 from wirebench.targets.kubernetes.values import POSTGRES_CPU_MILLICORES
 from wirebench.targets.target import LoadLostError
@@ -74,6 +81,49 @@ class _Execution:
     #: How many windows had pushes that failed, and why the last of them did.
     failed_pushes: int = 0
     push_problem: str = ""
+
+    def find_calibration(self) -> Calibration | None:
+        """Return what is known of the drivers' error, measured coarsely at the loads where it wasn't known.
+
+        None if that fails, which is noted. What is measured here is kept for later runs, unless others disturbed it;
+        what a load pod measures isn't: its next one may run on another node. The target `external` leaves the driver
+        all cores of this machine: it is at least as good there as on its half.
+        """
+        load, load_pods, cores = self.plan.scenario.load, self.target.load_pods, self.target.cores or divide_cores()
+        cells = dict.fromkeys(each.cell for block in self.plan.blocks for each in self.plan.list_cells_left(block))
+        known, about, conditions = Calibration(), "in a load pod: ", None
+        try:
+            if not load_pods:
+                conditions = Fingerprint.of(cores)
+                known, stale = read_calibration(conditions)
+                about = f"{stale}; " if stale else ""
+            probes, left_out = plan_probes(cells, load, known)
+            if left_out:
+                more = "" if load_pods else " for the next run, or `wirebench calibrate`"
+                self.writer.note(f"{pluralise(left_out, 'load')} left to calibrate{more}")
+            if not probes:
+                return known
+            drivers = ", ".join(dict.fromkeys(probe.driver for probe in probes))
+            expected_s = sum(probe.expected_s for probe in probes)
+            self.progress.step(f"{about}calibrating {drivers}, about {expected_s:.0f} s")
+            interference = Interference(cores.all)
+            if load_pods:
+                self.target.start(())  # creates the namespace of the load pods
+                points, problems = pods.calibrate(load_pods, load, probes)
+            else:
+                points, problems = measure_coarsely(probes, cores)
+        except WirebenchError as error:
+            self.writer.note(f"the drivers' error isn't known everywhere: {error.message}: {error.hint}")
+            return None
+        if problems:
+            self.writer.note(f"the drivers' error isn't known everywhere: {'; '.join(problems)}")
+        known = known.add_points(points)
+        if conditions:
+            try:
+                keep_undisturbed(known, conditions, interference)
+            except WirebenchError as error:
+                self.writer.note(f"the next run will calibrate again: {error.message}: {error.hint}")
+        return known
 
     def run_block(self, block: tuple[PlannedCell, ...]) -> None:
         """Measure every cell of a block that is left, on freshly started services where the target can start them.
@@ -268,9 +318,7 @@ def _run_blocks(execution: _Execution) -> None:
     target, status, reason = execution.target, "incomplete", "it failed"
     try:
         if execution.writer.info.calibrate:
-            calibrator = Calibrator(execution.plan, target, execution.writer, execution.progress)
-            calibrator.calibrate()
-            execution.calibration = calibrator.calibration
+            execution.calibration = execution.find_calibration()
         for block in execution.plan.blocks:
             execution.run_block(block)
         status, reason = "complete", ""

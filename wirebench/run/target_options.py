@@ -62,10 +62,6 @@ class TargetOptions:
                 access, files = find_access(self.context, self.kubeconfig, self.values)
                 return KubernetesTarget(run_id, access, files, scenario, named)
 
-    def make_load_target(self, name: str) -> KubernetesTarget:
-        """Return a target that starts load pods alone, under a name like a run's. Raises UsageError."""
-        return KubernetesTarget(name, *find_access(self.context, self.kubeconfig, self.values))
-
 
 def choose_target(scenario: Scenario) -> TargetName:
     """Return a target that all variants of a scenario have; for the built-in application, `local`."""

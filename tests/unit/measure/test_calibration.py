@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -10,30 +11,24 @@ import pytest
 from tests.support.report_run import cell
 from wirebench.drivers import DRIVERS
 from wirebench.errors import WirebenchError
-from wirebench.measure import calibrate
 from wirebench.measure import calibration as module
-from wirebench.measure.calibrate import (
-    COARSE_S_MAX,
-    Probe,
-    choose_probes,
-    measure_coarsely,
-    plan_probes,
-    write_undisturbed,
-)
 from wirebench.measure.calibration import (
+    COARSE_S_MAX,
     Calibration,
     Errors,
     Fingerprint,
     Point,
-    get_now,
+    Probe,
     identify_version,
+    keep_undisturbed,
     locate_calibration,
+    measure_coarsely,
+    plan_probes,
     read_calibration,
-    write_calibration,
 )
 from wirebench.measure.usage import Interference
 from wirebench.model.cell import Cell
-from wirebench.model.contract import Transport
+from wirebench.model.contract import Driver, Transport
 from wirebench.model.record import Interval
 from wirebench.model.scenario import Load
 from wirebench.targets import Cores
@@ -47,6 +42,25 @@ HERE = Fingerprint(
 def _own_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WIREBENCH_CALIBRATION", str(tmp_path / "state"))
     monkeypatch.setattr(module, "identify_version", lambda _: "1")
+    monkeypatch.setattr(Interference, "compute_share", lambda _: 0.0)
+
+
+def keep(calibration: Calibration) -> Path:
+    """Keep what is known of this machine, undisturbed."""
+    return keep_undisturbed(calibration, HERE, Interference(frozenset({0})))
+
+
+def probe(
+    driver: Driver, transport: Transport, concurrency: int, server_ms: float, rate_asked_per_s: int | None = None
+) -> Probe:
+    """Return a load to measure."""
+    return Probe(
+        driver=driver,
+        transport=transport,
+        concurrency=concurrency,
+        server_ms=server_ms,
+        rate_asked_per_s=rate_asked_per_s,
+    )
 
 
 def point(concurrency: int, server_ms: float, rate_per_s: float, error_ms: Interval, **changes: object) -> Point:
@@ -63,7 +77,7 @@ def point(concurrency: int, server_ms: float, rate_per_s: float, error_ms: Inter
         service=errors,
         response=None,
         coarse=False,
-        measured_at=get_now(),
+        measured_at=datetime(2026, 11, 21, tzinfo=UTC),
     )
     return known.model_copy(update=changes)
 
@@ -79,7 +93,7 @@ OPEN = tuple(
     point(64, 1, rate_per_s, (0.0, 0.0), rate_asked_per_s=rate_per_s, response=Errors(p50_ms=error, p99_ms=None))
     for rate_per_s, error in ((500, (-0.1, 0.1)), (2_000, (0.2, 0.4)))
 )
-KNOWN = Calibration(conditions=HERE, points=(*CLOSED, *OPEN))
+KNOWN = Calibration(points=(*CLOSED, *OPEN))
 
 
 def k6(transport: Transport, **changes: object) -> Cell:
@@ -114,7 +128,7 @@ def test_the_error_of_a_closed_load_is_that_of_all_points_around_it(
 @pytest.mark.parametrize(("concurrency", "ceiling_per_s"), [(1, 8_000), (16, 8_000), (32, 12_000), (64, 18_000)])
 def test_the_ceiling_is_that_of_a_full_driver_on_as_many_connections(concurrency: int, ceiling_per_s: int) -> None:
     """It lies between those of fewer and of more; on few connections, no driver is full."""
-    known = Calibration(conditions=HERE, points=(*KNOWN.points, point(64, 0, 18_000, (0.0, 0.0))))
+    known = Calibration(points=(*KNOWN.points, point(64, 0, 18_000, (0.0, 0.0))))
     found = known.look_up(rest(concurrency, 900), 900)
     assert found is not None
     assert (ceiling_per_s, 900 / ceiling_per_s) == pytest.approx((found.ceiling_per_s, found.ceiling_share))
@@ -154,7 +168,7 @@ def test_coarse_points_are_used_where_there_are_no_others() -> None:
 def test_a_load_that_the_driver_fell_behind_tells_nothing_of_slower_ones() -> None:
     """Its error is that of a full driver. It isn't measured again all the same."""
     behind = point(64, 1, 7_000, (90.0, 200.0), rate_asked_per_s=9_000)
-    known = Calibration(conditions=HERE, points=(*KNOWN.points, behind))
+    known = Calibration(points=(*KNOWN.points, behind))
     found = known.look_up(rest(64, 2_500), 2_500)
     assert found is not None
     assert (None, 8_000) == (found.p50_error_ms, found.ceiling_per_s)
@@ -179,7 +193,7 @@ def test_a_thorough_calibration_takes_the_place_of_the_last_one() -> None:
 @pytest.mark.parametrize("changed", ["kernel", "cores", "truth"])
 def test_a_calibration_under_other_conditions_is_stale(changed: str) -> None:
     """It says which ones, and nothing of it is used."""
-    write_calibration(KNOWN)
+    keep(KNOWN)
     found, problem = read_calibration(HERE.model_copy(update={changed: "another"}))
     assert () == found.points
     assert f"the {changed} was {getattr(HERE, changed)!r} and is 'another'" in problem
@@ -188,7 +202,7 @@ def test_a_calibration_under_other_conditions_is_stale(changed: str) -> None:
 def test_points_of_a_driver_that_has_changed_are_stale(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of the others stay, also of one that isn't installed here."""
     other = point(1, 0, 5_000, (0.1, 0.2), driver="ghz", transport="grpc")
-    write_calibration(KNOWN.add_points([other]))
+    keep(KNOWN.add_points([other]))
     monkeypatch.setattr(module, "identify_version", lambda driver: {"k6": "2"}.get(driver, "1"))
     found, problem = read_calibration(HERE)
     assert (other,) == found.points
@@ -200,7 +214,7 @@ def test_points_of_a_driver_that_has_changed_are_stale(monkeypatch: pytest.Monke
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"points": []}', json.dumps({"schema_version": "other/9"})])
 def test_a_file_that_is_no_calibration_is_named_and_not_used(content: str) -> None:
     """So that it is measured again."""
-    path = write_calibration(KNOWN)
+    path = keep(KNOWN)
     path.write_text(content)
     found, problem = read_calibration(HERE)
     assert () == found.points
@@ -214,25 +228,21 @@ def test_what_others_disturbed_is_not_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Nor does it replace what was known."""
-    interference = Interference(frozenset({0}))
+    keep(Calibration())
     monkeypatch.setattr(Interference, "compute_share", lambda _: share)
-    write_calibration(Calibration(conditions=HERE))
     if is_kept:
-        write_undisturbed(KNOWN, interference)
+        keep(KNOWN)
     else:
         with pytest.raises(WirebenchError, match="other programs took 6% of the cores' time"):
-            write_undisturbed(KNOWN, interference)
+            keep(KNOWN)
     assert (KNOWN.points if is_kept else ()) == read_calibration(HERE)[0].points
 
 
 def test_each_machine_has_a_file_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Named after its processor, where the system keeps the state of programs; so have load pods of each CPU limit."""
+    """It is named after its processor, where the system keeps the state of programs."""
     monkeypatch.delenv("WIREBENCH_CALIBRATION")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    paths = [locate_calibration(HERE.model_copy(update={"cpu_limit": limit})) for limit in (None, 1.0, 0.5)]
-    assert {tmp_path / "wirebench" / "calibration"} == {path.parent for path in paths}
-    machine = "some-cpu-2-50ghz-2-cores.json"
-    assert [machine, f"load-pod-1-{machine}", f"load-pod-0-5-{machine}"] == [path.name for path in paths]
+    assert tmp_path / "wirebench" / "calibration" / "some-cpu-2-50ghz-2-cores.json" == locate_calibration(HERE)
 
 
 def test_another_build_of_a_driver_is_another_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,43 +260,43 @@ def test_another_build_of_a_driver_is_another_version(tmp_path: Path, monkeypatc
 
 
 def test_a_run_measures_what_is_not_known_of_its_own_loads() -> None:
-    """And the ceiling; of closed loads the least and the most connections first."""
+    """It measures the ceilings, too, and again in the end; of closed loads the least and the most connections first."""
     cells = [rest(16), *(k6("socket", concurrency=each) for each in (2, 4, 8)), rest(128, 300)]
-    probes = plan_probes(cells, Load(), KNOWN)
-    full = Probe("k6", "socket", 16, 0)
-    assert [
-        *([full, Probe("k6", "socket", each, 1)] for each in (2, 8, 4)),
-        [Probe("k6", "rest", 128, 0), Probe("k6", "rest", 128, 1, 300)],
-    ] == probes
+    full, most = probe("k6", "socket", 16, 0), probe("k6", "rest", 128, 0)
+    loads = [probe("k6", "socket", each, 1) for each in (2, 8, 4)]
+    expected = [full, *loads, most, probe("k6", "rest", 128, 1, 300), full, most]
+    assert (expected, 0) == plan_probes(cells, Load(), KNOWN)
 
 
-def test_a_run_measures_an_open_load_on_all_connections_that_it_may_open() -> None:
-    """The most that there can be: it isn't known before how many it will take."""
-    (probes,) = plan_probes([rest(2, 300)], Load(model="open", concurrency_max=128), KNOWN)
-    assert [Probe("k6", "rest", 128, 0), Probe("k6", "rest", 128, 1, 300)] == probes
+@pytest.mark.parametrize(
+    ("cell", "load", "expected"),
+    [
+        # The most connections that it may open: it isn't known before how many it will take.
+        (rest(2, 300), Load(model="open", concurrency_max=128), [(128, 0, None), (128, 1, 300), (128, 0, None)]),
+        # Of several generators, the share of one.
+        (rest(264, 2_000), Load(model="open", generators=4), [(66, 0, None), (66, 1, 500), (66, 0, None)]),
+    ],
+)
+def test_an_open_load_is_measured_as_a_driver_may_send_it(
+    cell: Cell, load: Load, expected: list[tuple[int, float, int | None]]
+) -> None:
+    """What a run measures is the load that one driver may have to send."""
+    assert ([probe("k6", "rest", *each) for each in expected], 0) == plan_probes([cell], load, KNOWN)
 
 
 def test_each_of_several_generators_has_the_error_of_its_share() -> None:
-    """The share is what a run measures, and ceilings add up."""
+    """Their ceilings add up."""
     alone, shared = KNOWN.look_up(rest(16), 9_000), KNOWN.look_up(rest(64), 36_000, generators=4)
     assert alone
     assert alone.ceiling_per_s
     assert alone.model_copy(update={"ceiling_per_s": 4 * alone.ceiling_per_s}) == shared
-    load = Load(model="open", generators=4)
-    (probes,) = plan_probes([k6("socket", concurrency=66, rate_per_s=2_000)], load, None)
-    assert [Probe("k6", "socket", 17, 0), Probe("k6", "socket", 17, 1, 500)] == probes
 
 
 def test_a_run_does_not_measure_for_longer_than_it_may() -> None:
-    """Loads are measured whole or not at all, and how many are left is known; ceilings are measured again."""
-    probes = plan_probes([k6("grpc", concurrency=each) for each in range(1, 101)], Load(), KNOWN)
-    chosen, left_out = choose_probes(probes)
+    """Loads are measured whole or not at all, and how many are left is known."""
+    chosen, left_out = plan_probes([k6("grpc", concurrency=each) for each in range(1, 101)], Load(), KNOWN)
     assert sum(probe.expected_s for probe in chosen) <= COARSE_S_MAX
-    ceilings = [Probe("k6", "grpc", 16, 0), Probe("k6", "grpc", 100, 0)]
-    loads = chosen[: -len(ceilings)]
-    assert ceilings == chosen[-len(ceilings) :] == [probe for probe in loads if probe.server_ms == 0]
-    assert len(loads) == len(set(loads))
-    assert 100 == left_out + len(loads) - len(ceilings)
+    assert 100 == left_out + sum(probe.server_ms > 0 for probe in chosen)
 
 
 @pytest.mark.parametrize("rates_per_s", [(8_000, 6_000), (6_000, 8_000)])
@@ -295,7 +305,7 @@ def test_the_higher_one_of_two_ceilings_counts(
 ) -> None:
     """Others can only lower it."""
     rates = iter(rates_per_s)
-    monkeypatch.setattr(calibrate, "measure_point", lambda *_, **__: point(16, 0, next(rates), (0.0, 0.0)))
-    ceiling, cores = Probe("k6", "rest", 16, 0), Cores(frozenset({0}), frozenset({1}))
-    points, problems = measure_coarsely([ceiling, ceiling], cores)
-    assert ([8_000], []) == ([each.rate_per_s for each in points], problems)
+    monkeypatch.setattr(module, "measure_probe", lambda *_, **__: point(16, 0, next(rates), (0.0, 0.0)))
+    ceiling, cores = probe("k6", "rest", 16, 0), Cores(frozenset({0}), frozenset({1}))
+    measured = measure_coarsely([ceiling, ceiling], cores)
+    assert ([8_000], ()) == ([each.rate_per_s for each in measured.points], measured.problems)

@@ -19,17 +19,13 @@ from wirebench.drivers import Job
 from wirebench.drivers.metrics_push import MetricsPush
 from wirebench.drivers.wireload import reflect, send_requests
 from wirebench.errors import WirebenchError
-from wirebench.measure.calibrate import measure_coarsely, measure_loads
-from wirebench.measure.calibration import Fingerprint, identify_version
+from wirebench.measure.calibration import measure_coarsely
 from wirebench.measure.conformance import check_services
 from wirebench.measure.counters import find_containers_beside
 from wirebench.measure.observe import observe
-from wirebench.measure.usage import Interference
 from wirebench.model.address import parse_address
-from wirebench.plan.driver_support import DRIVER_FACTS
 from wirebench.run.load_pod.start_barrier import join_start_barrier
 from wirebench.run.load_pod.task import (
-    CalibrateAnswer,
     CalibrateTask,
     MeasureTask,
     ReflectTask,
@@ -73,26 +69,8 @@ def _carry_out(task: Task) -> object:
         case VerifyTask():
             return check_services(task.services, task.seed)
         case CalibrateTask():
-            return _calibrate(task)
-
-
-def _calibrate(task: CalibrateTask) -> CalibrateAnswer:
-    _limit_threads(task.cores)
-    cores = divide_cores()
-    interference = Interference(cores.all)
-    points, problems = measure_coarsely(task.probes, cores)
-    if task.driver:
-        try:
-            points += measure_loads(*task.driver, cores)
-        except WirebenchError as error:
-            problems.append(error.message)
-    return CalibrateAnswer(
-        conditions=Fingerprint.of(cores, task.cores),
-        versions={name: identify_version(name) for name, facts in DRIVER_FACTS.items() if facts.in_clusters},
-        points=tuple(points),
-        problems=tuple(problems),
-        interference=interference.compute_share(),
-    )
+            _limit_threads(task.cores)
+            return measure_coarsely(task.probes, divide_cores())
 
 
 def _measure(task: MeasureTask) -> BaseModel:

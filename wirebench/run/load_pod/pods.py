@@ -10,14 +10,12 @@ from typing import TypeVar
 
 from wirebench.drivers import Job
 from wirebench.drivers.wireload import Answer
-from wirebench.measure.calibrate import Probe, estimate_duration_s
+from wirebench.measure.calibration import CoarsePoints, Probe
 from wirebench.measure.conformance import Conformance
 from wirebench.measure.observe import Observation
 from wirebench.measure.variants import Sender
-from wirebench.model.contract import Driver, Transport
 from wirebench.model.scenario import Load
 from wirebench.run.load_pod.task import (
-    CalibrateAnswer,
     CalibrateTask,
     Files,
     MeasureTask,
@@ -92,12 +90,10 @@ def verify(load_pods: LoadPods, endpoints: Collection[Endpoint], seed: int) -> C
     return decode_answer(printed, Conformance)
 
 
-def calibrate(
-    load_pods: LoadPods, load: Load, probes: Sequence[Probe] = (), driver: tuple[Driver, Transport] | None = None
-) -> CalibrateAnswer:
+def calibrate(load_pods: LoadPods, load: Load, probes: Sequence[Probe]) -> CoarsePoints:
     """Have a pod calibrate drivers on the cores of a load pod, with as many for the server. Raises WirebenchError."""
     cores = load_pods.count_cores(load)
-    task = CalibrateTask(probes=tuple(probes), driver=driver, cores=cores)
-    expected_s = sum(probe.expected_s for probe in probes) + (estimate_duration_s(driver[0]) if driver else 0)
+    task = CalibrateTask(probes=tuple(probes), cores=cores)
+    expected_s = sum(probe.expected_s for probe in probes)
     printed = load_pods.run_once(task.model_dump(mode="json"), 2 * cores, expected_s=expected_s)
-    return decode_answer(printed, CalibrateAnswer)
+    return decode_answer(printed, CoarsePoints)

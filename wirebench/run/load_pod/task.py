@@ -12,9 +12,7 @@ from pydantic_core import to_json
 
 from wirebench.drivers import Job
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.measure.calibrate import Probe
-from wirebench.measure.calibration import Fingerprint, Point
-from wirebench.model.contract import Driver, Transport
+from wirebench.measure.calibration import Probe
 from wirebench.model.frozen import FrozenModel
 from wirebench.model.recording import Recording
 from wirebench.model.validation_messages import describe_first
@@ -108,28 +106,12 @@ class VerifyTask(FrozenModel):
 
 
 class CalibrateTask(FrozenModel):
-    """Measure drivers against a server of known latency in the same pod. Answered with CalibrateAnswer.
-
-    Probes are measured once each, a driver at all loads of a calibration; without both, only the conditions are read.
-    """
+    """Measure drivers briefly against a server of known latency in the same pod. Answered with CoarsePoints."""
 
     kind: Literal["calibrate"] = "calibrate"
-    probes: tuple[Probe, ...] = ()
-    driver: tuple[Driver, Transport] | None = None
+    probes: tuple[Probe, ...]
     #: How many cores each of driver and server may use.
     cores: float
-
-
-class CalibrateAnswer(FrozenModel):
-    """The answer to CalibrateTask: under which conditions what was measured, and what went wrong with the rest."""
-
-    conditions: Fingerprint
-    #: Of all drivers that load pods have, as `identify_version` returns them.
-    versions: dict[Driver, str]
-    points: tuple[Point, ...]
-    problems: tuple[str, ...]
-    #: The share of the cores' time that other programs took.
-    interference: float
 
 
 Task = MeasureTask | SendTask | ReflectTask | VerifyTask | CalibrateTask

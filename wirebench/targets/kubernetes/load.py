@@ -23,8 +23,6 @@ from wirebench.targets.target import Endpoint, LoadLostError, Task
 _EXTRA_S = 240.0
 #: What each part of a load may take besides: its tool starts, and what it kept is read.
 _PART_EXTRA_S = 10.0
-#: How long it takes as a rule until it has started, and its end was noticed.
-AROUND_S = 5.0
 _POLL_S = 0.5
 #: What a load pod takes besides its driver.
 _HARNESS_MIB = 256
