@@ -27,8 +27,8 @@ from locust import FastHttpUser, constant, events, task
 
 TIMEOUT_S = 10.0
 
-#: [end of the request in nanoseconds since 1970, its latency, its HTTP status or what was raised instead].
-calls: list[tuple[int, int, str]] = []
+#: [end of the request in nanoseconds since 1970, its latency, its HTTP status, or 0 and what was raised instead].
+calls: list[tuple[int, int, int, str]] = []
 
 
 @events.init_command_line_parser.add_listener
@@ -46,8 +46,8 @@ def keep(response: Any, exception: Any, start_time: float, response_time: float,
     """Keep one request."""
     status = response.status_code
     is_broken = exception is not None and status // 100 == 2  # noqa: PLR2004 - its head came, and not all of its body
-    outcome = str(status) if status and not is_broken else f"{type(exception).__name__}: {exception}"
-    calls.append((round(start_time * 1e9 + response_time * 1e6), round(response_time * 1e6), outcome))
+    outcome = (status, "") if status and not is_broken else (0, f"{type(exception).__name__}: {exception}")
+    calls.append((round(start_time * 1e9 + response_time * 1e6), round(response_time * 1e6), *outcome))
 
 
 @events.test_stop.add_listener

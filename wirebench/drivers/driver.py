@@ -9,16 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import orjson
 from pydantic import Field
 
 from wirebench.drivers.metrics_push import MetricsPush
 from wirebench.model.cell import Cell
 from wirebench.model.histogram_file import HistogramFile
 from wirebench.model.scenario import Load
-from wirebench.plan.arrivals import compute_arrivals_ns
 from wirebench.system import processes
-from wirebench.system.files import write_atomic
 from wirebench.system.network_namespace import NetworkNamespace
 from wirebench.system.paths import APPLICATION, CONTRACT
 from wirebench.system.processes import Child
@@ -69,11 +66,6 @@ class Job:
     descriptors: Annotated[Path, _LOCAL] = CONTRACT
 
     @property
-    def arrivals(self) -> Path:
-        """The file with when each request is due, where the load changes."""
-        return self.output.with_suffix(".arrivals.json")
-
-    @property
     def timeout_s(self) -> float:
         """How long a request may take."""
         return self.load.timeout_s or _TIMEOUT_S
@@ -86,11 +78,6 @@ class Job:
     def tls_flags(self) -> list[str | Path]:
         """The flags that most tools take for TLS; without an authority, they trust those of the system."""
         return processes.list_flags({"--cacert": self.tls and self.tls.authority})
-
-    def write_arrivals(self) -> None:
-        due_ns = compute_arrivals_ns(self.load)
-        if due_ns is not None:
-            write_atomic(self.arrivals, orjson.dumps(due_ns, option=orjson.OPT_SERIALIZE_NUMPY).decode())
 
 
 class Driver(ABC):
@@ -128,7 +115,7 @@ class Driver(ABC):
             arguments = job.namespace.wrap(arguments)
         # Load goes past the proxies that the environment may name, which some tools would take.
         environment = {"NO_PROXY": "*", "no_proxy": "*", **self.build_environment(job)}
-        said_before = job.log.stat().st_size if job.log.exists() else 0
+        log_bytes_before = job.log.stat().st_size if job.log.exists() else 0
         child = processes.start(self.name, arguments, job.log, job.cores, environment)
         try:
             watch(child)
@@ -138,11 +125,10 @@ class Driver(ABC):
         if status:
             raise child.make_error(processes.describe_status(status))
         if job.metrics_push and self.push_failure:
-            with job.log.open("rb") as log:
-                log.seek(said_before)
-                lines = [line.decode(errors="replace").strip() for line in log]
-            failures = [line for line in lines if self.push_failure in line]
+            with job.log.open(errors="replace") as log:
+                log.seek(log_bytes_before)
+                failures = [line for line in log if self.push_failure in line]
             if failures:
                 # The driver logs in logfmt.
                 found = re.search(r'error="((?:[^"\\]|\\.)*)"', failures[-1])
-                job.metrics_push.problem = found[1] if found else failures[-1]
+                job.metrics_push.problem = found[1] if found else failures[-1].strip()

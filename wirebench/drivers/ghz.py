@@ -1,37 +1,32 @@
 """ghz: drives gRPC, to cross-check wireload.
 
-Read from its source (v0.121.0):
-
-- Its percentiles leave out failures, and its average doesn't. `--skipFirst` drops calls, but not their time.
-  So all figures are computed from the details; the end of a call says whether it was in the warm-up or in the window.
-- It keeps 1,000,000 details at most, without a word about the others. So a load is split before it comes that far.
-- All workers share one connection by default. So the number of connections is always given.
-- It makes a template with over 200 functions for each call. So templates are off.
-
-It has no live metrics: the harness pushes those of each part when that has ended.
+Read from its source (v0.121.0): its percentiles leave out failures, and its average doesn't; `--skipFirst` drops calls,
+but not their time. So all figures are computed from its details, of which it keeps a million without a word about the
+others. All workers share one connection by default, and each call makes a template with over 200 functions: the number
+of connections is always given, and templates are off.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import orjson
 
-from wirebench.drivers import per_request
+from wirebench.drivers.calls import CODES, Call, Report
 from wirebench.drivers.driver import SETUP_CROSS_CHECK, Job
-from wirebench.drivers.per_request import CallArrays, Part, PerRequestDriver, name_grpc_code
+from wirebench.drivers.replay import Part, ReplayDriver
 from wirebench.errors import WirebenchError
-from wirebench.system.files import write_atomic
 from wirebench.system.paths import TOOLS
 from wirebench.system.processes import list_flags
 
 DETAILS_MAX = 1_000_000
 
 
-class Ghz(PerRequestDriver):
+class Ghz(ReplayDriver):
     """Runs ghz for a time and reads its details."""
 
     name = "ghz"
@@ -42,16 +37,12 @@ class Ghz(PerRequestDriver):
         return {"TZ": "UTC"}  # of the timestamps
 
     def build_arguments(self, job: Job, part: Part) -> list[str | Path]:
-        requests = per_request.render(job, part)
-        data = part.folder / "data.json"
-        write_atomic(data, json.dumps([each.message for each in requests]))
-        metadata = part.folder / "metadata.json"
-        write_atomic(metadata, json.dumps(dict(map(_describe_pair, requests[0].metadata.items()))))
+        requests = part.render(job)
         flags = {
             "--call": requests[0].call,
             "--protoset": job.descriptors,
-            "--data-file": data,
-            "--metadata-file": metadata,
+            "--data-file": part.write("data.json", json.dumps([each.message for each in requests])),
+            "--metadata-file": part.write("metadata.json", json.dumps(_convert_metadata(requests[0].metadata))),
             "--concurrency": job.cell.concurrency,
             "--connections": job.cell.connections or job.cell.concurrency,
             "--duration": f"{part.duration_s:.3f}s",
@@ -68,27 +59,30 @@ class Ghz(PerRequestDriver):
         tls = job.tls_flags if job.tls else ["--insecure"]
         return [self.path, *tls, "--count-errors", "--disable-template-data", *list_flags(flags), address]
 
-    def read(self, job: Job, part: Part) -> CallArrays:  # noqa: ARG002 - all is in the part
-        return parse_calls(orjson.loads(part.output.read_bytes())["details"] or [])
-
-
-def _describe_pair(pair: tuple[str, str]) -> tuple[str, str]:
-    """Return a pair of metadata as ghz takes it: it decodes base64 where the key ends in -bin, if it is padded."""
-    key, value = pair[0].lower(), pair[1]
-    return key, value + "=" * (-len(value) % 4 if key.endswith("-bin") else 0)
-
-
-def parse_calls(details: list[dict[str, Any]]) -> CallArrays:
-    """Return ghz's details as calls. Raises WirebenchError if it has kept only some of them."""
-    if len(details) >= DETAILS_MAX:
-        raise WirebenchError(
-            f"ghz made over {DETAILS_MAX:,} calls and kept no more of them",
-            "use a shorter window, or the driver wireload",
+    def read(self, job: Job, part: Part) -> Report:  # noqa: ARG002 - all is in the part
+        details: list[dict[str, Any]] = orjson.loads(part.output.read_bytes())["details"] or []
+        if len(details) >= DETAILS_MAX:
+            raise WirebenchError(
+                f"ghz made over {DETAILS_MAX:,} calls and kept no more of them",
+                "use a shorter window, or the driver wireload",
+            )
+        # ghz was told to write UTC.
+        ends = np.array([each["timestamp"].removesuffix("Z") for each in details], dtype="datetime64[ns]")
+        return Report(
+            [
+                Call(end, each["latency"], _name_code(each["status"]), each["error"])
+                for end, each in zip(ends.astype(int).tolist(), details, strict=True)
+            ]
         )
-    # ghz was told to write UTC.
-    ends = np.array([detail["timestamp"].removesuffix("Z") for detail in details], dtype="datetime64[ns]")
-    return CallArrays.of(
-        ends_unix_ns=ends.astype(np.int64),
-        latencies_ns=np.array([detail["latency"] for detail in details], dtype=np.int64),
-        outcomes=((name_grpc_code(detail["status"]), detail["error"]) for detail in details),
-    )
+
+
+def _convert_metadata(metadata: dict[str, str]) -> dict[str, str]:
+    """Return metadata as ghz takes it: it decodes base64 where the key ends in -bin, if it is padded."""
+    lower = {key.lower(): value for key, value in metadata.items()}
+    return {key: value + "=" * (-len(value) % 4 if key.endswith("-bin") else 0) for key, value in lower.items()}
+
+
+def _name_code(name: str) -> str:
+    """Return a code of grpc-go's, such as NotFound, as histogram files have it."""
+    code = re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower().replace("canceled", "cancelled")
+    return code if code in CODES else "unknown"

@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import csv
 import itertools
+from bisect import bisect
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import numpy as np
-
-from wirebench.drivers import per_request
+from wirebench.drivers.calls import Call, Report, classify_http
 from wirebench.drivers.driver import SETUP_CROSS_CHECK, Job
 from wirebench.drivers.metrics_push import OTLP
-from wirebench.drivers.per_request import CallArrays, Outcome, Part, PerRequestDriver, classify_http
+from wirebench.drivers.replay import Part, ReplayDriver
 from wirebench.system.paths import K6_SCRIPT, TOOLS
 
 #: k6's codes of errors: https://grafana.com/docs/k6/latest/javascript-api/error-codes/
@@ -27,7 +26,7 @@ _TIMEOUTS = frozenset({"1050", "1211"})
 _CONNECTING = frozenset({"http_req_connecting", "http_req_tls_handshaking"})
 
 
-class K6(PerRequestDriver):
+class K6(ReplayDriver):
     """Runs k6 for a time and reads its CSV."""
 
     name = "k6"
@@ -60,10 +59,9 @@ class K6(PerRequestDriver):
         return environment
 
     def build_arguments(self, job: Job, part: Part) -> list[str | Path]:
-        requests = per_request.write_lines(per_request.render(job, part), part.folder / "requests.jsonl")
         settings = {
             "URL": ",".join(replace(job, address=each).rest_url for each in job.replicas or (job.address,)),
-            "REQUESTS": requests,
+            "REQUESTS": part.write_requests(job),
             "CONCURRENCY": job.cell.concurrency,
             "DURATION": f"{round(1000 * max(part.duration_s, 1))}ms",  # k6 takes no less
             "RATE": job.cell.rate_per_s,
@@ -81,39 +79,39 @@ class K6(PerRequestDriver):
         output = ("--out", f"csv={part.output}")
         return [self.path, "run", *switches, *output, *itertools.chain(*options), K6_SCRIPT]
 
-    def read(self, job: Job, part: Part) -> CallArrays:
+    def read(self, job: Job, part: Part) -> Report:
         """Read the CSV; a request's samples stand together, `http_req_duration` before its `http_req_connecting`."""
-        made: list[tuple[int, Outcome, str]] = []
-        latencies_ms: list[float] = []
-        dropped: list[int] = []
+        calls: list[Call] = []
+        orders: list[str] = []
+        dropped_unix_ns: list[int] = []
         with part.output.open(encoding="utf-8", newline="") as file:
-            rows = csv.reader(file)
-            place = {name: number for number, name in enumerate(next(rows, ()))}
-            status, code, error, metadata = (place[name] for name in ("status", "error_code", "error", "metadata"))
+            rows = csv.reader(file)  # hundred thousands of them
+            places = {name: place for place, name in enumerate(next(rows, ()))}
+            status, code, error, metadata = (places[name] for name in ("status", "error_code", "error", "metadata"))
             for row in rows:
                 name = row[0]
                 if name == "http_req_duration":
                     outcome = classify_http(int(row[status]), row[error], is_timeout=row[code] in _TIMEOUTS)
-                    made.append((int(row[1]), outcome, row[metadata]))
-                    latencies_ms.append(float(row[2]))
+                    calls.append(Call(int(row[1]), round(float(row[2]) * 1e6), *outcome))
+                    orders.append(row[metadata])
                 elif name in _CONNECTING:
-                    latencies_ms[-1] += float(row[2])
+                    latency_ns = calls[-1].latency_ns + round(float(row[2]) * 1e6)
+                    calls[-1] = calls[-1]._replace(latency_ns=latency_ns)
                 elif name == "dropped_iterations":
-                    dropped.append(int(row[1]))
-        calls = CallArrays.of(
-            ends_unix_ns=np.array([end for end, _, _ in made], dtype=np.int64),
-            latencies_ns=np.round(np.array(latencies_ms, dtype=float) * 1e6).astype(np.int64),
-            outcomes=(outcome for _, outcome, _ in made),
-        )
-        if job.cell.rate_per_s is None or not made:
-            return calls
+                    dropped_unix_ns.append(int(row[1]))
+        if not job.cell.rate_per_s or not calls:
+            return Report(calls)
         # Whenever something is due, k6 sends a request or drops one: how many of both came before it is its place.
-        starts_ms, numbers = zip(*(each.removeprefix("order=").split("+") for _, _, each in made), strict=True)
-        sent_ns = calls.ends_unix_ns - calls.latencies_ns
-        places = np.array(numbers, dtype=np.int64) + np.searchsorted(np.array(dropped, dtype=np.int64), sent_ns)
-        waits_ns = (
-            sent_ns - int(starts_ms[0]) * 1_000_000 - np.round(places * 1e9 / job.cell.rate_per_s).astype(np.int64)
-        )
+        waits_ns = []
+        for call, order in zip(calls, orders, strict=True):
+            start_ms, number = order.removeprefix("order=").split("+")
+            sent_unix_ns = call.end_unix_ns - call.latency_ns
+            place = int(number) + bisect(dropped_unix_ns, sent_unix_ns)
+            waits_ns.append(sent_unix_ns - int(start_ms) * 1_000_000 - round(place * 1e9 / job.cell.rate_per_s))
         # The start is in whole milliseconds, up to one too early: who waited least was sent at once.
-        responses_ns = calls.latencies_ns + waits_ns - waits_ns.min()
-        return replace(calls, responses_ns=responses_ns, dropped=len(dropped))
+        least_ns = min(waits_ns)
+        timed = [
+            call._replace(response_ns=call.latency_ns + wait_ns - least_ns)
+            for call, wait_ns in zip(calls, waits_ns, strict=True)
+        ]
+        return Report(timed, len(dropped_unix_ns))

@@ -12,12 +12,11 @@ import math
 from importlib import metadata
 from pathlib import Path
 
-import numpy as np
 import orjson
 
-from wirebench.drivers import per_request
+from wirebench.drivers.calls import Call, Report, classify_http
 from wirebench.drivers.driver import Job
-from wirebench.drivers.per_request import CallArrays, Outcome, Part, PerRequestDriver, classify_http
+from wirebench.drivers.replay import Part, ReplayDriver
 from wirebench.system.paths import LOCUST, LOCUSTFILE
 from wirebench.system.processes import list_flags
 
@@ -26,7 +25,7 @@ _STOP_TIMEOUT_S = 15
 _SPAWN_S = 1
 
 
-class Locust(PerRequestDriver):
+class Locust(ReplayDriver):
     """Runs locust for a time and reads what its users have done."""
 
     name = "locust"
@@ -41,7 +40,6 @@ class Locust(PerRequestDriver):
         return found.version if found and self.path.exists() else None
 
     def build_arguments(self, job: Job, part: Part) -> list[str | Path]:
-        requests = per_request.write_lines(per_request.render(job, part), part.folder / "requests.jsonl")
         users = job.cell.concurrency
         flags = {
             "--locustfile": LOCUSTFILE,
@@ -53,23 +51,17 @@ class Locust(PerRequestDriver):
             "--exit-code-on-error": 0,
             "--loglevel": "WARNING",
             "--operation": job.cell.operation,
-            "--requests": requests,
+            "--requests": part.write_requests(job),
             "--calls": part.output,
             "--seed": job.seed,
         }
         return [self.path, "--headless", "--only-summary", *job.tls_flags, *list_flags(flags)]
 
-    def read(self, job: Job, part: Part) -> CallArrays:  # noqa: ARG002 - all is in the part
-        calls: list[tuple[int, int, str]] = orjson.loads(part.output.read_bytes())
-        return CallArrays.of(
-            ends_unix_ns=np.array([end for end, _, _ in calls], dtype=np.int64),
-            latencies_ns=np.array([latency for _, latency, _ in calls], dtype=np.int64),
-            outcomes=(classify_outcome(outcome) for _, _, outcome in calls),
+    def read(self, job: Job, part: Part) -> Report:  # noqa: ARG002 - all is in the part
+        written: list[tuple[int, int, int, str]] = orjson.loads(part.output.read_bytes())
+        return Report(
+            [
+                Call(end, latency, *classify_http(status, error, is_timeout="timed out" in error))
+                for end, latency, status, error in written
+            ]
         )
-
-
-def classify_outcome(outcome: str) -> Outcome:
-    """Understand an outcome as the locustfile writes it: an HTTP status, or what was raised instead."""
-    if outcome.isdigit():
-        return classify_http(int(outcome))
-    return classify_http(0, outcome, is_timeout="timed out" in outcome)

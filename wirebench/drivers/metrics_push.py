@@ -7,26 +7,21 @@ ended, to the receiver of the OpenTelemetry protocol: https://opentelemetry.io/d
 from __future__ import annotations
 
 import json
-import urllib.request
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from http.client import HTTPException
+from http import HTTPStatus
 from typing import Any
-from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
 import numpy as np
-from numpy.typing import NDArray
 
+from wirebench.drivers.calls import Call
 from wirebench.errors import UsageError
 from wirebench.model.histogram_file import OK, Window
-from wirebench.system.http import build_direct_opener
+from wirebench.system.http import fetch
 
 OTLP = "/api/v1/otlp/v1/metrics"
-_TIMEOUT_S = 10.0
-_JSON = {"Content-Type": "application/json"}
-_NO_METRICS = b'{"resourceMetrics":[]}'
-_OPENER = build_direct_opener()
 _REPLY_BYTES_MAX = 500
 _SECOND_NS = 1_000_000_000
 #: Of the proto of OTLP: AGGREGATION_TEMPORALITY_CUMULATIVE, and the flag of a point that says that there is no value.
@@ -40,18 +35,6 @@ _NAMES = {"rest": "http", "grpc": "grpc"}
 _SUCCESS = {"rest": "200", "grpc": "0"}
 
 
-@dataclass(frozen=True, slots=True)
-class TimedRequests:
-    """Requests of an operation around a window; the arrays are of shape (requests,), times in nanoseconds."""
-
-    driver: str
-    operation: str
-    window: Window
-    ends_unix_ns: NDArray[np.int64]
-    latencies_ns: NDArray[np.int64]
-    codes: NDArray[np.str_]
-
-
 @dataclass(slots=True)
 class MetricsPush:
     """A Prometheus that takes OTLP, and what the load's series are labelled with.
@@ -63,10 +46,10 @@ class MetricsPush:
     labels: Mapping[str, str]
     problem: str = ""
 
-    def push(self, requests: TimedRequests) -> None:
+    def push(self, calls: Sequence[Call], window: Window, labels: Mapping[str, str]) -> None:
         """Push the requests of a window that has ended; what goes wrong is kept in `problem`."""
-        body = json.dumps(to_otlp(requests, self.labels)).encode()
-        self.problem = _post(self.url + OTLP, body) or self.problem
+        metrics = to_otlp(calls, window, {**self.labels, **labels})
+        self.problem = _post(self.url + OTLP, metrics) or self.problem
 
 
 def parse_base_url(text: str, name: str) -> str:
@@ -87,60 +70,54 @@ def parse_base_url(text: str, name: str) -> str:
 
 def check_receiver(url: str) -> None:
     """Push nothing to a Prometheus. Raises UsageError if it isn't there or takes no pushes."""
-    if problem := _post(url + OTLP, _NO_METRICS):
+    if problem := _post(url + OTLP, {"resourceMetrics": []}):
         raise UsageError(
             f"can't push live metrics: {problem}",
             "start Prometheus with --web.enable-otlp-receiver, or correct or leave out its URL; nothing was started",
         )
 
 
-def _post(url: str, body: bytes) -> str:
+def _post(url: str, metrics: dict[str, Any]) -> str:
     """Return why a Prometheus didn't take a push; empty if it did."""
-    request = urllib.request.Request(url, body, _JSON)  # noqa: S310 - http or https: checked
     try:
-        with _OPENER.open(request, timeout=_TIMEOUT_S):
-            return ""
-    except HTTPError as error:
-        try:
-            said = error.read(_REPLY_BYTES_MAX).decode(errors="replace").strip()
-        except (OSError, HTTPException) as broken:
-            said = f"the reply broke off: {broken}"
-        return f"{url}: {error.code} {error.reason}: {said}"
-    except (OSError, HTTPException) as error:
-        return f"{url}: {getattr(error, 'reason', '') or error}"
+        reply = fetch(url, json.dumps(metrics).encode())
+    except OSError as error:
+        return f"{url}: {error}"
+    if reply.status == HTTPStatus.OK:
+        return ""
+    return f"{url}: {reply.status}: {reply.body[:_REPLY_BYTES_MAX].decode(errors='replace').strip()}"
 
 
-def to_otlp(requests: TimedRequests, labels: Mapping[str, str]) -> dict[str, Any]:
+def to_otlp(calls: Sequence[Call], window: Window, labels: Mapping[str, str]) -> dict[str, Any]:
     """Return the requests of a window as OTLP: one histogram by outcome, which grows second by second.
 
     In Prometheus it has the name that wireload gives its own, with the driver as a label. The label `status` is
     what those have for a success, and otherwise the outcome in the words of docs/histogram-file.md.
     """
-    transport, window, ends = labels["transport"], requests.window, requests.ends_unix_ns
-    inside = (ends >= window.start_unix_ns) & (ends < window.end_unix_ns)
+    transport = labels["transport"]
+    by_code = defaultdict[str, list[Call]](list)
+    for call in calls:
+        if window.start_unix_ns <= call.end_unix_ns < window.end_unix_ns:
+            by_code[call.code].append(call)
     points: list[dict[str, Any]] = []
-    for code in dict.fromkeys(requests.codes[inside].tolist()):
-        chosen = inside & (requests.codes == code)
-        status = _SUCCESS[transport] if code == OK else code
-        named = {**labels, "driver": requests.driver, "name": requests.operation, "status": status}
+    for code, own in by_code.items():
+        named = {**labels, "status": _SUCCESS[transport] if code == OK else code}
         attributes = [{"key": name, "value": {"stringValue": value}} for name, value in named.items()]
-        points += _build_points(window, ends[chosen], requests.latencies_ns[chosen], attributes)
+        points += ({"attributes": attributes, **point} for point in _build_points(own, window))
     histogram = {"aggregationTemporality": _CUMULATIVE, "dataPoints": points}
     metric = {"name": f"k6_{_NAMES[transport]}_req_duration", "unit": "s", "exponentialHistogram": histogram}
     return {"resourceMetrics": [{"scopeMetrics": [{"metrics": [metric]}]}]}
 
 
-def _build_points(
-    window: Window, ends_unix_ns: NDArray[np.int64], latencies_ns: NDArray[np.int64], attributes: list[Any]
-) -> Iterator[dict[str, Any]]:
+def _build_points(calls: Sequence[Call], window: Window) -> Iterator[dict[str, Any]]:
     """Yield the histogram at each second; it begins with nothing, as a counter's first value is no increase."""
-    seconds = np.maximum(latencies_ns, 1) / 1e9
+    ends_unix_ns = np.array([call.end_unix_ns for call in calls])
+    seconds = np.maximum([call.latency_ns for call in calls], 1) / 1e9
     buckets = np.ceil(np.log2(seconds) * 2**_SCALE).astype(int) - 1
     offset = int(buckets.min())
     for time_ns in (*range(window.start_unix_ns, window.end_unix_ns, _SECOND_NS), window.end_unix_ns):
         so_far = ends_unix_ns < time_ns
         yield {
-            "attributes": attributes,
             "timeUnixNano": str(time_ns),
             "count": str(int(so_far.sum())),
             "sum": float(seconds[so_far].sum()),
@@ -148,4 +125,4 @@ def _build_points(
             "positive": {"offset": offset, "bucketCounts": np.bincount(buckets[so_far] - offset).tolist()},
         }
     # A millisecond after its last value: Prometheus has no times that are finer.
-    yield {"attributes": attributes, "timeUnixNano": str(window.end_unix_ns + 1_000_000), "flags": _NO_VALUE}
+    yield {"timeUnixNano": str(window.end_unix_ns + 1_000_000), "flags": _NO_VALUE}

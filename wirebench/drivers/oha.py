@@ -11,25 +11,20 @@ connections wait is queued, and at the end forgotten. Its TLS (rustls) takes no 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import sqlite3
-from collections import Counter
 from pathlib import Path
 
-import numpy as np
 import orjson
 
-from wirebench.drivers import per_request
+from wirebench.drivers.calls import Call, Report, classify_http
 from wirebench.drivers.driver import Job
-from wirebench.drivers.per_request import CallArrays, Outcome, Part, PerRequestDriver, classify_http
-from wirebench.system.files import write_atomic
+from wirebench.drivers.replay import Part, ReplayDriver
+from wirebench.errors import WirebenchError
 from wirebench.system.paths import TOOLS
 from wirebench.system.processes import list_flags
 
-_COLUMNS = "start, start_latency_correction, end, status"
 
-
-class Oha(PerRequestDriver):
+class Oha(ReplayDriver):
     """Runs oha for a time and reads its database."""
 
     name = "oha"
@@ -39,9 +34,7 @@ class Oha(PerRequestDriver):
     def build_arguments(self, job: Job, part: Part) -> list[str | Path]:
         cell = job.cell
         # oha picks from the URLs at random, by itself.
-        requests = per_request.render(job, part)
-        urls = part.folder / "urls.txt"
-        write_atomic(urls, "\n".join(f"{job.rest_url}{each.path}" for each in requests))
+        requests = part.render(job)
         flags = {
             "-c": cell.concurrency,
             "-m": requests[0].method,
@@ -58,41 +51,38 @@ class Oha(PerRequestDriver):
         switches += ["--disable-keepalive"] if cell.connection == "reopen" else []
         switches += [] if cell.rate_per_s is None else ["--latency-correction"]
         headers = [part for name, value in requests[0].headers.items() for part in ("-H", f"{name}: {value}")]
+        urls = part.write("urls.txt", "\n".join(f"{job.rest_url}{each.path}" for each in requests))
         return [self.path, *switches, *headers, *job.tls_flags, *list_flags(flags), "--urls-from-file", urls]
 
-    def read(self, job: Job, part: Part) -> CallArrays:
+    def read(self, job: Job, part: Part) -> Report:
         """Read every call.
 
         oha counts time from its own start, which it doesn't report: it is taken for the moment that we started it, some
         milliseconds too early. Only the CPU time that server and generator are said to have used in the window can
         tell the difference.
         """
-        rows = _read_rows(part.folder / "calls.sqlite")
-        started, due, ended = (np.array([row[place] or 0 for row in rows], dtype=float) for place in range(3))
+        rate_per_s = job.cell.rate_per_s
+        with contextlib.closing(sqlite3.connect(f"file:{part.folder / 'calls.sqlite'}?mode=ro", uri=True)) as database:
+            rows = database.execute("SELECT start, start_latency_correction, end, status FROM oha").fetchall()
         # Doubles of seconds hold nanoseconds for as long as a part lasts.
-        calls = CallArrays.of(
-            ends_unix_ns=part.started_unix_ns + np.round(ended * 1e9).astype(np.int64),
-            latencies_ns=np.round((ended - started) * 1e9).astype(np.int64),
-            outcomes=(classify_http(row[3]) for row in rows),
-        )
-        untimed = _read_untimed(part.output)
-        if job.cell.rate_per_s is None:
-            return dataclasses.replace(calls, untimed=untimed)
-        were_due = int(job.cell.rate_per_s * (part.warmup_s + part.window_s))
-        return dataclasses.replace(
-            calls,
-            untimed=untimed,
-            responses_ns=np.round((ended - due) * 1e9).astype(np.int64),
-            dropped=max(0, were_due - len(rows) - sum(untimed.values())),
-        )
-
-
-def _read_rows(path: Path) -> list[tuple[float, float | None, float, int]]:
-    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
-        return database.execute(f"SELECT {_COLUMNS} FROM oha").fetchall()  # noqa: S608 - a constant
-
-
-def _read_untimed(path: Path) -> Counter[Outcome]:
-    """Return the requests without a reply: oha says `timeout`, or what went wrong with the connection."""
-    errors: dict[str, int] = orjson.loads(path.read_bytes())["errorDistribution"]
-    return Counter({classify_http(0, text, is_timeout=text == "timeout"): count for text, count in errors.items()})
+        calls = [
+            Call(
+                part.started_unix_ns + round(end * 1e9),
+                round((end - start) * 1e9),
+                *classify_http(status),
+                None if rate_per_s is None else round((end - due) * 1e9),
+            )
+            for start, due, end, status in rows
+        ]
+        errors: dict[str, int] = orjson.loads(part.output.read_bytes())["errorDistribution"]
+        if errors and not calls:
+            texts = "; ".join(f"{text} ({count}×)" for text, count in errors.items())
+            raise WirebenchError(f"oha made no call that was answered: {texts}", "see its log")
+        # Failures are of unknown time: no warm-up may hide them, and no latency enters a figure.
+        first_unix_ns = min((call.end_unix_ns - call.latency_ns for call in calls), default=0)
+        for text, count in errors.items():
+            outcome = classify_http(0, text, is_timeout=text == "timeout")
+            end_unix_ns = first_unix_ns + round(part.warmup_s * 1e9)
+            calls += [Call(end_unix_ns, 0, *outcome, None if rate_per_s is None else 0)] * count
+        due = 0 if rate_per_s is None else int(rate_per_s * (part.warmup_s + part.window_s))
+        return Report(calls, max(0, due - len(calls)))

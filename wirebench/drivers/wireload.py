@@ -9,12 +9,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import orjson
 from pydantic import Field
 
 from wirebench.drivers.driver import SLICES, Driver, Job
 from wirebench.errors import UsageError
 from wirebench.model.frozen import FrozenModel
 from wirebench.model.histogram_file import HistogramFile
+from wirebench.plan.arrivals import compute_arrivals_ns
 from wirebench.system import processes
 from wirebench.system.files import write_atomic
 from wirebench.system.paths import TOOLS
@@ -34,16 +36,20 @@ class Wireload(Driver):
     push_failure = "live metrics: "
 
     def run(self, job: Job, watch: Callable[[Child], None]) -> tuple[HistogramFile, ...]:
-        description = job.output.with_suffix(".job.json")
-        job.write_arrivals()
-        write_atomic(description, json.dumps(describe_job(job), default=str))
+        description, arrivals = job.output.with_suffix(".job.json"), job.output.with_suffix(".arrivals.json")
+        described = describe_job(job)
+        due_ns = compute_arrivals_ns(job.load)
         try:
+            if due_ns is not None:
+                write_atomic(arrivals, orjson.dumps(due_ns, option=orjson.OPT_SERIALIZE_NUMPY).decode())
+                described["arrivals"] = arrivals
+            write_atomic(description, json.dumps(described, default=str))
             # What waits at the end of an open load may be sent for one timeout, and take another one.
             timeout_s = job.load.warmup_s + job.load.window_s + 2 * job.timeout_s + _GRACE_S
             self.carry_out(job, [self.path, "run", description], watch, timeout_s)
         finally:
-            for file in (description, job.arrivals):
-                file.unlink(missing_ok=True)
+            description.unlink(missing_ok=True)
+            arrivals.unlink(missing_ok=True)
         return (HistogramFile.read(job.output),)
 
 
@@ -64,8 +70,8 @@ def send_requests(job: Job, requests_each: int) -> tuple[Answer, ...]:
 
     Raises ProcessError if the service can't be reached.
     """
-    printed = _carry_out("request", job.output, {**describe_job(job), "requests_each": requests_each})
-    return tuple(Answer.model_validate_json(line) for line in _split(printed))
+    lines = _carry_out("request", job.output, {**describe_job(job), "requests_each": requests_each})
+    return tuple(map(Answer.model_validate_json, lines))
 
 
 class RenderedRequest(FrozenModel):
@@ -88,8 +94,8 @@ class RenderedRequest(FrozenModel):
 
 def render_requests(job: Job, count: int) -> list[RenderedRequest]:
     """Return so many requests of a job, for a driver that replays them. Raises ProcessError."""
-    printed = _carry_out("render", job.output, {**describe_job(job), "requests_each": count})
-    return [RenderedRequest.model_validate_json(line) for line in _split(printed)]
+    lines = _carry_out("render", job.output, {**describe_job(job), "requests_each": count})
+    return list(map(RenderedRequest.model_validate_json, lines))
 
 
 def compile_schema(protos: Sequence[Path], imports: Sequence[Path], folder: Path) -> bytes:
@@ -113,25 +119,20 @@ def reflect(
     """
     scheme, bare = split_scheme(address)
     chosen = choose_tls(scheme, tls)
-    asked = {
+    job = {
         "reflection": bare,
-        "tls": chosen and _drop_unknown(dataclasses.asdict(chosen)),
+        "tls": chosen and dataclasses.asdict(chosen),
         "calls": calls,
         "metadata": dict(headers),
     }
     hint = "see whether the service runs and serves reflection, or give proto files: `schema: shop.proto`"
-    return _make_schema(folder, _drop_unknown(asked), hint)
+    return _make_schema(folder, job, hint)
 
 
-def _split(printed: str) -> list[str]:
-    """Return lines. Texts in them may have other characters that `splitlines` takes for line ends."""
-    return printed.strip("\n").split("\n") if printed else []
-
-
-def _make_schema(folder: Path, asked: dict[str, Any], hint: str) -> bytes:
+def _make_schema(folder: Path, job: dict[str, Any], hint: str) -> bytes:
     output = folder / "schema.binpb"
     try:
-        _carry_out("schema", output, {**asked, "output": output})
+        _carry_out("schema", output, {**job, "output": output})
         return output.read_bytes()
     except ProcessError as error:
         first, *others = error.details.removeprefix("wireload: ").splitlines() or [error.message]
@@ -140,30 +141,41 @@ def _make_schema(folder: Path, asked: dict[str, Any], hint: str) -> bytes:
         output.unlink(missing_ok=True)
 
 
-def _carry_out(command: str, beside: Path, described: dict[str, Any]) -> str:
-    """Run a command of wireload with a job, and return what it prints. Raises ProcessError."""
+def _carry_out(command: str, beside: Path, job: dict[str, Any]) -> list[str]:
+    """Run a command of wireload, and return the lines that it prints. Raises ProcessError."""
     description = beside.with_suffix(".job.json")
-    write_atomic(description, json.dumps(described, default=str))
+    write_atomic(description, json.dumps(job, default=str))
     try:
-        return processes.run("wireload", [TOOLS / "wireload", command, description], _REQUEST_TIMEOUT_S)
+        printed = processes.run("wireload", [TOOLS / "wireload", command, description], _REQUEST_TIMEOUT_S)
     finally:
         description.unlink(missing_ok=True)
+    # Texts may have other characters that `splitlines` takes for line ends.
+    return printed.strip("\n").split("\n") if printed else []
 
 
 def describe_job(job: Job) -> dict[str, Any]:
+    """Return a job as wireload reads it; what is None is its own choice."""
     load, cell = job.load, job.cell
     generator, generators = job.generator
-    described: dict[str, Any] = {
+    return {
         "addresses": job.replicas or (job.address,),
         "application": job.application,
         "variant": cell.variant,
         "descriptors": job.descriptors,
-        "requests": _describe_requests(job),
+        "requests": {
+            "transport": cell.transport,
+            "codec": cell.codec,
+            "clients": load.find_workload(cell.operation).describe_kinds(),
+            "payload": None if cell.payload is None else str(cell.payload),
+            "stream_items": cell.stream_items,
+            "stream_rate_limit_per_s": cell.stream_rate_limit_per_s,
+            "seed": job.seed,
+            "id_base": job.id_base,
+        },
         "concurrency": cell.concurrency,
         "connections": cell.connections,
         "concurrency_max": None if load.model == "sweep" else load.concurrency_max,
         "rate_per_s": None if cell.shape else cell.rate_per_s,
-        "arrivals": job.arrivals if cell.shape else None,
         "calls": load.calls,
         "warmup_calls": load.warmup_calls,
         "spawn_rate_per_s": load.spawn_rate_per_s or _compute_stream_rate_per_s(job),
@@ -171,8 +183,8 @@ def describe_job(job: Job) -> dict[str, Any]:
         "window_s": load.window_s,
         "timeout_s": job.timeout_s,
         "reopen": cell.connection == "reopen",
-        "h2c": True if cell.http else None,
-        "tls": job.tls and _drop_unknown(dataclasses.asdict(job.tls)),
+        "h2c": cell.http is not None,
+        "tls": job.tls and dataclasses.asdict(job.tls),
         "live": job.metrics_push and {"url": job.metrics_push.url, "labels": dict(job.metrics_push.labels)},
         "generator": generator,
         "generators": generators,
@@ -181,7 +193,6 @@ def describe_job(job: Job) -> dict[str, Any]:
         "by_due": bool(cell.shape),
         "slices": SLICES if cell.shape else None,
     }
-    return _drop_unknown(described)
 
 
 def _compute_stream_rate_per_s(job: Job) -> float | None:
@@ -196,22 +207,3 @@ def _compute_stream_rate_per_s(job: Job) -> float | None:
     lasts_s = cell.stream_items / cell.stream_rate_limit_per_s if cell.stream_items else load.warmup_s
     spread_s = min(lasts_s, load.warmup_s)
     return cell.concurrency / spread_s if spread_s else None
-
-
-def _drop_unknown(fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if value is not None}
-
-
-def _describe_requests(job: Job) -> dict[str, Any]:
-    cell = job.cell
-    described: dict[str, Any] = {
-        "transport": cell.transport,
-        "codec": cell.codec,
-        "clients": job.load.find_workload(cell.operation).describe_kinds(),
-        "payload": None if cell.payload is None else str(cell.payload),
-        "stream_items": cell.stream_items,
-        "stream_rate_limit_per_s": cell.stream_rate_limit_per_s,
-        "seed": job.seed,
-        "id_base": job.id_base,
-    }
-    return _drop_unknown(described)

@@ -8,18 +8,15 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from http.client import HTTPException
+from http import HTTPStatus
 from pathlib import Path
 
 from wirebench.errors import WirebenchError
 from wirebench.measure.usage import Usage, sum_if_all_known
 from wirebench.system import cgroup
-from wirebench.system.http import build_direct_opener
+from wirebench.system.http import fetch
 from wirebench.targets.target import Containers, Replica
 
-_TIMEOUT_S = 10.0
-_BYTES_MAX = 16 * 2**20
-_OPENER = build_direct_opener()
 #: A worker counts a request right after it has sent the reply; on a busy machine it may be interrupted in between.
 _STILL_S = 0.1
 _SETTLE_TIMEOUT_S = 5.0
@@ -41,18 +38,19 @@ Counts = Mapping[str, int]
 
 
 def _fetch(url: str) -> str:
-    with _OPENER.open(url, timeout=_TIMEOUT_S) as response:
-        text: bytes = response.read(_BYTES_MAX)
-        return text.decode()
+    """Return what a service answers. Raises OSError if that isn't 200."""
+    reply = fetch(url)
+    if reply.status != HTTPStatus.OK:
+        raise OSError(f"status {reply.status}")
+    return reply.body.decode()
 
 
 def read_counts(admin_url: str) -> Counts:
     """Read how many requests a service has had. Raises WirebenchError if it doesn't answer."""
     try:
         return parse_counts(_fetch(f"{admin_url}/metrics"))
-    except (OSError, HTTPException) as error:
-        why = getattr(error, "reason", error)
-        raise WirebenchError(f"can't read {admin_url}/metrics: {why}", "has the service died? see its log") from error
+    except OSError as error:
+        raise WirebenchError(f"can't read {admin_url}/metrics: {error}", "has the service died? see its log") from error
 
 
 def parse_counts(text: str) -> Counts:
@@ -155,13 +153,13 @@ def find_containers_beside(
 def _read_pod(agent_url: str, pod_uid: str) -> dict[str, Usage]:
     try:
         return {each: Usage(**used) for each, used in json.loads(_fetch(f"{agent_url}/containers/{pod_uid}")).items()}
-    except (OSError, HTTPException, ValueError, TypeError, AttributeError):
+    except (OSError, ValueError, TypeError, AttributeError):
         return {}
 
 
 def read_process_metrics(url: str) -> Usage | None:
     """Read what a service's processes have used from its own metrics, all samples added up; None if they lack it."""
-    with contextlib.suppress(OSError, HTTPException, ValueError):
+    with contextlib.suppress(OSError, ValueError):
         now_ns, text = time.time_ns(), _fetch(url)
         cpu, memory = (list(map(float, metric.findall(text))) for metric in (_CPU, _MEMORY))
         if cpu:

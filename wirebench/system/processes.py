@@ -17,7 +17,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, BinaryIO
 
 import psutil
 
@@ -63,43 +62,25 @@ class Child:
 
     def wait(self, timeout_s: float) -> int:
         """Wait for its end and return its status. Raises ProcessError if it takes too long."""
-        has_ended = self._await_end(timeout_s)
+        deadline = time.monotonic() + timeout_s
+        with contextlib.suppress(AttributeError, OSError):  # no Linux, whose CPU times can't be read; or it has ended
+            self._sleep_until_end(os.pidfd_open(self.pid), timeout_s)
         self._cpu_s = self.read_cpu_s()
-        if not has_ended:
-            self.stop()
-            raise self.make_error(f"was still running after {timeout_s:.0f} s")
-        return self.process.wait()
-
-    def _await_end(self, timeout_s: float) -> bool:
-        """Return whether it has ended in time; its status is still to be read, and its CPU time can be until then.
-
-        We share the cores with what is measured: the kernel wakes us, where it can.
-        """
-        if not hasattr(os, "pidfd_open"):  # no Linux: the CPU time can't be read either
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(timeout_s)
-            return self.process.returncode is not None
         try:
-            ended = os.pidfd_open(self.pid)
-        except ProcessLookupError:  # its status was read
-            return True
-        except OSError:  # a kernel before 5.3, or a sandbox that forbids it
-            return self._look_until_ended(timeout_s)
+            return self.process.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            self.stop()
+            raise self.make_error(f"was still running after {timeout_s:.0f} s") from None
+
+    @staticmethod
+    def _sleep_until_end(descriptor: int, timeout_s: float) -> None:
+        """Leave its status unread, so that its CPU time can be read. The kernel wakes us: we share the cores."""
         try:
             poll = select.poll()
-            poll.register(ended, select.POLLIN)
-            return bool(poll.poll(timeout_s * 1e3))
+            poll.register(descriptor, select.POLLIN)
+            poll.poll(timeout_s * 1e3)
         finally:
-            os.close(ended)
-
-    def _look_until_ended(self, timeout_s: float) -> bool:
-        deadline = time.monotonic() + timeout_s
-        with contextlib.suppress(ChildProcessError):  # its status was read
-            while os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
-                if time.monotonic() > deadline:
-                    return False
-                time.sleep(_POLL_S)
-        return True
+            os.close(descriptor)
 
     def read_cpu_s(self) -> float | None:
         """Return its CPU time, in seconds; of one that has ended, what it was when `wait` found that."""
@@ -141,22 +122,27 @@ def start(  # noqa: PLR0913 - what a program is, and where it runs
     # With setpriv it ends when we do; the kernel's bond is to this thread.
     wrapper = ["setpriv", "--pdeathsig", "TERM", "--"] if shutil.which("setpriv") else []
     _LOG.info("started %s: %s; log: %s", name, shlex.join(map(str, arguments)), log)
-    with _open_log(log) as output, bind_to_cores(cores):
-        streams = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": subprocess.STDOUT}
-        process = _open(name, [*wrapper, *arguments], environment, cwd=folder, **streams)
+    try:
+        output = log.open("ab")
+    except OSError as error:
+        raise make_write_error(log, error) from error
+    with output, bind_to_cores(cores), _convert_start_errors(name):
+        process = subprocess.Popen(
+            [*wrapper, *map(str, arguments)],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd=folder,
+            env={**os.environ, **(environment or {})},
+            start_new_session=True,
+        )
     return Child(name, log, process)
 
 
-def _open(
-    name: str,
-    arguments: Sequence[str | Path],
-    environment: Mapping[str, str] | None,
-    **options: Any,  # noqa: ANN401 - those of Popen
-) -> subprocess.Popen[Any]:
-    """Open a process in a session of its own. Raises ProcessError."""
-    own = {**os.environ, **(environment or {})}
+@contextlib.contextmanager
+def _convert_start_errors(name: str) -> Iterator[None]:
     try:
-        return subprocess.Popen(list(map(str, arguments)), env=own, start_new_session=True, **options)
+        yield
     except OSError as error:
         why = ": ".join(filter(None, (error.strerror, error.filename)))
         raise ProcessError(f"can't start {name}: {why}", "run `make setup`") from error
@@ -178,13 +164,6 @@ def read_cpu_s(pid: int) -> float | None:
         return time.clock_gettime(~pid << 3 | _CPUCLOCK_SCHED)
     except OSError:
         return None
-
-
-def _open_log(log: Path) -> IO[bytes]:
-    try:
-        return log.open("ab")
-    except OSError as error:
-        raise make_write_error(log, error) from error
 
 
 def _list_session(leader: int) -> list[psutil.Process]:
@@ -213,36 +192,39 @@ def _is_alive(process: psutil.Process) -> bool:
         return False
 
 
-def run(  # noqa: PLR0913 - what a program is, reads and says
+def run(  # noqa: PLR0913 - what a program is, reads and prints
     name: str,
     arguments: Sequence[str | Path],
     timeout_s: float,
-    stdin: str | BinaryIO = "",
+    stdin: str = "",
     environment: Mapping[str, str] | None = None,
     *,
     lines_max: int = LAST_LINES,
 ) -> str:
-    """Run a program to its end and return what it prints; its errors become those of ProcessError.
+    """Run a program to its end and return what it prints; of its errors, ProcessError has the last `lines_max` lines.
 
-    It reads a text, or a file from where that stands. Of its errors, the last `lines_max` lines are kept. It is in a
-    session of its own: a terminal's Ctrl-C reaches us alone, and we end it.
+    It is in a session of its own: a terminal's Ctrl-C reaches us alone, and we end it.
     """
-    printed: str
-    text, file = (stdin, subprocess.PIPE) if isinstance(stdin, str) else (None, stdin)
     _LOG.info("started %s: %s", name, shlex.join(map(str, arguments)))
-    streams = {"stdin": file, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with _open(name, arguments, environment, text=True, errors="replace", **streams) as process:
-        try:
-            printed, errors = process.communicate(text, timeout_s)
-        except subprocess.TimeoutExpired:
-            raise ProcessError(f"{name} was still running after {timeout_s:.0f} s", "try again") from None
-        finally:  # also when interrupted
-            if process.poll() is None:
-                process.kill()
-    if process.returncode:
-        said = "\n".join(errors.strip().splitlines()[-lines_max:])
-        raise ProcessError(f"{name} {describe_status(process.returncode)}", "its last lines are above", said)
-    return printed
+    try:
+        with _convert_start_errors(name):
+            ended = subprocess.run(
+                list(map(str, arguments)),
+                check=False,
+                input=stdin,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=timeout_s,
+                env={**os.environ, **(environment or {})},
+                start_new_session=True,
+            )
+    except subprocess.TimeoutExpired:
+        raise ProcessError(f"{name} was still running after {timeout_s:.0f} s", "try again") from None
+    if ended.returncode:
+        last_lines = "\n".join(ended.stderr.strip().splitlines()[-lines_max:])
+        raise ProcessError(f"{name} {describe_status(ended.returncode)}", "its last lines are above", last_lines)
+    return ended.stdout
 
 
 def capture(arguments: Sequence[str | Path], *, with_errors: bool = False) -> str | None:

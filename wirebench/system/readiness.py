@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import http.client
 import socket
 import time
 from collections.abc import Callable
 
 import grpc
 
+from wirebench.system.http import fetch
 from wirebench.system.processes import Child
-from wirebench.system.tls import ClientTls, make_context, open_grpc_channel
+from wirebench.system.tls import ClientTls, open_grpc_channel
 
 _TIMEOUT_S = 60.0
 _ATTEMPT_TIMEOUT_S = 5.0
@@ -33,18 +33,11 @@ def wait_ready(child: Child, is_ready: Callable[[], bool], timeout_s: float = _T
 
 def answers_http(address: str, path: str, tls: ClientTls | None = None) -> bool:
     """Return whether a GET of this path is answered with a status that says success; `address` is host:port."""
-    connection = (
-        http.client.HTTPSConnection(address, timeout=_ATTEMPT_TIMEOUT_S, context=make_context(tls))
-        if tls
-        else http.client.HTTPConnection(address, timeout=_ATTEMPT_TIMEOUT_S)
-    )
     try:
-        connection.request("GET", path)
-        return http.client.OK <= connection.getresponse().status < http.client.MULTIPLE_CHOICES
-    except (OSError, http.client.HTTPException):
+        reply = fetch(f"{'https' if tls else 'http'}://{address}{path}", timeout_s=_ATTEMPT_TIMEOUT_S, tls=tls)
+    except OSError:
         return False
-    finally:
-        connection.close()
+    return reply.status // 100 == 2  # noqa: PLR2004 - 2xx
 
 
 def accepts_connections(host: str, port: int) -> bool:

@@ -12,18 +12,19 @@ Read from its source (v2.5.0), and measured; docs/method.md says how exact it is
 from __future__ import annotations
 
 import contextlib
-import http.client
 import itertools
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 from wirebench.errors import WirebenchError
 from wirebench.model.cell import Link
 from wirebench.system import processes
+from wirebench.system.http import fetch
 from wirebench.system.paths import TOOLS
 from wirebench.system.ports import LOOPBACK, reserve_ports
 from wirebench.system.processes import Child
@@ -31,7 +32,6 @@ from wirebench.system.readiness import answers_http, wait_ready
 
 PROGRAM = TOOLS / "toxiproxy-server"
 _READY_TIMEOUT_S = 20.0
-_CALL_TIMEOUT_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +57,15 @@ class Toxiproxy:
         return str(opened["listen"])
 
     def _call(self, method: str, path: str, body: object = None) -> Any:  # noqa: ANN401 - JSON
-        connection = http.client.HTTPConnection(LOOPBACK, self.port, timeout=_CALL_TIMEOUT_S)
         try:
-            connection.request(method, path, None if body is None else json.dumps(body))
-            response = connection.getresponse()
-            text = response.read()
-            if response.status < http.HTTPStatus.BAD_REQUEST:
-                return json.loads(text)
-        except (OSError, http.client.HTTPException, ValueError) as error:
+            content = None if body is None else json.dumps(body).encode()
+            reply = fetch(f"http://{LOOPBACK}:{self.port}{path}", content, method=method)
+            if reply.status < HTTPStatus.BAD_REQUEST:
+                return json.loads(reply.body)
+        except (OSError, ValueError) as error:
             self.child.check_alive()
             raise self.child.make_error(f"doesn't do {method} {path}: {error}") from error
-        finally:
-            connection.close()
-        raise self.child.make_error(f"rejects {method} {path}: {text.decode(errors='replace').strip()}")
+        raise self.child.make_error(f"rejects {method} {path}: {reply.body.decode(errors='replace').strip()}")
 
 
 def read_version() -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ import pytest
 from tests.support.jobs import CELL, JOB
 from wirebench.drivers import Ghz
 from wirebench.drivers import ghz as ghz_module
-from wirebench.drivers.per_request import Part
+from wirebench.drivers.calls import Call
+from wirebench.drivers.replay import Part
 from wirebench.errors import WirebenchError
 
 
@@ -23,19 +25,32 @@ def detail(end_ms: int, latency_ms: float = 1.0, status: str = "OK", error: str 
     return {"timestamp": timestamp, "latency": round(latency_ms * 1e6), "error": error, "status": status}
 
 
-def test_a_detail_is_a_call() -> None:
-    """Ends, latencies and outcomes are those of the details."""
-    calls = ghz_module.parse_calls([detail(1, 2.5), detail(1700, 9, "Unavailable", "connection refused")])
-    assert [2_500_000, 9_000_000] == calls.latencies_ns.tolist()
-    assert 1_699_000_000 == calls.ends_unix_ns[1] - calls.ends_unix_ns[0]
-    assert (("ok", ""), ("unavailable", "connection refused")) == calls.outcomes
+def read(folder: Path, *details: dict[str, Any]) -> Sequence[Call]:
+    """Return what is read of these details."""
+    part = Part(0, 0.5, 1.0, folder)
+    part.output.write_text(json.dumps({"details": details}))
+    return Ghz().read(JOB, part).calls
 
 
-def test_a_load_at_the_limit_of_details_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_detail_is_a_call(tmp_path: Path) -> None:
+    """Ends, latencies and outcomes are those of the details; codes that histogram files don't have are unknown."""
+    first, second, third = read(
+        tmp_path,
+        detail(1, 2.5),
+        detail(1700, 9, "DeadlineExceeded", "context deadline exceeded"),
+        detail(1700, 9, "Unauthenticated", "no token"),
+    )
+    assert ("ok", "", 2_500_000) == (first.code, first.error, first.latency_ns)
+    assert ("deadline_exceeded", "context deadline exceeded") == (second.code, second.error)
+    assert 1_699_000_000 == second.end_unix_ns - first.end_unix_ns
+    assert "unknown" == third.code
+
+
+def test_a_load_at_the_limit_of_details_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The tool drops details silently at its limit; a result that met it is no result."""
     monkeypatch.setattr(ghz_module, "DETAILS_MAX", 3)
     with pytest.raises(WirebenchError, match="kept no more"):
-        ghz_module.parse_calls([detail(1), detail(2), detail(3)])
+        read(tmp_path, detail(1), detail(2), detail(3))
 
 
 def test_connections_equal_concurrency(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ import pytest
 
 from tests.support.report_run import cell
 from wirebench.drivers import K6, Job
-from wirebench.drivers.per_request import CallArrays, Part
+from wirebench.drivers.calls import Report
+from wirebench.drivers.replay import Part
 from wirebench.errors import WirebenchError
 from wirebench.model.scenario import Load
 from wirebench.system.tls import ClientTls
@@ -25,7 +26,7 @@ def part(tmp_path: Path) -> Part:
     return Part(0, 0.1, 0.2, tmp_path)
 
 
-def read_csv(part: Part, *rows: str, rate_per_s: int | None = None) -> CallArrays:
+def read_csv(part: Part, *rows: str, rate_per_s: int | None = None) -> Report:
     """Return what is read of a CSV of k6's with these rows."""
     part.output.write_text("\n".join((HEADER, *rows)), encoding="utf-8")
     return K6().read(dataclasses.replace(JOB, cell=dataclasses.replace(JOB.cell, rate_per_s=rate_per_s)), part)
@@ -45,7 +46,7 @@ def test_k6_is_told_the_load(part: Part) -> None:
 
 def test_a_request_holds_its_connecting(part: Part) -> None:
     """k6's duration leaves it out; a request without a reply has the words of its error."""
-    calls = read_csv(
+    calls, _ = read_csv(
         part,
         "http_reqs,1000000009000000,1,,,users.get,200,,",
         "http_req_duration,1000000009000000,5.5,,,users.get,200,,",
@@ -56,35 +57,34 @@ def test_a_request_holds_its_connecting(part: Part) -> None:
         "http_req_duration,1000000011000000,2,request timeout,1050,users.get,0,,",
         "http_req_duration,1000000012000000,0,dial: connection refused,1212,users.get,0,,",
     )
-    assert [7_000_000, 1_000_000, 2_000_000, 0] == calls.latencies_ns.tolist()
-    assert [1_000_000_009_000_000] == calls.ends_unix_ns.tolist()[:1]
+    assert [7_000_000, 1_000_000, 2_000_000, 0] == [call.latency_ns for call in calls]
+    assert 1_000_000_009_000_000 == calls[0].end_unix_ns
     expected = [
         ("ok", ""),
         ("not_found", "HTTP 404"),
         ("deadline_exceeded", "request timeout"),
         ("unavailable", "dial: connection refused"),
     ]
-    assert expected == [calls.outcomes[place] for place in calls.outcome]
-    assert calls.responses_ns is None
+    assert expected == [(call.code, call.error) for call in calls]
+    assert {None} == {call.response_ns for call in calls}
 
 
 def test_a_rate_is_measured_from_when_requests_were_due(part: Part) -> None:
     """k6 tells the start in whole milliseconds: who waited least was sent at once. What it drops leaves its place."""
-    calls = read_csv(
+    calls, dropped = read_csv(
         part,
         "http_req_duration,1002700000,2,,,users.get,200,,order=1000+0",
         "dropped_iterations,1010800000,1,,,,,,",
         "http_req_duration,1024200000,3,,,users.get,200,,order=1000+1",
         rate_per_s=100,
     )
-    assert calls.responses_ns is not None
-    assert ([2_000_000, 3_500_000], 1) == (calls.responses_ns.tolist(), calls.dropped)
+    assert ([2_000_000, 3_500_000], 1) == ([call.response_ns for call in calls], dropped)
 
 
 @pytest.mark.parametrize("text", ["", "x,y\n", f"{HEADER}\nhttp_req_duration,x,1,,,,200,,\n"])
 def test_a_result_that_is_none_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     """One line says what could not be read."""
-    written = tmp_path / "out.k6-0/calls.json"
+    written = tmp_path / "out.k6-0/calls"
     monkeypatch.setattr(K6, "carry_out", lambda *_: written.write_text(text, encoding="utf-8"))
     with pytest.raises(WirebenchError, match="can't read what k6 reported"):
         K6().run(dataclasses.replace(JOB, output=tmp_path / "out.json"), lambda _: None)

@@ -10,48 +10,43 @@ from http.server import HTTPServer
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from tests.support.http_servers import QuietHandler, serving
 from tests.support.jobs import CELL, JOB
 from wirebench.drivers import K6
-from wirebench.drivers.metrics_push import MetricsPush, TimedRequests, check_receiver, parse_base_url, to_otlp
-from wirebench.drivers.per_request import Part
+from wirebench.drivers.calls import Call
+from wirebench.drivers.metrics_push import MetricsPush, check_receiver, parse_base_url, to_otlp
+from wirebench.drivers.replay import Part
 from wirebench.errors import UsageError
 from wirebench.model.histogram_file import Window
 
 LABELS = {"namespace": "lab", "pod": "load-0", "node": "a", "transport": "grpc"}
 START_NS = 1_790_000_000_250_000_000
 MS = 1_000_000
-
-
 WINDOW = Window(start_unix_ns=START_NS, end_unix_ns=START_NS + 2500 * MS)
 #: What ghz measured: a success in the first second, a failure in the second, two successes in the third; and one before
 #: the window.
-REQUESTS = TimedRequests(
-    driver="ghz",
-    operation="users.get",
-    window=WINDOW,
-    ends_unix_ns=START_NS + MS * np.array([-10, 900, 1500, 2100, 2400]),
-    latencies_ns=MS * np.array([5, 1, 7, 2, 30]),
-    codes=np.array(["ok", "ok", "not_found", "ok", "ok"]),
-)
+CALLS = [
+    Call(START_NS - 10 * MS, 5 * MS),
+    Call(START_NS + 900 * MS, 1 * MS),
+    Call(START_NS + 1500 * MS, 7 * MS, "not_found"),
+    Call(START_NS + 2100 * MS, 2 * MS),
+    Call(START_NS + 2400 * MS, 30 * MS),
+]
 
 
 def read_points(transport: str = "grpc") -> dict[str, list[dict[str, Any]]]:
     """Return the points that Prometheus gets, by status; their attributes as a mapping."""
-    labels = {**LABELS, "transport": transport}
-    ((scope,),) = (each["scopeMetrics"] for each in to_otlp(REQUESTS, labels)["resourceMetrics"])
+    labels = {**LABELS, "transport": transport, "driver": "ghz", "name": "users.get"}
+    ((scope,),) = (each["scopeMetrics"] for each in to_otlp(CALLS, WINDOW, labels)["resourceMetrics"])
     (metric,) = scope["metrics"]
     assert {"grpc": "k6_grpc_req_duration", "rest": "k6_http_req_duration"}[transport] == metric["name"]
     by_status: dict[str, list[dict[str, Any]]] = {}
     for point in metric["exponentialHistogram"]["dataPoints"]:
         attributes = {each["key"]: each["value"]["stringValue"] for each in point["attributes"]}
-        assert {**labels, "driver": "ghz", "name": "users.get"} == {
-            name: value for name, value in attributes.items() if name != "status"
-        }
-        by_status.setdefault(attributes["status"], []).append(point)
+        by_status.setdefault(attributes.pop("status"), []).append(point)
+        assert labels == attributes
     return by_status
 
 
@@ -96,10 +91,10 @@ def test_a_load_goes_on_without_prometheus() -> None:
     """What was rejected, and what didn't answer, is kept to be reported, and nothing is raised."""
     with receiver(404) as (url, _):
         live = MetricsPush(url, LABELS)
-        live.push(REQUESTS)
-        assert f"{url}/api/v1/otlp/v1/metrics: 404 Not Found: otlp write receiver is off" == live.problem
+        live.push(CALLS, WINDOW, {})
+        assert f"{url}/api/v1/otlp/v1/metrics: 404: otlp write receiver is off" == live.problem
     live = MetricsPush(url, LABELS)
-    live.push(REQUESTS)
+    live.push(CALLS, WINDOW, {})
     assert "refused" in live.problem
 
 
@@ -111,7 +106,7 @@ def test_a_prometheus_is_checked_as_drivers_push() -> None:
     assert [path] == [each for each, _, _ in asked]
     with receiver(404) as (url, _), pytest.raises(UsageError) as error:
         check_receiver(url)
-    assert f"can't push live metrics: {url}{path}: 404 Not Found: otlp write receiver is off" == error.value.message
+    assert f"can't push live metrics: {url}{path}: 404: otlp write receiver is off" == error.value.message
     with pytest.raises(UsageError, match=r"can't push live metrics: .*: .*refused"):
         check_receiver(url)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import signal
 import sys
 from pathlib import Path
@@ -53,18 +51,6 @@ def test_the_cpu_time_of_a_program_is_known_after_its_end(tmp_path: Path) -> Non
     assert cpu_s >= 0.2
     assert child.wait(TIMEOUT_S) == 0
     assert child.read_cpu_s() == cpu_s
-
-
-def test_an_end_is_noticed_where_the_kernel_tells_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An old one, or a sandbox, has no descriptors of processes; the CPU time is known all the same."""
-
-    def fail(_pid: int) -> int:
-        raise OSError(errno.ENOSYS, "Function not implemented")
-
-    monkeypatch.setattr(os, "pidfd_open", fail)
-    child = processes.start("a program", [sys.executable, "-c", "pass"], tmp_path / "log")
-    assert 0 == child.wait(TIMEOUT_S)
-    assert child.read_cpu_s() is not None
 
 
 def test_a_child_that_takes_too_long_is_ended(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, TypeVar
 
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.system import processes
@@ -141,25 +141,12 @@ class Kubectl:
         flags = ("--ignore-not-found", f"--timeout={timeout_s:.0f}s")
         self._run("delete", kind, *names, *flags, timeout_s=timeout_s + 5)
 
-    def exec(self, workload: str, container: str, command: Sequence[str], stdin: Path, timeout_s: float) -> str:
-        """Run a program that can be repeated in a container of a workload's pod, with a file as its input.
-
-        Returns what it prints. Raises ProcessError, with the program's last lines if it failed.
-        """
-        where = ["--namespace", self.namespace, workload, "--container", container]
-
-        def call() -> str:
-            with stdin.open("rb") as file:
-                return self._call(["exec", "--stdin", *where, "--", *command], file, timeout_s)
-
-        return retry_while_unreachable(call)
-
     def _run(self, *arguments: str, stdin: str = "", timeout_s: float = _TIMEOUT_S) -> str:
         """Call it in our namespace, as often as it takes while the API server is away."""
         command = [*arguments, "--namespace", self.namespace]
         return retry_while_unreachable(lambda: self._call(command, stdin, timeout_s))
 
-    def _call(self, arguments: Sequence[str], stdin: str | BinaryIO = "", timeout_s: float = _TIMEOUT_S) -> str:
+    def _call(self, arguments: Sequence[str], stdin: str = "", timeout_s: float = _TIMEOUT_S) -> str:
         try:
             return processes.run("kubectl", [TOOLS / "kubectl", *self.access.flags, *arguments], timeout_s, stdin)
         except ProcessError as error:

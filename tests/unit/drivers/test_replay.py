@@ -1,4 +1,4 @@
-"""oha and locust: their command lines, and what is made of what they tell."""
+"""Drivers that replay requests: which they can send, what they are told, and what is made of their reports."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import pytest
 
 from tests.support import jobs
 from tests.support.scenario_text import read
-from wirebench.drivers import DRIVERS, locust
+from wirebench.drivers import DRIVERS
 from wirebench.drivers.locust import Locust
 from wirebench.drivers.oha import Oha
-from wirebench.drivers.per_request import Outcome, Part, PerRequestDriver, render
+from wirebench.drivers.replay import Part, ReplayDriver
 from wirebench.drivers.wireload import Wireload
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.application import Operation, load_builtin
@@ -38,7 +38,7 @@ def part(tmp_path: Path) -> Part:
     return Part(0, 0.5, 1.0, tmp_path, started_unix_ns=10**18)
 
 
-def command(driver: PerRequestDriver, part: Part, **factors: object) -> list[str]:
+def command(driver: ReplayDriver, part: Part, **factors: object) -> list[str]:
     """Return the command line for a cell that differs from ours in some factors."""
     cell = dataclasses.replace(CELL, driver=driver.name, **factors)  # type: ignore[arg-type]
     return list(map(str, driver.build_arguments(dataclasses.replace(JOB, cell=cell), part)))
@@ -105,21 +105,21 @@ def test_requests_that_write_are_rendered_once_each(tmp_path: Path) -> None:
     job = dataclasses.replace(JOB, cell=cell, output=output)
     ids = []
     for number in range(2):
-        requests = render(job, Part(number, 0.5, 1.0, tmp_path))
+        requests = Part(number, 0.5, 1.0, tmp_path).render(job)
         assert len(requests) >= 30
         ids += [json.loads(each.body or "")["id"] for each in requests]
     assert len(ids) == len(set(ids))
     reading = dataclasses.replace(job, cell=CELL)
-    assert 1000 == len(render(reading, Part(0, 0.5, 1.0, tmp_path)))
+    assert 1000 == len(Part(0, 0.5, 1.0, tmp_path).render(reading))
     constant = dataclasses.replace(job, cell=dataclasses.replace(CELL, operation="echo.echo"))
-    assert 1 == len(render(constant, Part(0, 0.5, 1.0, tmp_path)))
+    assert 1 == len(Part(0, 0.5, 1.0, tmp_path).render(constant))
 
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_tls_is_what_the_job_says(name: str, part: Part) -> None:
     """The service is asked by https, and its authority is told."""
     driver = DRIVERS[name]
-    assert isinstance(driver, PerRequestDriver)
+    assert isinstance(driver, ReplayDriver)
     for tls, expected in ((ClientTls(Path("ca")), ["--cacert", "ca"]), (ClientTls(), [])):
         arguments = list(map(str, driver.build_arguments(dataclasses.replace(JOB, tls=tls), part)))
         places = [place for place, each in enumerate(arguments) if each == "--cacert"]
@@ -150,19 +150,15 @@ def test_wireload_renders_what_another_driver_sends(tmp_path: Path, monkeypatch:
         prepare(plan, LocalTarget(divide_cores(), lambda name: tmp_path / name))
 
 
-@pytest.mark.parametrize(
-    ("outcome", "expected"),
-    [
-        ("201", ("ok", "")),
-        ("302", ("unknown", "HTTP 302")),
-        ("503", ("unavailable", "HTTP 503")),
-        ("OSError: refused", ("unavailable", "OSError: refused")),
-        ("TimeoutError: timed out", ("deadline_exceeded", "TimeoutError: timed out")),
-    ],
-)
-def test_outcomes_are_told_in_the_words_of_histogram_files(outcome: str, expected: Outcome) -> None:
-    """Locust tells a status, or what was raised."""
-    assert expected == locust.classify_outcome(outcome)
+def test_locust_reports_statuses_and_what_was_raised(part: Part) -> None:
+    """Outcomes are in the words of histogram files."""
+    part.output.write_text(
+        json.dumps([[1, 1, 201, ""], [2, 1, 503, ""], [3, 1, 0, "OSError: no"], [4, 1, 0, "TimeoutError: timed out"]])
+    )
+    calls = Locust().read(JOB, part).calls
+    assert [1, 2, 3, 4] == [call.end_unix_ns for call in calls]
+    expected = ["ok", "unavailable: HTTP 503", "unavailable: OSError: no", "deadline_exceeded: TimeoutError: timed out"]
+    assert expected == [": ".join(filter(None, (call.code, call.error))) for call in calls]
 
 
 def write_oha(part: Part, rows: Sequence[tuple[float, float | None, float, int]], errors: dict[str, int]) -> None:
@@ -173,25 +169,35 @@ def write_oha(part: Part, rows: Sequence[tuple[float, float | None, float, int]]
     part.output.write_text(json.dumps({"errorDistribution": errors}))
 
 
-def test_oha_tells_every_call_that_got_a_reply(part: Part) -> None:
-    """Its times count from its start; requests without a reply have none."""
+def test_oha_reports_every_call_that_got_a_reply(part: Part) -> None:
+    """Times count from its start. Requests without a reply have no time: they count at the start of the window."""
     write_oha(part, [(0.1, None, 0.3, 200), (0.4, None, 0.45, 404)], {"timeout": 2, "connection closed": 1})
-    calls = Oha().read(JOB, part)
-    assert [10**18 + 300_000_000, 10**18 + 450_000_000] == calls.ends_unix_ns.tolist()
-    assert [200_000_000, 50_000_000] == calls.latencies_ns.tolist()
-    assert (("ok", ""), ("not_found", "HTTP 404")) == calls.outcomes
-    assert {("deadline_exceeded", "timeout"): 2, ("unavailable", "connection closed"): 1} == calls.untimed
-    assert calls.responses_ns is None
+    first, second, *failed = Oha().read(JOB, part).calls
+    assert (10**18 + 300_000_000, 200_000_000, "ok", None) == (
+        first.end_unix_ns,
+        first.latency_ns,
+        first.code,
+        first.response_ns,
+    )
+    assert (10**18 + 450_000_000, 50_000_000, "not_found", "HTTP 404") == second[:4]
+    assert ["deadline_exceeded", "deadline_exceeded", "unavailable"] == [call.code for call in failed]
+    assert {(10**18 + 600_000_000, 0)} == {(call.end_unix_ns, call.latency_ns) for call in failed}
+
+
+def test_oha_without_replies_is_an_error(part: Part) -> None:
+    """The message has the errors."""
+    write_oha(part, [], {"connection refused": 7})
+    with pytest.raises(WirebenchError, match=r"no call that was answered: connection refused \(7×\)"):
+        Oha().read(JOB, part)
 
 
 def test_oha_measures_a_rate_from_when_a_request_was_due(part: Part) -> None:
     """Response time holds the wait to be sent; what was due and never sent was dropped."""
     write_oha(part, [(0.1, 0.0, 0.3, 200), (0.4, 0.4, 0.45, 200)], {})
     job = dataclasses.replace(JOB, cell=dataclasses.replace(CELL, rate_per_s=4))
-    calls = Oha().read(job, part)
-    assert calls.responses_ns is not None
-    assert [300_000_000, 50_000_000] == calls.responses_ns.tolist()
-    assert 4 == calls.dropped  # of the six that were due in a second and a half
+    calls, dropped = Oha().read(job, part)
+    assert [300_000_000, 50_000_000] == [call.response_ns for call in calls]
+    assert 4 == dropped  # of the six that were due in a second and a half
     arguments = command(Oha(), part, rate_per_s=4)
     assert "4" == value(arguments, "-q")
     assert "--latency-correction" in arguments
