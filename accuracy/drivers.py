@@ -19,13 +19,11 @@ from wirebench.errors import UsageError, WirebenchError
 from wirebench.measure.gates import INTERFERENCE_MAX
 from wirebench.measure.truth import TruthMeasurement, compute_error_ms, measure_truth
 from wirebench.measure.usage import Interference
-from wirebench.model.cell import Cell
-from wirebench.model.contract import TRANSPORTS, Driver, Transport
-from wirebench.model.factor import find_defaults
+from wirebench.model.cell import Cell, find_defaults
+from wirebench.model.contract import OPEN_LOAD_DRIVERS, TRANSPORTS, Driver, Transport
 from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import CLOCKS, OK, merge
 from wirebench.model.scenario import Load
-from wirebench.plan.driver_support import DRIVER_FACTS
 from wirebench.present.numbers import ABSENT
 from wirebench.system.signals import STOPPING, Interrupted, handle_interrupts
 from wirebench.targets import Cores, divide_cores
@@ -131,7 +129,7 @@ def select_cases(drivers: Sequence[Driver], transports: Sequence[Transport], beh
         # Of the truth server's transports, gRPC alone multiplexes.
         if transport == "grpc" or not LOADS[load][2]
         # Without a response clock an open load hides what it was sent for.
-        if not (LOADS[load][1] and DRIVER_FACTS[driver].no_open_load)
+        if driver in OPEN_LOAD_DRIVERS or not LOADS[load][1]
     ]
     if not cases:
         raise UsageError("no installed driver can send these loads", "choose others: make accuracy ARGS=--help")
@@ -170,7 +168,6 @@ def measure(case: Case, seed: int, window_s: float, cores: Cores) -> TruthMeasur
     concurrency, rate_per_s, connections = LOADS[case.load]
     levels: dict[str, Any] = {
         **find_defaults(case.transport),
-        "transport": case.transport,
         "driver": case.driver,
         "concurrency": concurrency,
         "rate_per_s": rate_per_s,

@@ -136,7 +136,7 @@ def test_a_command_that_does_not_start_is_named(tmp_path: Path, variant: str, li
     (tmp_path / "greeter.yaml").write_text(APPLICATION, encoding="utf-8")
     application = read_application(tmp_path / "greeter.yaml")
     target = LocalTarget(divide_cores(), lambda name: tmp_path / f"{name}.log", application)
-    service = ServiceSpec("rest", None, 1, None, None, implementation=None, variant=variant)
+    service = ServiceSpec(transport="rest", store=None, implementation=None, variant=variant)
     try:
         with pytest.raises(WirebenchError) as failed:  # noqa: PT012 - one of both says it
             target.prepare([service])

@@ -41,7 +41,7 @@ def test_a_stopped_run_goes_on_until_it_is_whole(scenario: Callable[[str], Path]
     killed = only_run(out)
     before = contents(killed)
     # Both are left by drivers that were killed; ghz doesn't begin where the second is.
-    for name in ("b002-unfinished.json", "b002-grpc-sync-w1-memory-protobuf-keep-users.get-c4-ghz.ghz-0"):
+    for name in ("b002-unfinished.json", "b002-grpc-sync-protobuf-w1-memory-keep-ghz-users.get-c4.ghz-0"):
         (killed.folder / "histograms" / name).mkdir()
 
     with watched([WIREBENCH, "resume", killed.folder], out, len(killed.records) + 1) as (process, _):

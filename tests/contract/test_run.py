@@ -97,8 +97,8 @@ def test_an_external_target_is_loaded_but_not_restarted(
     monkeypatch.setenv("WIREBENCH_CALIBRATION", str(tmp_path / "calibration"))
     target = LocalTarget(divide_cores(), lambda name: tmp_path / f"{name}.log")
     services = [
-        ServiceSpec("rest", "net-http", 1, None, "memory", implementation="go"),
-        ServiceSpec("socket", "goroutines", 1, None, "memory", implementation="go"),
+        ServiceSpec(transport="rest", runtime="net-http", implementation="go"),
+        ServiceSpec(transport="socket", runtime="goroutines", implementation="go"),
     ]
     try:
         rest, socket = target.start(services).values()
@@ -137,7 +137,7 @@ def test_one_load_generator_uses_the_machine_at_a_time(
     out = tmp_path / "results"
     try:
         (endpoint,) = target.start(
-            [ServiceSpec("socket", "goroutines", 1, None, "memory", implementation="go")]
+            [ServiceSpec(transport="socket", runtime="goroutines", implementation="go")]
         ).values()
         external = (scenario(LONG), "--target", "external", "--socket", endpoint.address, "--out", out)
         with watched([WIREBENCH, "run", *external], out, 1) as (first, _):

@@ -72,7 +72,7 @@ def test_a_service_that_dies_is_named_with_its_last_words(scenario: Callable[[st
 def test_what_a_killed_service_leaves_is_ended(tmp_path: Path) -> None:
     """Workers that don't even notice that their supervisor was killed are gone when the target has stopped."""
     target = LocalTarget(divide_cores(), lambda name: tmp_path / f"{name}.log")
-    (endpoint,) = target.start([ServiceSpec("rest", "gunicorn-gthread", 2, None, "memory")]).values()
+    (endpoint,) = target.start([ServiceSpec(transport="rest", runtime="gunicorn-gthread", workers=2)]).values()
     supervisor = psutil.Process(endpoint.replicas[0].root_pid)
     family = supervisor.children(recursive=True)
     for each in family:

@@ -7,9 +7,8 @@ from _pytest.mark import ParameterSet
 
 from wirebench.drivers import DRIVERS
 from wirebench.drivers.driver import SETUP, SETUP_CROSS_CHECK
-from wirebench.model.contract import TRANSPORTS, Driver, Transport
+from wirebench.model.contract import OPEN_LOAD_DRIVERS, REOPENING_DRIVERS, TRANSPORTS, Driver, Transport
 from wirebench.model.histogram_file import HistogramFile
-from wirebench.plan.driver_support import DRIVER_FACTS
 
 
 def case(transport: Transport, driver: Driver) -> ParameterSet:
@@ -26,11 +25,11 @@ CASES = [case(transport, driver) for transport, driver in _PAIRS]
 #: Enough for what is the same with any histogram file.
 SETUP_CASES = [each for each in CASES if DRIVERS[str(each.values[1])].setup in (SETUP, SETUP_CROSS_CHECK)]
 #: Those that know when a request was due.
-OPEN_CASES = [case(transport, driver) for transport, driver in _PAIRS if not DRIVER_FACTS[driver].no_open_load]
+OPEN_CASES = [case(transport, driver) for transport, driver in _PAIRS if driver in OPEN_LOAD_DRIVERS]
 #: Those that read streams.
 STREAM_CASES = [case(transport, "wireload") for transport in TRANSPORTS]
 #: Those that reopen connections.
-REOPENING_CASES = [case(transport, driver) for transport, driver in _PAIRS if transport in DRIVER_FACTS[driver].reopens]
+REOPENING_CASES = [case(transport, driver) for transport, driver in _PAIRS if driver in REOPENING_DRIVERS]
 
 
 def quantiles_ms(file: HistogramFile, *quantiles: float, clock: str = "service") -> list[float]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from wirebench.analysis.pair import CellPair, compute_paired_ratio, compute_ratios, find_failed_gates, judge
 from wirebench.analysis.ratio import Ratio, paired_ratio
 from wirebench.analysis.summary import CellSummary, summarise
-from wirebench.model.factor import FACTORS
+from wirebench.model.cell import FACTORS
 from wirebench.model.record import Record
 from wirebench.model.run_info import RunInfo
 from wirebench.results.runs import Run

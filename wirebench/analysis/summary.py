@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import cast, get_args
 
 from wirebench.analysis.ratio import Ratio, mean
-from wirebench.model.contract import TRANSPORTS, Transport
-from wirebench.model.factor import FACTORS, SORTED_BY, Level
+from wirebench.model.cell import sort_key
 from wirebench.model.histogram_file import ErrorText, choose_most_frequent
 from wirebench.model.labels import Factors, name_cell, name_cell_fully
 from wirebench.model.metric import CAPACITIES, METRICS, Metric
@@ -210,24 +208,6 @@ def summarise(records: Iterable[Record], compared: str = "") -> tuple[CellSummar
 def find_shared_factors(cells: Sequence[Factors]) -> frozenset[str]:
     """Return the factors that all of these cells have the same level of."""
     return frozenset(name for name in (cells[0] if cells else ()) if len({factors[name] for factors in cells}) == 1)
-
-
-_PLACES: Mapping[str, tuple[str, ...]] = {
-    name: get_args(FACTORS[name].levels) for name in ("tls", "implementation", "placement", "balancing", "driver")
-}
-
-
-def sort_key(factors: Factors) -> tuple[object, ...]:
-    return tuple(_rank_level(name, factors[name]) for name in SORTED_BY)
-
-
-def _rank_level(name: str, level: Level) -> tuple[object, ...]:
-    """Return where a level stands among those of its factor: as the contract has them, or else by number or name."""
-    if name == "transport":
-        return (list(TRANSPORTS).index(cast("Transport", level)),)
-    if places := _PLACES.get(name):
-        return places.index(str(level)) if level in places else 0, str(level)
-    return isinstance(level, str), -1 if level is None else level
 
 
 def compute_excess(gate: Gate) -> float:

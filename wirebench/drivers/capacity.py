@@ -70,7 +70,7 @@ def _list_shortfalls(cell: Cell, capacity: Capacity) -> Iterator[CapacityShortfa
         taken_mib = driver_support.estimate_memory_mib(cell.driver, cell.transport, cell.concurrency)
         yield CapacityShortfall(cell, f"{taken_mib:,} MiB of memory", f"{free_mib:,.0f} MiB are free for them", fitting)
     # A proxy between has two for each.
-    each = 2 if cell.link else 1
+    each = 1 if cell.delay_ms is None else 2
     fitting = max(0, capacity.open_files - _OTHER_FILES) // each
     if fitting < cell.concurrency:
         taken = f"{each * cell.concurrency + _OTHER_FILES:,} open files"

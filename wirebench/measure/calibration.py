@@ -24,16 +24,14 @@ from wirebench.measure import environment
 from wirebench.measure.gates import INTERFERENCE_MAX
 from wirebench.measure.truth import SERVER, TruthMeasurement, compute_error_ms, measure_truth
 from wirebench.measure.usage import Interference
-from wirebench.model.cell import Cell
-from wirebench.model.contract import TRANSPORTS, Driver, Transport
-from wirebench.model.factor import find_defaults
+from wirebench.model.cell import Cell, find_defaults
+from wirebench.model.contract import OPEN_LOAD_DRIVERS, TRANSPORTS, Driver, Transport
 from wirebench.model.frozen import FrozenModel
 from wirebench.model.histogram_file import OK, Clock
 from wirebench.model.record import CALIBRATED_CONNECTIONS_MAX, Instrument, Interval, join_intervals
 from wirebench.model.scenario import Load
 from wirebench.model.validation_messages import describe_first
 from wirebench.plan.arrivals import compute_rate_asked_per_s
-from wirebench.plan.driver_support import DRIVER_FACTS
 from wirebench.system.files import make_write_error, write_atomic
 from wirebench.targets import Cores
 
@@ -243,7 +241,7 @@ def list_transports(driver: Driver) -> tuple[Transport, ...]:
 
 def estimate_duration_s(driver: Driver) -> float:
     """Return about how long `measure_loads` takes."""
-    loads = len(_CLOSED) + (0 if DRIVER_FACTS[driver].no_open_load else len(_OPEN_SHARES) + 1)
+    loads = len(_CLOSED) + (len(_OPEN_SHARES) + 1 if driver in OPEN_LOAD_DRIVERS else 0)
     return loads * _REPETITIONS * Probe(driver=driver, transport="rest", concurrency=1, server_ms=0).expected_s
 
 
@@ -256,7 +254,7 @@ def measure_loads(driver: Driver, transport: Transport, cores: Cores) -> Iterato
         if point.is_ceiling:
             ceiling_per_s = point.rate_per_s  # in the end, on as many connections as open loads have
         yield point
-    if DRIVER_FACTS[driver].no_open_load:
+    if driver not in OPEN_LOAD_DRIVERS:
         return
     rates_per_s = {math.ceil(min(share * ceiling_per_s, _OPEN_RATE_MAX_PER_S)) for share in _OPEN_SHARES}
     for rate_per_s in sorted({_OPEN_RATE_PER_S, *rates_per_s}):
@@ -332,7 +330,6 @@ def measure_probe(probe: Probe, cores: Cores, repetitions: int, *, coarse: bool 
     """Measure one load so often against the server of known latency. Raises WirebenchError."""
     levels: dict[str, Any] = {
         **find_defaults(probe.transport),
-        "transport": probe.transport,
         "driver": probe.driver,
         "concurrency": probe.concurrency,
         "rate_per_s": probe.rate_asked_per_s,

@@ -13,7 +13,6 @@ from wirebench.drivers import Job
 from wirebench.drivers.clients import Client, connect
 from wirebench.measure.counters import count_since, read_replicas
 from wirebench.model.application import load_builtin
-from wirebench.model.cell import Link
 from wirebench.system.network_namespace import open_namespace
 from wirebench.system.processes import bind_to_cores
 from wirebench.targets.target import Replica
@@ -44,8 +43,8 @@ def route_job(job: Job, replicas: Sequence[Replica]) -> Iterator[ProxyRoute]:
 
     Raises WirebenchError, at the end also if the proxy has died.
     """
-    link = job.cell.link
-    if link is None:
+    delay_ms, loss_percent = job.cell.delay_ms, job.cell.loss_percent
+    if delay_ms is None:
         yield ProxyRoute(job)
         return
     with start_toxiproxy(job.log.with_suffix(".toxiproxy.log"), job.cores) as proxy:
@@ -53,9 +52,9 @@ def route_job(job: Job, replicas: Sequence[Replica]) -> Iterator[ProxyRoute]:
         # Our clients, which measure it, speak the built-in application alone.
         is_measured = job.generator[0] == 0 and not job.cell.variant
         cost: tuple[float | None, int] = _measure_cost(job, proxy, replicas) if is_measured else (None, 0)
-        if link.loss_percent is not None:
+        if loss_percent is not None:
             with open_namespace() as namespace:
-                namespace.shape(*build_netem(link))
+                namespace.shape(*build_netem(delay_ms, loss_percent))
                 address = proxy.open_route(job.address, host=namespace.host_address)
                 if job.metrics_push:
                     job.metrics_push.problem = "Prometheus can't be reached from a network with packet loss"
@@ -64,20 +63,20 @@ def route_job(job: Job, replicas: Sequence[Replica]) -> Iterator[ProxyRoute]:
             return
         shaped = dataclasses.replace(
             job,
-            address=proxy.open_route(job.address, link),
-            replicas=tuple(proxy.open_route(each, link) for each in job.replicas),
+            address=proxy.open_route(job.address, delay_ms),
+            replicas=tuple(proxy.open_route(each, delay_ms) for each in job.replicas),
         )
         yield ProxyRoute(shaped, (proxy.child.pid,), *cost)
 
 
-def build_netem(link: Link) -> tuple[list[str], list[str]]:
+def build_netem(delay_ms: int, loss_percent: float) -> tuple[list[str], list[str]]:
     """Return what the kernel does to packets towards the load and back; all of the delay is on the way to the load."""
     # All that is delayed has to fit: netem drops what is more than its limit, which is 1,000 packets by default.
     towards, back = ["limit", _QUEUED_PACKETS_MAX], ["limit", _QUEUED_PACKETS_MAX]
-    if link.delay_ms:
-        towards += ["delay", f"{link.delay_ms}ms"]
+    if delay_ms:
+        towards += ["delay", f"{delay_ms}ms"]
     for direction in (towards, back):
-        direction += ["loss", f"{link.loss_percent:g}%"]
+        direction += ["loss", f"{loss_percent:g}%"]
     return towards, back
 
 

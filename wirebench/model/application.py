@@ -119,7 +119,7 @@ class Operation(_Part):
     def deletes(self) -> bool:
         return any(each.created for each in self.inputs.values())
 
-    def asks_for(self, given: Literal["items", "rate_limit_per_s"]) -> bool:
+    def asks_for(self, given: str) -> bool:
         """Return whether its requests have a number of items, or a rate."""
         return any(each.stream == given for each in self.inputs.values())
 

@@ -8,13 +8,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import cast, get_args
 
+from wirebench.model.cell import FACTORS, find_defaults
 from wirebench.model.contract import Driver, Implementation, Transport
-from wirebench.model.factor import CLUSTER_DEFAULTS, FACTORS, WITH_TRANSPORT, Level, find_defaults
+from wirebench.model.factor import Level
 
 Factors = Mapping[str, Level]
 
 #: Those that may differ between two transports that are compared: they are part of the transport's name.
-OF_TRANSPORT = ("runtime", "http", "codec", "threads")
+OF_TRANSPORT = tuple(name for name in FACTORS["transport"].comes_with if name != "variant")
+#: Those that are named after a cell's transport where they aren't the default. The load is named separately.
+_WITH_TRANSPORT = tuple(
+    name for name, factor in FACTORS.items() if factor.group != "load" and name not in ("transport", "variant")
+)
 
 _TRANSPORTS = {"rest": "REST", "grpc": "gRPC"}
 
@@ -24,7 +29,7 @@ def name_cell(factors: Factors, without: Collection[str] = (), compared: str = "
 
     `without` are factors that are left out; the one that is `compared` is named even at its default: `REST 1 worker`.
     """
-    return name_by_factors(factors, [name for name in WITH_TRANSPORT if name not in without], compared)
+    return name_by_factors(factors, [name for name in _WITH_TRANSPORT if name not in without], compared)
 
 
 def describe_situation(factors: Factors, without: Collection[str] = ()) -> str:
@@ -45,7 +50,7 @@ def describe_settings(factors: Factors, without: Collection[str] = (), varied: C
     always = {name for name in varied if name not in {*OF_TRANSPORT, "driver"} and factors[name] is not None}
     return tuple(
         describe_level(name, factors)
-        for name in WITH_TRANSPORT
+        for name in _WITH_TRANSPORT
         if name not in without and (name in always or not is_default(name, factors))
     )
 
@@ -114,7 +119,7 @@ def is_default(name: str, factors: Factors) -> bool:
     implementation = cast("Implementation | None", factors["implementation"])
     default = find_defaults(cast("Transport", factors["transport"]), implementation)[name]
     # What a run can't set of a variant is None.
-    return factors[name] in (None, default, CLUSTER_DEFAULTS.get(name, default))
+    return factors[name] in (None, default, FACTORS[name].cluster_default)
 
 
 def describe_level(name: str, factors: Factors) -> str:

@@ -8,14 +8,13 @@ from typing import Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from wirebench.model.cell import FACTOR_DEFAULTS
+from wirebench.model.cell import DEFAULTS, FACTORS
 from wirebench.model.contract import TRANSPORTS
-from wirebench.model.factor import FACTORS
+from wirebench.model.factor import Level
 from wirebench.model.frozen import FrozenModel
 from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import Clock, ErrorText, Handshakes
 
-Factor = str | int | float | None
 #: A quantile with fewer than ten samples beyond it is noise.
 P99_9_REQUESTS_MIN = 10_000
 #: `wirebench calibrate` loads each driver on so many connections at most.
@@ -247,7 +246,7 @@ class Record(FrozenModel):
     cell: str
     block: int
     order: int
-    factors: dict[str, Factor]
+    factors: dict[str, Level]
     window_start_unix_ns: int
     window_end_unix_ns: int
     window_s: float
@@ -301,9 +300,9 @@ class Record(FrozenModel):
 
     @field_validator("factors")
     @classmethod
-    def _check_factors(cls, factors: dict[str, Factor]) -> dict[str, Factor]:
+    def _check_factors(cls, factors: dict[str, Level]) -> dict[str, Level]:
         # A factor that is younger than the record has its default.
-        factors |= {name: level for name, level in FACTOR_DEFAULTS.items() if name not in factors}
+        factors |= {name: level for name, level in DEFAULTS.items() if name not in factors}
         missing = [name for name in FACTORS if name not in factors]
         if missing:
             raise ValueError(f"lacks {', '.join(missing)}")

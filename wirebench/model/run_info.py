@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import AwareDatetime
 
-from wirebench.model.factor import Comparable
+from wirebench.model.cell import Comparable
 from wirebench.model.frozen import FrozenModel
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar, get_args
 
 from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, create_model, model_validator
 
 from wirebench.errors import UsageError
 from wirebench.model.application import Application, Context, load_builtin
-from wirebench.model.cell import Cell
+from wirebench.model.cell import FACTORS, Cell, Comparable, make_level_type
 from wirebench.model.contract import TRANSPORTS, Driver, Implementation, LoadModel, Shape, Transport
-from wirebench.model.factor import FACTORS, Comparable
 from wirebench.model.frozen import StrictModel
 from wirebench.model.recording import Recording
 from wirebench.model.source import FieldPath, Source, join_field
@@ -38,7 +37,23 @@ BLOCKS_MAX = 1000
 QUESTION_CHARACTERS_MAX = 500
 EVERY_TRANSPORT: Final = "*"
 
+A_LOAD: dict[LoadModel, str] = {
+    "closed": "a closed load",
+    "sweep": "a sweep",
+    "calls": "a load of calls",
+    "open": "an open load",
+    "replay": "a replay",
+    "capacity": "a search for the capacity",
+}
+
 T = TypeVar("T")
+
+
+class Only(NamedTuple):
+    """The load models that have a key, and the drivers that know it there."""
+
+    models: tuple[LoadModel, ...] = get_args(LoadModel)
+    drivers: tuple[Driver, ...] = get_args(Driver)
 
 
 def _convert_levels(value: Any) -> Any:  # noqa: ANN401 - untrusted, checked next
@@ -72,28 +87,25 @@ Levels = Annotated[dict[Literal["*", "rest", "grpc", "socket"], tuple[T, ...]], 
 _LEFT_OUT: Any = Field(default={})
 
 
-def _make_section(*, of_network: bool) -> Any:  # noqa: ANN401 - a class that is known by its registry alone
-    """Return a model with a field for each factor."""
+def _make_section(*, of_network: bool) -> Any:  # noqa: ANN401 - a class that is known by the declarations alone
+    """Return a model with a field for each factor that has levels by transport."""
     levels_of: Any = Levels
     fields: dict[str, Any] = {
-        name: (levels_of[factor.levels], _LEFT_OUT)
+        name: (levels_of[make_level_type(name)], _LEFT_OUT)
         for name, factor in FACTORS.items()
-        if factor.levels and factor.is_of_network == of_network
+        if (factor.group == "network") == of_network and name not in ("transport", "variant", "shape")
     }
     return create_model("Section", __base__=StrictModel, **fields)
 
 
-class Network(_make_section(of_network=True)):  # type: ignore[misc] # its fields are in the registry
-    """What lies between generator and server; `wirebench.model.cell.Link` describes the keys.
-
-    A `delay_ms` of `none` goes straight to the service, and not through the proxy that does all this.
-    """
+class Network(_make_section(of_network=True)):  # type: ignore[misc] # its fields are the factors of the network
+    """What lies between generator and server: a proxy, unless `delay_ms` is `none`."""
 
 
-class Factors(_make_section(of_network=False)):  # type: ignore[misc] # most of its fields are in the registry
+class Factors(_make_section(of_network=False)):  # type: ignore[misc] # most of its fields are the other factors
     """The dimensions of the question; one with several levels is varied.
 
-    A factor that is left out has no levels here: `factor.find_defaults` has them. `transport` is for the built-in
+    A factor that is left out has no levels here: `cell.find_defaults` has them. `transport` is for the built-in
     application, `variant` for others (default: all variants).
     """
 
@@ -103,7 +115,7 @@ class Factors(_make_section(of_network=False)):  # type: ignore[misc] # most of 
 
     def find_levels(self, name: str) -> Mapping[str, tuple[Any, ...]]:
         """Return the levels of a factor by transport, whether it stands by itself or in `network`."""
-        section = self.network if FACTORS[name].is_of_network else self
+        section = self.network if FACTORS[name].group == "network" else self
         levels: Mapping[str, tuple[Any, ...]] = getattr(section, name)
         return levels
 
@@ -134,33 +146,39 @@ class Load(StrictModel):
 
     model: LoadModel = "closed"
     #: What each connection sends under `calls`.
-    calls: Annotated[int, Field(ge=1, le=CALLS_MAX)] | None = None
+    calls: Annotated[int | None, Field(ge=1, le=CALLS_MAX), Only(("calls",), ("wireload",))] = None
     #: What each sends before them; these don't count.
-    warmup_calls: Annotated[int, Field(ge=1, le=CALLS_MAX)] | None = None
+    warmup_calls: Annotated[int | None, Field(ge=1, le=CALLS_MAX), Only(("calls",), ("wireload",))] = None
     #: The last number of connections of a sweep; under `open` and `replay`, how many there may be: a request
     #: that is due while all are busy opens a new one.
-    concurrency_max: Annotated[int, Field(ge=2, le=CONNECTIONS_MAX)] | None = None
+    concurrency_max: Annotated[
+        int | None, Field(ge=2, le=CONNECTIONS_MAX), Only(("sweep",)), Only(("open", "replay"), ("wireload",))
+    ] = None
     #: How many users of a closed load start in a second of the warm-up. None: all start at once.
-    spawn_rate_per_s: Annotated[float, Field(gt=0, le=RATE_MAX)] | None = None
+    spawn_rate_per_s: Annotated[float | None, Field(gt=0, le=RATE_MAX), Only(("closed",), ("wireload", "locust"))] = (
+        None
+    )
     warmup_s: Annotated[float, Field(ge=0, le=3600)] = 1.0
     window_s: Annotated[float, Field(ge=WINDOW_S_MIN, le=WINDOW_S_MAX)] = 5.0
     #: A request that takes longer has failed. None is the driver's own: 10 s, and 20 s of ghz.
-    timeout_s: Annotated[float, Field(ge=0.001, le=TIMEOUT_S_MAX)] | None = None
+    timeout_s: Annotated[
+        float | None, Field(ge=0.001, le=TIMEOUT_S_MAX), Only(drivers=("wireload", "k6", "ghz", "oha"))
+    ] = None
     #: Pods that share the load, in a cluster.
-    generators: Annotated[int, Field(ge=1, le=64)] = 1
+    generators: Annotated[int, Field(ge=1, le=64), Only(drivers=("wireload",))] = 1
     #: Compositions of operations, by the names that they have as levels of `operation`.
     workloads: Workloads = Field(default={})
     #: What a search for the capacity has to keep.
-    objective: Objective | None = None
+    objective: Annotated[Objective | None, Only(("capacity",))] = None
     #: How near to each other the highest rate that keeps it and the lowest that doesn't are to be, as a share, and how
     #: many windows the search may take.
-    resolution: Annotated[float, Field(ge=0.005, le=0.5)] = RESOLUTION
-    windows_max: Annotated[int, Field(ge=8, le=SEARCH_WINDOWS_MAX)] = SEARCH_WINDOWS
+    resolution: Annotated[float, Field(ge=0.005, le=0.5), Only(("capacity",))] = RESOLUTION
+    windows_max: Annotated[int, Field(ge=8, le=SEARCH_WINDOWS_MAX), Only(("capacity",))] = SEARCH_WINDOWS
     #: The rate that a search for the capacity begins with.
-    from_rate_per_s: Annotated[int, Field(ge=1, le=RATE_MAX)] | None = None
+    from_rate_per_s: Annotated[int | None, Field(ge=1, le=RATE_MAX), Only(("capacity",))] = None
     #: The timing file of a replay, relative to the scenario's folder, and how much faster it goes.
-    timing: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
-    speedup: Annotated[float, Field(gt=0, le=1_000_000)] = 1.0
+    timing: Annotated[str | None, Field(min_length=1, max_length=1000), Only(("replay",))] = None
+    speedup: Annotated[float, Field(gt=0, le=1_000_000), Only(("replay",))] = 1.0
     _recording: Recording | None = PrivateAttr(default=None)
     _timing_path: Path | None = PrivateAttr(default=None)
 

@@ -35,19 +35,16 @@ def _reject_metadata(request: Request) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DriverFacts:
-    """What a driver can do; a reason is why it can't, and empty if it can.
+    """What a driver can replay, and the memory that it takes.
 
-    It reopens connections on the transports of `reopens`. What wireload alone can do isn't among them: workloads of
-    several operations, streams, a number of calls, a schedule of single requests, and REST in protobuf or over HTTP/2.
+    What wireload alone can do isn't among them: workloads of several operations, streams, a number of calls and a
+    schedule of single requests.
     """
 
+    #: Returns why it can't send a request; empty if it can.
     reject: Callable[[Request], str] = lambda _: ""
-    no_open_load: str = ""
-    reopens: frozenset[Transport] = frozenset()
     #: Whether it sends rendered requests in turn, each once, so that they may write.
     replays_in_turn: bool = False
-    #: Whether it is in the image of a cluster's load pods.
-    in_clusters: bool = False
     #: Memory that a user takes, in KiB; nothing where it wasn't measured.
     user_kib: Mapping[Transport, int] = field(default_factory=dict)
 
@@ -58,29 +55,12 @@ PART_S_MAX = 20.0
 _DRIVER_MIB = 60
 
 DRIVER_FACTS: dict[Driver, DriverFacts] = {
-    "wireload": DriverFacts(
-        reopens=frozenset(TRANSPORTS),
-        in_clusters=True,
-        # The most that was seen of 1,000 to 10,000 users of small requests: docs/method.md.
-        user_kib={"rest": 40, "grpc": 60, "socket": 32},
-    ),
-    "k6": DriverFacts(
-        reject=_reject_rest,
-        reopens=frozenset({"rest"}),
-        replays_in_turn=True,
-        in_clusters=True,
-        user_kib={"rest": 640},
-    ),
-    "ghz": DriverFacts(
-        reject=_reject_metadata,
-        no_open_load="measures no queueing at a fixed rate, so an open load by it has no response time",
-        in_clusters=True,
-    ),
-    "oha": DriverFacts(reject=_reject_but_urls, reopens=frozenset({"rest"})),
-    "locust": DriverFacts(
-        reject=_reject_rest,
-        no_open_load="paces its users by their replies, so an open load by it has no response time",
-    ),
+    # The most that was seen of 1,000 to 10,000 users of small requests: docs/method.md.
+    "wireload": DriverFacts(user_kib={"rest": 40, "grpc": 60, "socket": 32}),
+    "k6": DriverFacts(reject=_reject_rest, replays_in_turn=True, user_kib={"rest": 640}),
+    "ghz": DriverFacts(reject=_reject_metadata),
+    "oha": DriverFacts(reject=_reject_but_urls),
+    "locust": DriverFacts(reject=_reject_rest),
 }
 
 

@@ -10,10 +10,9 @@ from typing import Any
 import yaml
 
 from wirebench.errors import UsageError
-from wirebench.model.contract import TRANSPORTS
+from wirebench.model.contract import OPEN_LOAD_DRIVERS, TRANSPORTS
 from wirebench.model.scenario import locate_factor
 from wirebench.model.source import FieldPath, Source, join_field, parse_value
-from wirebench.plan.driver_support import DRIVER_FACTS
 
 #: Keys, from a section to a key in it.
 KeyPath = tuple[str, ...]
@@ -119,8 +118,7 @@ class _Editor:
         """Change the keys that fit the new values no more, except those that options set."""
         if self._is_changed(_RATE) and self.find(_MODEL) in (None, "closed"):
             self._set_for(_RATE, _MODEL, "open")
-            closed = {name for name, can in DRIVER_FACTS.items() if can.no_open_load}
-            self._adapt_cross_check(_RATE, "driver", lambda driver: not (isinstance(driver, str) and driver in closed))
+            self._adapt_cross_check(_RATE, "driver", OPEN_LOAD_DRIVERS.__contains__)
         if self._is_changed(_DRIVER):
             self._remove_for(_DRIVER, _CROSS_CHECK)
         if self._is_changed(_TRANSPORT):

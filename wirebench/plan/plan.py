@@ -11,24 +11,17 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from wirebench.errors import UsageError
-from wirebench.model.cell import Cell, ServiceSpec
+from wirebench.model.cell import FACTORS, Cell, ServiceSpec, find_defaults
 from wirebench.model.contract import STREAM_ITEMS, TRANSPORTS, Driver, Implementation, TargetName, Transport
-from wirebench.model.factor import CLUSTER_ONLY, find_defaults
 from wirebench.model.scenario import CrossCheck, Scenario, find_own
-from wirebench.plan.validation.cells import validate_cell
-from wirebench.plan.validation.levels import (
+from wirebench.plan.validation import (
+    ValidationMessage,
+    ValidationMessages,
+    validate_cell,
     validate_comparison,
     validate_cross_check,
-    validate_levels,
-    validate_runtimes,
-)
-from wirebench.plan.validation.loads import validate_load
-from wirebench.plan.validation.messages import ValidationMessage, ValidationMessages
-from wirebench.plan.validation.targets import (
-    validate_cluster,
+    validate_scenario,
     validate_service_limit,
-    validate_target,
-    validate_variants,
 )
 
 CELLS_MAX = 10_000
@@ -94,12 +87,7 @@ def make_plan(scenario: Scenario, seed: int, target: TargetName = "local", missi
     """
     _raise_first(
         scenario,
-        validate_variants(scenario, target),
-        validate_load(scenario),
-        validate_target(scenario, target),
-        validate_cluster(scenario) if target == "kubernetes" else (),
-        validate_levels(scenario),
-        validate_runtimes(scenario.factors),
+        validate_scenario(scenario, target),
         _validate_size(scenario, target),
     )
     cells = tuple(_build_cells(scenario, target))
@@ -117,10 +105,13 @@ def make_plan(scenario: Scenario, seed: int, target: TargetName = "local", missi
     for block in range(1, scenario.blocks + 1):
         order = shuffle.sample(cells, k=len(cells))
         blocks.append(tuple(PlannedCell(block, place, cell) for place, cell in enumerate(order)))
-    left_out = (
-        () if target == "kubernetes" else tuple(name for name in CLUSTER_ONLY if scenario.factors.find_levels(name))
-    )
+    left_out = tuple(name for name in _list_foreign(target) if scenario.factors.find_levels(name))
     return Plan(scenario, seed, cells, tuple(blocks), left_out, target=target, skipped=skipped)
+
+
+def _list_foreign(target: TargetName) -> tuple[str, ...]:
+    """Return the factors that a target doesn't have; of replicas it has one."""
+    return tuple(name for name, each in FACTORS.items() if target not in each.targets and name != "replicas")
 
 
 def _raise_first(scenario: Scenario, *messages: Iterable[ValidationMessage]) -> None:
@@ -131,20 +122,20 @@ def _raise_first(scenario: Scenario, *messages: Iterable[ValidationMessage]) -> 
 
 
 def _validate_size(scenario: Scenario, target: TargetName) -> ValidationMessages:
-    cells = sum(math.prod(map(len, levels.values())) for _, levels in _list_combinations(scenario, target))
+    cells = sum(math.prod(map(len, levels.values())) for levels in _list_combinations(scenario, target))
     if cells > CELLS_MAX:
         yield ("factors",), f"{cells} cells are over {CELLS_MAX}", "vary less in one scenario"
 
 
 def _build_cells(scenario: Scenario, target: TargetName) -> Iterator[Cell]:
-    shape, operations = scenario.load.shape, scenario.application.operations
-    for transport, levels in _list_combinations(scenario, target):
+    operations = scenario.application.operations
+    for levels in _list_combinations(scenario, target):
         for values in itertools.product(*levels.values()):
             chosen = cast("dict[str, Any]", dict(zip(levels, values, strict=True)))
             operation = operations.get(chosen["operation"])
             if operation and operation.stream and chosen["stream_items"] is None:
                 chosen["stream_items"] = STREAM_ITEMS if operation.asks_for("items") else 0
-            yield Cell(transport=transport, shape=shape, **chosen)
+            yield Cell(**chosen)
 
 
 def _list_cross_checks(scenario: Scenario, check: CrossCheck, cells: tuple[Cell, ...]) -> tuple[Cell, ...]:
@@ -167,32 +158,32 @@ def _blame_cross_check(message: ValidationMessage) -> ValidationMessage:
     return ("cross_check" if name == "driver" else section, name, *place), text, hint
 
 
-def _list_combinations(
-    scenario: Scenario, target: TargetName
-) -> Iterator[tuple[Transport, dict[str, tuple[Any, ...]]]]:
-    """Yield each variant, or each transport in each of its implementations, with its levels of all factors by name."""
+def _list_combinations(scenario: Scenario, target: TargetName) -> Iterator[dict[str, tuple[Any, ...]]]:
+    """Yield the levels of all factors by name of each variant, or of each transport in each of its implementations."""
     for name, variant in scenario.variants.items():
         levels = _choose_levels(scenario, variant.transport, None, target)
         levels |= {"variant": (name,), "tls": ("server" if variant.tls else "none",)}
         if target == "kubernetes":
             levels |= {"replicas": (None,), "cpu_limit_millicores": (None,)}  # what the service has
-        yield variant.transport, levels
+        yield levels
     for transport in scenario.factors.transport:
         for implementation in scenario.factors.list_implementations(transport):
-            yield transport, _choose_levels(scenario, transport, implementation, target)
+            yield _choose_levels(scenario, transport, implementation, target)
 
 
 def _choose_levels(
     scenario: Scenario, transport: Transport, implementation: Implementation | None, target: TargetName
 ) -> dict[str, tuple[Any, ...]]:
-    levels: dict[str, tuple[Any, ...]] = {}
-    factors, otherwise = scenario.factors, find_defaults(transport, implementation, target)
-    otherwise["operation"] = next(iter(scenario.application.operations))
+    factors, defaults = scenario.factors, find_defaults(transport, implementation, target)
+    defaults["operation"] = next(iter(scenario.application.operations))
+    defaults["shape"] = scenario.load.shape
     if factors.network.model_fields_set:
         # What is compared takes the same way: without a delay in the scenario it is 0, through the proxy.
-        otherwise["delay_ms"] = 0
-    for name, default in otherwise.items():
-        written = {} if name in CLUSTER_ONLY and target != "kubernetes" else factors.find_levels(name)
+        defaults["delay_ms"] = 0
+    left_to_defaults = ("transport", "variant", "shape", *_list_foreign(target))
+    levels: dict[str, tuple[Any, ...]] = {}
+    for name, default in defaults.items():
+        written = {} if name in left_to_defaults else factors.find_levels(name)
         levels[name] = find_own(written, transport) or (default,)
     if implementation:
         # Of the runtimes that the scenario names, each implementation takes its own; one that has none, its default.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from wirebench.analysis.summary import CellSummary
 from wirebench.model import labels as names
-from wirebench.model.factor import FACTORS
+from wirebench.model.cell import FACTORS
 from wirebench.present.charts.style import Style, assign_styles
 from wirebench.present.charts.svg import Chart
 from wirebench.present.latencies import CellLatency, read_latencies

@@ -31,7 +31,7 @@ def prepare(plan: Plan, target: Target) -> None:
             other = ", or measure without it: `--driver wireload`" if name != "wireload" else ""
             hint = f"run `{DRIVERS[name].setup}`{other}; nothing was started"
             raise UsageError(f"the driver {name} is not at {DRIVERS[name].path}", hint)
-    shaped = target.load_pods is None and any(cell.link for cell in plan.cells)
+    shaped = target.load_pods is None and any(cell.delay_ms is not None for cell in plan.cells)
     if shaped and toxiproxy.read_version() is None:
         raise UsageError(f"toxiproxy, which factors.network needs, is not at {toxiproxy.PROGRAM}", "run `make setup`")
     if any(cell.loss_percent is not None for cell in plan.cells) and (missing := explain_no_netem()):

@@ -82,7 +82,7 @@ class Verifier:
             replace(
                 each,
                 replicas=1,
-                beside_load=False,
+                placement=None,
                 cpu_limit_millicores=_MILLICORES,
             )
             for each in self.plan.services

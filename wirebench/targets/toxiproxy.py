@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 from wirebench.errors import WirebenchError
-from wirebench.model.cell import Link
 from wirebench.system import processes
 from wirebench.system.http import fetch
 from wirebench.system.paths import TOOLS
@@ -42,12 +41,12 @@ class Toxiproxy:
     port: int
     _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
-    def open_route(self, upstream: str, link: Link | None = None, host: str = LOOPBACK) -> str:
-        """Have connections passed on to `host:port` through a link, or as they are; return where to connect instead.
+    def open_route(self, upstream: str, delay_ms: int = 0, host: str = LOOPBACK) -> str:
+        """Have connections passed on to `host:port`, with a delay of each round trip; return where to connect instead.
 
         `host` is the address of this machine to connect to. Raises WirebenchError.
         """
-        name, wanted = f"route-{next(self._numbers)}", build_toxics(link) if link else []
+        name, wanted = f"route-{next(self._numbers)}", build_toxics(delay_ms)
         opened = self._call("POST", "/proxies", {"name": name, "listen": f"{host}:0", "upstream": upstream})
         for toxic in wanted:
             self._call("POST", f"/proxies/{name}/toxics", toxic)
@@ -94,10 +93,10 @@ def start_toxiproxy(log: Path, cores: frozenset[int] | None) -> Iterator[Toxipro
         child.stop()
 
 
-def build_toxics(link: Link) -> list[dict[str, Any]]:
-    """Return the toxics of a link, in the API's words."""
-    if not link.delay_ms:
+def build_toxics(delay_ms: int) -> list[dict[str, Any]]:
+    """Return the toxics of a delay, in the API's words."""
+    if not delay_ms:
         return []
     # It answers with all attributes, and its answer has to be what was asked for.
-    attributes = {"latency": link.delay_ms, "jitter": 0}
+    attributes = {"latency": delay_ms, "jitter": 0}
     return [{"name": "delay", "type": "latency", "stream": "downstream", "toxicity": 1, "attributes": attributes}]

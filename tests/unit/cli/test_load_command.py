@@ -40,13 +40,13 @@ def test_what_is_no_duration_is_rejected(text: str) -> None:
     ("arguments", "said"),
     [
         (["rest", "--rate", "0"], "--rate 0: factors.rate_per_s: must be at least 1"),
-        (["grpc", "--driver", "ghz", "--connection", "reopen"], "ghz keeps its connections"),
+        (["grpc", "--driver", "ghz", "--connection", "reopen"], "connection reopen needs driver wireload, and not ghz"),
         (["rest", "--replicas", "0"], "--replicas 0: factors.replicas: must be at least 1"),
         (["rest", "--payload", "5"], "--payload 5: factors.payload: users.get has no payload 5"),
         (["rest", "--payload", "5,6"], "--payload 5,6: a load takes one value"),
         (["rest", "--operation", "users.grab"], "--operation users.grab: no operation of a load"),
         (["rest", "--placement", "here"], "'here' is not one of 'same-pod'"),
-        (["rest", "--placement", "same-pod", "--replicas", "2"], "has one service to go to, and not 2"),
+        (["rest", "--placement", "same-pod", "--replicas", "2"], "placement same-pod needs replicas 1, and not 2"),
         (["rest", "--driver", "ghz"], "--driver ghz: factors.driver"),
         (["rest", "--driver", "oha"], "--driver oha: factors.driver"),
         (["rest", "--target", "local", "--context", "mine"], "--context, --kubeconfig and --values are for clusters"),
@@ -116,7 +116,16 @@ def a_deployment(**status: int) -> dict[str, Any]:
 
 def test_a_service_is_loaded_as_it_is() -> None:
     """Runtime, workers, store, its pool and the limit are those that the chart has found the container."""
-    expected = ServiceSpec("grpc", "sync", 4, 10, "postgres", 2, 250, store_connections=7)
+    expected = ServiceSpec(
+        transport="grpc",
+        runtime="sync",
+        workers=4,
+        threads=10,
+        store="postgres",
+        replicas=2,
+        cpu_limit_millicores=250,
+        store_connections=7,
+    )
     assert expected == read_service("grpc", a_deployment())
 
 
@@ -192,6 +201,6 @@ def test_verification_knows_how_many_replicas_there_are(
     monkeypatch.setattr(deployed, "wait_ready", lambda *_: ("one pod", "another"))
     monkeypatch.setattr(deployed, "read_agents", lambda _: Agents())
     monkeypatch.setattr(deployed, "build_endpoint", lambda service, *_: Endpoint(service, "grpc:50051"))
-    asked = ServiceSpec("grpc", "sync", 4, 10, "memory", replicas=1)
+    asked = ServiceSpec(transport="grpc", runtime="sync", workers=4, threads=10)
     (found,) = a_target().start([asked]).items()
     assert (asked, 2) == (found[0], found[1].service.replicas)

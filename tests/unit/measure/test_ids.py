@@ -29,7 +29,7 @@ factors:
 load: {{warmup_s: 1, window_s: {window_s}}}
 blocks: {blocks}
 """
-ENDPOINTS = [Endpoint(ServiceSpec("rest", "uvicorn", 1, None, "memory"), "127.0.0.1:1")]
+ENDPOINTS = [Endpoint(ServiceSpec(transport="rest", runtime="uvicorn"), "127.0.0.1:1")]
 
 
 @pytest.fixture

@@ -1,22 +1,72 @@
-"""The registry of factors has all that cells are combinations of."""
+"""A factor is declared in one place, from which scenarios, plans, ids, names and the order of cells follow."""
 
 from __future__ import annotations
 
-import dataclasses
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
-from wirebench.model.cell import Cell
-from wirebench.model.contract import TRANSPORTS
-from wirebench.model.factor import FACTORS, SORTED_BY, WITH_TRANSPORT, find_defaults
+from wirebench.model.cell import FACTORS
+from wirebench.system.paths import ROOT
+
+#: What a commit would add to `ServiceSpec`.
+DECLARATION = """
+    pinning: Annotated[
+        Literal["none", "cores"],
+        Factor(
+            group="service",
+            needs=(Need("transport", ("rest", "grpc"), "the socket's service can't be pinned"),),
+            words={"cores": ("pinned to cores",)},
+        ),
+    ] = "none"
+"""
+#: Plans a scenario of the new factor.
+PROGRAM = """
+import json, sys
+from pathlib import Path
+from wirebench.errors import UsageError
+from wirebench.model.cell import sort_key
+from wirebench.model.labels import name_cell
+from wirebench.plan import make_plan, read_scenario
+
+def plan(transport):
+    path = Path(sys.argv[1])
+    path.write_text(f"question: x\\nfactors: {{transport: {transport}, pinning: [cores, none]}}\\ncompare: pinning\\n")
+    cells = sorted(make_plan(read_scenario(path), 1).cells, key=lambda cell: sort_key(cell.factors))
+    return [(cell.pinning, cell.id, str(cell.service), name_cell(cell.factors)) for cell in cells]
+
+try:
+    plan("socket")
+except UsageError as error:
+    print(json.dumps([plan("rest"), error.message]))
+"""
 
 
-def test_the_registry_has_the_factors_of_a_cell() -> None:
-    """What a cell is sorted and named by, too; its own defaults are those where a scenario names no level."""
-    fields = {field.name: field.default for field in dataclasses.fields(Cell)}
-    assert fields.keys() == FACTORS.keys()
-    assert {*FACTORS} - {"shape"} == {*SORTED_BY}
-    assert {*WITH_TRANSPORT} < {*FACTORS}
-    for transport in TRANSPORTS:
-        defaults = find_defaults(transport)
-        assert {name: fields[name] for name in defaults if fields[name] is not dataclasses.MISSING}.items() <= (
-            defaults.items()
-        )
+def test_a_declaration_is_all_that_a_factor_needs_until_it_is_applied(tmp_path: Path) -> None:
+    """One declaration in a copy of the package gives it levels, an id, words, a place in the order, and a check."""
+    shutil.copytree(ROOT / "wirebench", tmp_path / "wirebench")
+    for name in ("applications", "scenarios"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    module = tmp_path / "wirebench" / "model" / "cell.py"
+    place = "    tls: Annotated["
+    module.write_text(module.read_text("utf-8").replace(place, f"{DECLARATION.lstrip(chr(10))}{place}"), "utf-8")
+    scenario = tmp_path / "scenario.yaml"
+    run = subprocess.run(
+        [sys.executable, "-c", PROGRAM, scenario], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    cells, message = json.loads(run.stdout)
+    service = "rest-gunicorn-gthread-w1-memory"
+    expected = [("none", service, "REST"), ("cores", f"{service}-cores", "REST pinned to cores")]
+    assert expected == [(level, name, words) for level, _, name, words in cells]
+    assert [f"{name}-keep-wireload-users.get-c1" for name in (service, f"{service}-cores")] != [
+        each[1] for each in cells
+    ]
+    assert f"{scenario}:2: factors.pinning: pinning cores needs transport rest or grpc, and not socket" in message
+
+
+def test_every_factor_is_described() -> None:
+    """The reference has a row for each factor that a scenario can name."""
+    reference = (ROOT / "docs" / "scenarios.md").read_text("utf-8")
+    assert [] == [name for name in FACTORS if name != "shape" and f"\n| `{name}` |" not in reference]

@@ -21,7 +21,7 @@ from wirebench.model.recording import Recording
 from wirebench.model.scenario import Load
 from wirebench.plan.arrivals import compute_arrivals_ns, compute_rate_asked_per_s, compute_window_arrivals_ns
 from wirebench.plan.plan import make_plan
-from wirebench.plan.validation.targets import RECORDED_IN_CLUSTER_MAX
+from wirebench.plan.validation import RECORDED_IN_CLUSTER_MAX
 from wirebench.run.load_pod.task import MeasureTask, read_task
 
 SECOND_NS = 1_000_000_000
@@ -122,7 +122,7 @@ def test_a_replay_fills_its_window(tmp_path: Path) -> None:
     load = plan.scenario.load
     assert (0.8, 2) == (load.window_s, load.recording and load.recording.count)
     assert {"replay"} == {each.shape for each in plan.cells}
-    assert all("-replay-c8-" in each.id for each in plan.cells)
+    assert all("-c8-replay" in each.id for each in plan.cells)
 
 
 @pytest.mark.parametrize(
@@ -132,11 +132,11 @@ def test_a_replay_fills_its_window(tmp_path: Path) -> None:
         (REPLAY, ", timing: timing.json", "", "3: load.model: a replay needs a timing file"),
         (REPLAY, "replay", "open", "3: load.model: an open load needs a rate"),
         (REPLAY, "replay", "closed", "3: load.timing: a closed load has no timing"),
-        (REPLAY, "concurrency: 8", "rate_per_s: 9", "2: factors.rate_per_s: a replay has the rate of its recording"),
+        (REPLAY, "concurrency: 8", "rate_per_s: 9", "2: factors.rate_per_s: a replay has no rate of its own"),
         (REPLAY, "timing.json", "timing.json, speedup: 3", "3: load.timing: it is over after 0.333 s"),
         (REPLAY, "timing.json", "timing.json, speedup: 0.0001", "3: load.timing: it would take 10,000 s"),
         (REPLAY, "timing.json", "timing.json, window_s: 2", "3: load.window_s: the recording is over after 1.000 s"),
-        (REPLAY, "[rest, socket]", "grpc, driver: ghz", "2: factors.driver: ghz takes no schedule of single requests"),
+        (REPLAY, "[rest, socket]", "grpc, driver: ghz", "3: load.model: shape replay needs driver wireload"),
         (REPLAY, "timing.json", "timing.json, from_rate_per_s: 1", "3: load.from_rate_per_s: a replay has no"),
         (REPLAY, "timing.json", "timing.json, objective: {p99_ms: 9}", "3: load.objective: a replay has no objective"),
     ],

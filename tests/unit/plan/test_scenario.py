@@ -10,8 +10,8 @@ import pytest
 from tests.support.scenario_text import GOOD, read
 from wirebench.cli.list_ import plan_anywhere
 from wirebench.errors import UsageError
+from wirebench.model.contract import CLUSTER_DRIVERS
 from wirebench.model.labels import name_level
-from wirebench.plan.driver_support import DRIVER_FACTS
 from wirebench.plan.load import read_scenario
 from wirebench.plan.overrides import parse_assignment
 from wirebench.plan.plan import make_plan
@@ -23,7 +23,7 @@ def test_every_shipped_scenario_makes_a_plan(path: Path) -> None:
     """A scenario that comes with wirebench can be run."""
     plan, targets = plan_anywhere(read_scenario(path))
     assert plan.cells
-    in_pods = all(DRIVER_FACTS[cell.driver].in_clusters and cell.shape != "capacity" for cell in plan.cells)
+    in_pods = all(cell.driver in CLUSTER_DRIVERS and cell.shape != "capacity" for cell in plan.cells)
     assert in_pods == ("kubernetes" in targets)
 
 

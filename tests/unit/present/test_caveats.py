@@ -55,7 +55,7 @@ def test_loads_whose_error_may_be_larger_are_named(tmp_path: Path) -> None:
     cells = [cell("rest", tls="server"), cell("grpc", tls="server"), cell("socket", connection="reopen")]
     run = RunBuilder(cells=cells, samples=50, record={"instrument": known}).write(tmp_path)
     said = describe_calibrated_load(run)
-    assert said.endswith("on kept connections: with TLS or reopened connections it may be larger")
+    assert said.endswith("on kept connections: with reopened connections or TLS it may be larger")
     assert f"! {said}\n" in render_run(run)
     assert said in list_caveats(run)
     plain = [each for each in run.records if each.factors["tls"] == "none" and each.factors["connection"] == "keep"]

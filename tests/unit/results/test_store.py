@@ -115,9 +115,9 @@ def test_a_record_without_a_factor_is_rejected(tmp_path: Path) -> None:
     record.write_text(json.dumps(data | {"factors": data["factors"] | {"transport": "pigeon"}}))
     with pytest.raises(WirebenchError, match=r"cell\.json: factors: no transport 'pigeon'"):
         load_run(folder)
-    del data["factors"]["driver"]
+    del data["factors"]["codec"]
     record.write_text(json.dumps(data))
-    with pytest.raises(WirebenchError, match=r"cell\.json: factors: lacks driver"):
+    with pytest.raises(WirebenchError, match=r"cell\.json: factors: lacks codec"):
         load_run(folder)
 
 

@@ -93,7 +93,7 @@ def test_a_task_holds_nothing_of_the_machine_that_it_comes_from(tmp_path: Path) 
         cores=frozenset({1}),
         metrics_push=push,
     )
-    endpoint = Endpoint(ServiceSpec("rest", None, 1, None, None), "10.0.0.1:5000", ())
+    endpoint = Endpoint(ServiceSpec(transport="rest", store=None), "10.0.0.1:5000", ())
     task = MeasureTask(job=make_pod_job(local, endpoint), replicas=(), cores=1.0).model_dump_json()
     assert push.url in task
     assert str(tmp_path) not in task

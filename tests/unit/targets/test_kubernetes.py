@@ -22,7 +22,7 @@ from wirebench.targets.kubernetes.pods import Pod
 from wirebench.targets.kubernetes.target import KubernetesTarget
 from wirebench.targets.target import Containers
 
-SERVICE = ServiceSpec("grpc", "sync", 2, None, "memory", 3, 250)
+SERVICE = ServiceSpec(transport="grpc", runtime="sync", workers=2, replicas=3, cpu_limit_millicores=250)
 
 
 def a_pod(status: dict[str, Any]) -> Pod:
@@ -193,7 +193,7 @@ def test_a_service_in_go_has_no_choice_of_runtimes() -> None:
 
 def test_a_service_beside_its_load_is_told_to_the_load() -> None:
     """It has no Deployment, and the same values."""
-    beside = dataclasses.replace(SERVICE, beside_load=True)
+    beside = dataclasses.replace(SERVICE, placement="same-pod")
     built = values.build_load_values(beside, {"name": "load-1"})
     assert values.build_service_values(beside) == built["grpc"]
     assert built["grpc"]["enabled"] is False
@@ -273,7 +273,7 @@ def test_replicas_are_read_by_the_agents_of_their_nodes() -> None:
 
 def test_a_load_pod_is_told_all_agents_for_the_service_beside_it() -> None:
     """Where the pod will run, and what its containers are called, isn't known before."""
-    beside = dataclasses.replace(SERVICE, beside_load=True)
+    beside = dataclasses.replace(SERVICE, placement="same-pod")
     there = build_endpoint_beside_load(beside, Agents({"a": "http://10.0.1.1:9110"}))
     assert {"a": "http://10.0.1.1:9110"} == there.agents
     assert ("127.0.0.1:50051", None) == (there.address, there.replicas[0].containers)

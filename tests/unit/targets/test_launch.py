@@ -70,7 +70,7 @@ def test_a_message_with_a_service_s_log_has_no_values_of_variables(
     target = LocalTarget(
         divide_cores(), lambda name: tmp_path / name, read(tmp_path, application=application).application
     )
-    service = ServiceSpec("rest", None, 1, None, None, implementation=None, variant="mine")
+    service = ServiceSpec(transport="rest", store=None, implementation=None, variant="mine")
     with pytest.raises(ProcessError) as failed:
         target.start([service])
     assert failed.value.details == "token ${SHOP_TOKEN}"

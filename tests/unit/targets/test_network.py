@@ -22,7 +22,7 @@ from wirebench.drivers.metrics_push import MetricsPush
 from wirebench.errors import WirebenchError
 from wirebench.measure import proxy
 from wirebench.measure.proxy import build_netem
-from wirebench.model.cell import Cell, Link
+from wirebench.model.cell import Cell
 from wirebench.model.record import Proxy
 from wirebench.plan.plan import make_plan
 from wirebench.present.remarks import describe_proxy_cost
@@ -40,19 +40,19 @@ def test_a_network_multiplies_into_cells(tmp_path: Path) -> None:
     """Its keys are factors; the load of `none` goes straight, and that of 0 through the proxy like the others."""
     cells = planned(tmp_path, "{delay_ms: [none, 0, 20]}", "compare: delay_ms\n")
     rest = [each for each in cells if each.transport == "rest" and each.concurrency == 1]
-    assert [None, Link(0), Link(20)] == [each.link for each in rest]
+    assert [None, 0, 20] == [each.delay_ms for each in rest]
     assert len(cells) == len({each.id for each in cells})
 
 
 def test_what_is_compared_takes_the_same_way(tmp_path: Path) -> None:
     """Where only a loss is asked for, the load without one goes through the proxy all the same."""
     cells = planned(tmp_path, "{loss_percent: [none, 1]}", "compare: loss_percent\n")
-    assert {Link(0), Link(0, loss_percent=1)} == {each.link for each in cells}
+    assert {(0, None), (0, 1)} == {(each.delay_ms, each.loss_percent) for each in cells}
 
 
 def test_what_is_delayed_is_not_dropped() -> None:
     """By itself the kernel keeps 1,000 packets that wait."""
-    for way in build_netem(Link(100, loss_percent=1)):
+    for way in build_netem(100, loss_percent=1):
         assert "limit" == way[0]
         assert int(way[1]) > 100_000
 
@@ -93,10 +93,10 @@ def test_ghz_finds_no_replicas_behind_proxies(tmp_path: Path) -> None:
 
 def test_the_delay_is_set_once() -> None:
     """On the way back alone, so that it is added to a round trip once."""
-    (toxic,) = build_toxics(Link(20))
+    (toxic,) = build_toxics(20)
     assert ("latency", "downstream") == (toxic["type"], toxic["stream"])
     assert {"latency": 20, "jitter": 0} == toxic["attributes"]
-    assert [] == build_toxics(Link(0))
+    assert [] == build_toxics(0)
 
 
 @contextmanager
@@ -126,7 +126,7 @@ def test_a_proxy_that_does_something_else_is_an_error(tmp_path: Path, status: in
     with subprocess.Popen(["sleep", "60"]) as process, api(status) as port:
         proxy = Toxiproxy(Child("toxiproxy", log, process), port)
         with pytest.raises(WirebenchError, match=expected) as error:
-            proxy.open_route("127.0.0.1:9", Link(20))
+            proxy.open_route("127.0.0.1:9", 20)
         process.kill()
     assert str(log) in error.value.hint
 

@@ -44,7 +44,9 @@ from wirebench.targets.kubernetes.variants import VariantServices
 from wirebench.targets.kubernetes.workloads import find_backend, is_rolled_out
 from wirebench.targets.target import Endpoint
 
-SPEC = ServiceSpec("rest", None, 2, None, None, 3, cpu_limit_millicores=250, implementation=None, variant="shop")
+SPEC = ServiceSpec(
+    transport="rest", workers=2, store=None, replicas=3, cpu_limit_millicores=250, implementation=None, variant="shop"
+)
 PLACE = InCluster(service="shop", port=80, namespace="lab")
 SERVICE = {
     "kind": "Service",
@@ -252,7 +254,7 @@ def a_job(folder: Path, descriptors: bytes) -> Job:
     """Return a job with files of its own."""
     (folder / "application.json").write_text('{"operations": {}}', encoding="utf-8")
     (folder / "contract.binpb").write_bytes(descriptors)
-    cell = Cell("rest", None, "wireload", "get", 1, None, 1, None, None, "json", "keep", variant="shop")
+    cell = Cell(transport="rest", operation="get", store=None, codec="json", variant="shop")
     return Job(
         cell, Load(), "shop:80", 1, 1, folder / "out", folder / "log", None,
         application=folder / "application.json", descriptors=folder / "contract.binpb",

@@ -166,13 +166,13 @@ def read_service(transport: Transport, deployment: Mapping[str, Any]) -> Service
     threads = settings.get("WIREBENCH_THREADS")
     store = settings["WIREBENCH_STORE"].partition(":")[0]
     return ServiceSpec(
-        transport,
-        settings["WIREBENCH_RUNTIME"],
-        int(settings["WIREBENCH_WORKERS"]),
-        int(threads or 0) or None,
-        cast(Store, store),
-        deployment["spec"]["replicas"],
-        nodes.parse_millicores(container["resources"]["limits"]["cpu"]),
+        transport=transport,
+        runtime=settings["WIREBENCH_RUNTIME"],
+        workers=int(settings["WIREBENCH_WORKERS"]),
+        threads=int(threads or 0) or None,
+        store=cast(Store, store),
+        replicas=deployment["spec"]["replicas"],
+        cpu_limit_millicores=nodes.parse_millicores(container["resources"]["limits"]["cpu"]),
         implementation="go" if container["command"][0] == "wirebench-go" else "python",
         store_connections=None if store == "memory" else int(settings["WIREBENCH_STORE_CONNECTIONS"]),
     )

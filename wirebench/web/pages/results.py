@@ -12,8 +12,9 @@ from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from wirebench.analysis.summary import sort_key, summarise
+from wirebench.analysis.summary import summarise
 from wirebench.errors import WirebenchError
+from wirebench.model.cell import sort_key
 from wirebench.model.labels import describe_situation, name_cell, pluralise
 from wirebench.model.metric import METRICS, SPREAD, Metric, name_spread
 from wirebench.present.numbers import ABSENT, describe_errors, format_metric, format_number

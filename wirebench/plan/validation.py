@@ -1,0 +1,495 @@
+"""Validation of a scenario: each function yields the fields that are invalid, what is wrong, and the next step.
+
+What a factor needs of others stands in its declaration (`wirebench.model.cell`), and what a key of a load needs in the
+load's (`wirebench.model.scenario`). Here is what depends on operations, workloads, variants, targets and whole plans.
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar, get_args
+
+from wirebench.errors import suggest
+from wirebench.model.application import Operation
+from wirebench.model.cell import COMPARABLE, DEFAULTS, FACTORS, Cell
+from wirebench.model.contract import CLUSTER_DRIVERS, TRANSPORTS, Driver, TargetName
+from wirebench.model.factor import Level, Need
+from wirebench.model.scenario import (
+    A_LOAD,
+    CALLS_MAX,
+    EVERY_TRANSPORT,
+    CrossCheck,
+    Load,
+    Only,
+    Scenario,
+    find_own,
+    locate_factor,
+)
+from wirebench.model.source import FieldPath
+from wirebench.plan.driver_support import explain_unsupported, name_able_drivers
+
+T = TypeVar("T")
+
+#: An invalid field, what is wrong with it, and the next step.
+ValidationMessage = tuple[FieldPath, str, str]
+ValidationMessages = Iterator[ValidationMessage]
+#: The same of a cell, by the name of a factor.
+CellMessages = Iterator[tuple[str, str, str]]
+
+#: A load pod's task is a ConfigMap, which holds a mebibyte; each request takes up to thirty bytes of it.
+RECORDED_IN_CLUSTER_MAX = 30_000
+#: So many times as long as the objective a window of a search is at least: a queue needs time to grow.
+_WINDOW_OVER_OBJECTIVE = 10
+#: What load models say in place of a rate.
+_RATES = {"replay": "as load.speedup makes it faster", "capacity": "as load.from_rate_per_s is where the search begins"}
+#: The key that a variant needs on a target.
+_ON_TARGET: dict[TargetName, tuple[str, str]] = {
+    "local": ("start", "a command"),
+    "external": ("address", "HOST:PORT"),
+    "kubernetes": ("kubernetes", "a Service"),
+}
+
+
+def validate_scenario(scenario: Scenario, target: TargetName) -> ValidationMessages:
+    """Reject what can't be measured, whatever the cells are."""
+    yield from _validate_variants(scenario, target)
+    yield from _validate_load(scenario)
+    yield from _validate_work(scenario)
+    yield from _validate_target(scenario, target)
+    yield from _validate_levels(scenario)
+
+
+def _validate_variants(scenario: Scenario, target: TargetName) -> ValidationMessages:
+    """Reject variants that are unknown or not on the target, and factors that don't apply."""
+    factors, application = scenario.factors, scenario.application
+    if not application.variants:
+        if factors.variant:
+            hint = "remove it, or name an application file that has variants: application"
+            yield ("factors", "variant"), "the built-in application has no variants", hint
+        if not factors.transport:
+            yield ("factors", "transport"), "is missing", "name what is compared: transport: [rest, grpc]"
+        return
+    for place, name in enumerate(factors.variant):
+        if name not in application.variants:
+            message = f"the application has no variant {name!r}"
+            yield ("factors", "variant", place), message, suggest(name, application.variants)
+    for factor, declaration in FACTORS.items():
+        if declaration.own_hint and factors.find_levels(factor):
+            yield ("factors", factor), "it is for the built-in application", declaration.own_hint
+    key, what = _ON_TARGET[target]
+    for name, variant in scenario.variants.items():
+        if getattr(variant, key) is None:
+            others = [each for each, (other, _) in _ON_TARGET.items() if getattr(variant, other) is not None]
+            where = application.locate(("variants", name))
+            hint = f"add it, {where}, choose others by factors.variant, or add --target {' or '.join(others)}"
+            message = f"the variant {name} has no {key} ({what}), which the target {target} needs"
+            yield ("factors", "variant"), message, hint
+
+
+def _validate_load(scenario: Scenario) -> ValidationMessages:
+    """Reject a load that lacks a key or a factor, or has one that its model or drivers don't know."""
+    factors, load = scenario.factors, scenario.load
+    if load.model == "open" and not factors.rate_per_s:
+        yield ("load", "model"), "an open load needs a rate", "add factors.rate_per_s"
+    if load.model != "open" and factors.rate_per_s:
+        hint = f"remove factors.rate_per_s, {_RATES.get(load.model, 'or set load.model to open')}"
+        yield ("factors", "rate_per_s"), f"{A_LOAD[load.model]} has no rate of its own", hint
+    if load.model == "replay" and load.timing is None and load.recording is None:
+        yield ("load", "model"), "a replay needs a timing file", "add load.timing, or give --timing"
+    if load.model == "sweep" and factors.concurrency:
+        hint = "remove factors.concurrency; load.concurrency_max is where a sweep ends"
+        yield ("factors", "concurrency"), "a sweep has its own numbers of connections", hint
+    for key, field in Load.model_fields.items():
+        rules = [each for each in field.metadata if isinstance(each, Only)]
+        if rules and getattr(load, key) != field.get_default():
+            yield from _validate_key(scenario, key, rules)
+    yield from _validate_connections_of_load(scenario)
+    if load.model == "calls":
+        yield from _validate_calls(scenario)
+    if load.model == "capacity":
+        yield from _validate_search(load)
+
+
+def _validate_connections_of_load(scenario: Scenario) -> ValidationMessages:
+    """Reject connections that a load can't open while it runs, or that its generators can't share."""
+    load, concurrencies = scenario.load, collect_levels(scenario.factors.concurrency) or {1}
+    if load.concurrency_max and load.model != "sweep":
+        field, greatest = ("load", "concurrency_max"), max(concurrencies)
+        if load.concurrency_max < greatest:
+            message = f"{load.concurrency_max} connections at most are fewer than the {greatest} of factors.concurrency"
+            yield field, message, f"raise it to at least {greatest}, or remove it"
+        for name, workload in load.workloads.items():
+            if workload.clients:
+                message = f"the kinds of clients of {name} share a fixed number of connections"
+                yield field, message, "remove it, or give all connections the same work"
+    if load.generators > min(concurrencies):
+        message = f"{load.generators} generators can't share {min(concurrencies)} of factors.concurrency"
+        yield ("load", "generators"), message, "raise factors.concurrency, or use fewer generators"
+    if load.generators > 1 and "same-pod" in collect_levels(scenario.factors.placement):
+        message = "each of them would have a service of its own in its pod"
+        yield ("load", "generators"), message, "use one generator, or another placement"
+
+
+def _validate_key(scenario: Scenario, key: str, rules: Sequence[Only]) -> ValidationMessages:
+    """Reject a key of the load that its model or its drivers don't know."""
+    models = [model for only in rules for model in only.models]
+    only = next((only for only in rules if scenario.load.model in only.models), None)
+    if only is None:
+        hint = f"remove it, or set load.model to {' or '.join(models)}"
+        yield ("load", key), f"{A_LOAD[scenario.load.model]} has no {key}", hint
+        return
+    for field, driver in scenario.drivers.items():
+        if driver not in only.drivers:
+            yield field, f"{driver} takes no load.{key}", f"remove load.{key}, or use {' or '.join(only.drivers)}"
+
+
+def _validate_calls(scenario: Scenario) -> ValidationMessages:
+    """Reject a number of calls that is missing, means nothing, or can't be counted one by one."""
+    load, concurrency = scenario.load, max(collect_levels(scenario.factors.concurrency), default=1)
+    if not load.calls:
+        yield ("load", "model"), "it needs a number of calls", "add load.calls"
+    elif load.calls * concurrency > CALLS_MAX:
+        message = f"{load.calls} calls on each of {concurrency} connections are over {CALLS_MAX:,}"
+        yield ("load", "calls"), message, "each is kept one by one: lower it, or use a closed load"
+    if load.warmup_s:
+        yield ("load", "warmup_s"), "every call counts, from the first one on", "use load.warmup_calls"
+    if load.warmup_calls and collect_levels(scenario.factors.operation).intersection(scenario.application.streams):
+        yield ("load", "warmup_calls"), "streams have no warm-up by calls", "remove it, or the stream"
+    if load.generators > 1:
+        yield ("load", "generators"), "several generators have no common order of calls", "use one"
+
+
+def _validate_search(load: Load) -> ValidationMessages:
+    """Reject a search for the capacity without an objective, or with windows and a timeout that can't show it."""
+    if load.objective is None:
+        yield ("load", "model"), "a search for the capacity needs an objective", "add load.objective: {p99_ms: 50}"
+        return
+    p99_s = load.objective.p99_ms / 1000
+    if load.window_s < _WINDOW_OVER_OBJECTIVE * p99_s:
+        message = f"a window of {load.window_s:g} s is too short to show a p99 of {load.objective.p99_ms:g} ms"
+        yield ("load", "window_s"), message, f"lengthen it to at least {_WINDOW_OVER_OBJECTIVE * p99_s:g} s"
+    if load.timeout_s is not None and load.timeout_s <= p99_s:
+        message = f"requests end after {load.timeout_s:g} s, and none would be slower than the objective"
+        yield ("load", "timeout_s"), message, "lengthen it, or remove it"
+
+
+def _validate_work(scenario: Scenario) -> ValidationMessages:
+    """Reject unknown operations, and workloads that are unused, have an operation's name, or phases without an end."""
+    load, asked, operations = scenario.load, scenario.factors.operation, scenario.application.operations
+    for transport, levels in asked.items():
+        for place, level in enumerate(levels):
+            field = (*locate_levels("operation", transport), place)
+            if level not in operations and level not in load.workloads:
+                hint = f"choose from {', '.join((*operations, *load.workloads))}; load.workloads can define others"
+                yield field, f"there is no operation or workload {level!r}", hint
+            elif level in operations and operations[level].deletes:
+                hint = "write a sequence that creates users before it under load.workloads"
+                yield field, "a load deletes only users that it has created", hint
+    for name, workload in load.workloads.items():
+        field, count = ("load", "workloads", name), len(workload.phases)
+        if name in operations:
+            yield field, "an operation has the same name", "rename the workload"
+        if name not in collect_levels(asked):
+            yield field, "no cell has this workload", f"add {name} to factors.operation"
+        if count and load.model != "calls":
+            message = f"{A_LOAD[load.model]} has no phases: no user knows when one ends"
+            yield (*field, "phases"), message, "set load.model to calls, and load.calls"
+        elif count and (load.calls or 0) % count:
+            message = f"{load.calls} calls can't be divided among the {count} phases of {name}"
+            yield ("load", "calls"), message, f"make it a multiple of {count}"
+
+
+def _validate_target(scenario: Scenario, target: TargetName) -> ValidationMessages:
+    """Reject what a target doesn't have; a single level is a setting that is left out there."""
+    if target == "kubernetes":
+        yield from _validate_cluster(scenario)
+        return
+    for name, factor in FACTORS.items():
+        by_transport = scenario.factors.find_levels(name) if target not in factor.targets else {}
+        if len(collect_levels(by_transport)) > 1:
+            hint = f"run it with --target {' or '.join(factor.targets)}, or leave the factor at one level"
+            yield locate_factor(name), f"the target {target} can't vary {name}", hint
+    if collect_levels(scenario.factors.replicas) - {1}:
+        hint = "run it with --target kubernetes, or remove the factor"
+        yield ("factors", "replicas"), f"the target {target} has one replica", hint
+    if scenario.load.generators > 1:
+        hint = "run it with --target kubernetes, or remove the key"
+        yield ("load", "generators"), f"the target {target} has one generator", hint
+
+
+def _validate_cluster(scenario: Scenario) -> ValidationMessages:
+    """Reject what load pods can't do, and what a run can't set on services that run in a cluster already."""
+    for field, driver in scenario.drivers.items():
+        if driver not in CLUSTER_DRIVERS:
+            message = f"{driver} is not in the image of the load pods, which holds {' and '.join(CLUSTER_DRIVERS)}"
+            yield field, message, f"drive it by {' or '.join(CLUSTER_DRIVERS)}, or run it on another target"
+    recording = scenario.load.recording
+    if recording and recording.count > RECORDED_IN_CLUSTER_MAX:
+        message = f"{recording.count:,} requests are more than load pods take ({RECORDED_IN_CLUSTER_MAX:,})"
+        yield ("load", "timing"), message, "replay a part of the recording, or run it on another target"
+    if scenario.load.model == "capacity":
+        message = "each window of a search for the capacity would start load pods of its own"
+        yield ("load", "model"), message, "run it with --target local or external, or set load.model to open"
+    for name, variant in scenario.variants.items():
+        if variant.kubernetes is None:
+            continue
+        hint = f"remove it: the run changes nothing in the namespace {variant.kubernetes.namespace}"
+        for factor, declaration in FACTORS.items():
+            if declaration.is_fixed_in_cluster and find_own(scenario.factors.find_levels(factor), variant.transport):
+                yield ("factors", factor), f"it can't be set on {name}", hint
+        if "same-pod" in find_own(scenario.factors.placement, variant.transport):
+            hint = "choose same-node or cross-node"
+            yield ("factors", "placement"), f"the load can't run in the pods of {name}", hint
+
+
+def _validate_levels(scenario: Scenario) -> ValidationMessages:
+    """Reject levels that stand twice, those of a transport that no cell has, and runtimes of no cell."""
+    for name in (name for name in FACTORS if name != "shape"):
+        levels = scenario.factors.find_levels(name)
+        for transport, own in (levels if isinstance(levels, dict) else {EVERY_TRANSPORT: levels}).items():
+            field = locate_levels(name, transport)
+            if len(set(own)) < len(own):
+                yield field, "a level appears twice in the list", "name each level once"
+            if transport not in (EVERY_TRANSPORT, *scenario.transports):
+                yield field, _describe_absence(scenario, transport), "add it there, or remove its levels here"
+    for transport in scenario.factors.transport:
+        runtimes = TRANSPORTS[transport].runtimes
+        owner = transport if transport in scenario.factors.runtime else EVERY_TRANSPORT
+        possible = [name for each in scenario.factors.list_implementations(transport) for name in runtimes[each]]
+        for place, name in enumerate(scenario.factors.runtime.get(owner, ())):
+            if name not in possible:
+                hint = f"choose from {', '.join(possible)}; for one transport alone: runtime: {{{transport}: …}}"
+                message = f"{transport} has no runtime {name!r}"
+                for language in (each for each, names in runtimes.items() if name in names):
+                    message, hint = f"{name!r} is a runtime in {language}", f"add factors.implementation, or {hint}"
+                yield (*locate_levels("runtime", owner), place), message, hint
+
+
+def _describe_absence(scenario: Scenario, transport: str) -> str:
+    return f"{transport} is {'of no variant that is measured' if scenario.variants else 'not in factors.transport'}"
+
+
+def validate_cell(cell: Cell, scenario: Scenario) -> ValidationMessages:
+    """Reject a cell whose answers, or whose figures, would be wrong."""
+    every = scenario.application.operations
+    operations = [every[name] for name in scenario.load.find_workload(cell.operation).operations]
+    found = itertools.chain(
+        _validate_needs(cell),
+        _validate_variant(cell, scenario),
+        _validate_operations(cell, scenario, operations),
+        _validate_connections(cell),
+        _validate_driver(cell, scenario, operations) if cell.driver in TRANSPORTS[cell.transport].drivers else (),
+    )
+    for name, message, hint in found:
+        yield _locate_level(scenario, name, cell), message, hint
+    yield from _validate_streams(cell, scenario, operations)
+    yield from _validate_users(cell, scenario.load)
+
+
+def _validate_needs(cell: Cell) -> CellMessages:
+    """Reject levels that another factor doesn't fit, as the declarations have it."""
+    facts, levels = TRANSPORTS[cell.transport], cell.factors
+    for name, factor in FACTORS.items():
+        level = levels[name]
+        possible = factor.choices(facts, cell.implementation) if factor.choices else (level,)
+        if level not in possible and level is not None and name != "runtime":
+            hint = (
+                f"choose from {', '.join(map(str, possible))}; for one transport alone: {name}: {{{cell.transport}: …}}"
+            )
+            yield name, f"{cell.transport} has no {name} {level!r}", hint
+        elif level != DEFAULTS.get(name):
+            for need in factor.needs:
+                if level in (need.of or (level,)) and levels[need.factor] not in need.levels:
+                    yield _describe_need(cell, name, need)
+
+
+def _describe_need(cell: Cell, name: str, need: Need) -> tuple[str, str, str]:
+    own = FACTORS[need.factor].choices
+    possible = own(TRANSPORTS[cell.transport], cell.implementation) if own else need.levels
+    named = [str(level) for level in need.levels if level is not None]
+    fitting = " or ".join([level for level in named if level in possible] or named)
+    wanted = f"{need.factor} {fitting}" if fitting else f"no {need.factor}"
+    message = f"{name} {getattr(cell, name)} needs {wanted}, and not {getattr(cell, need.factor)}: {need.why}"
+    fix = f"set factors.{need.factor} to {fitting}" if fitting else f"remove factors.{need.factor}"
+    return name, message, f"{fix}, or change {name}; for some transports alone: {name}: {{rest: …}}"
+
+
+def _validate_variant(cell: Cell, scenario: Scenario) -> CellMessages:
+    """Reject workers that can't be set on a variant, and operations without a request for it."""
+    application = scenario.application
+    if cell.variant is None:
+        return
+    if cell.workers > 1 and not application.variants[cell.variant].takes_workers:
+        hint = f"write {{workers}} into its command: {application.locate(('variants', cell.variant))}"
+        yield "workers", f"it can't be set on the variant {cell.variant}", hint
+    for name in scenario.load.find_workload(cell.operation).operations:
+        if application.operations[name].find_request(cell.transport, cell.variant) is None:
+            hint = f"add it, {application.locate(('operations', name))}, or choose others by factors.variant"
+            yield "operation", f"{name} has no {cell.transport} request, which the variant {cell.variant} takes", hint
+
+
+def _validate_operations(cell: Cell, scenario: Scenario, operations: Sequence[Operation]) -> CellMessages:
+    """Reject writes to stores that aren't shared, and payloads that no operation takes."""
+    writes = any(each.writes for each in operations)
+    for name, shares in (("workers", cell.store != "memory"), ("replicas", cell.store in ("postgres", None))):
+        count = getattr(cell, name) or 1
+        if writes and count > 1 and not shares:
+            message = f"{cell.operation} on {count} {name}, each with a store of its own: answers would be wrong"
+            yield name, message, f"set factors.store to postgres, which {name} share, or {name} to 1"
+    if cell.payload is not None and not any(each.takes(cell.payload) for each in operations):
+        taking = [name for name, each in scenario.application.operations.items() if each.takes(cell.payload)]
+        hint = f"it is for {', '.join(taking)}" if taking else "remove it: no operation has it"
+        yield "payload", f"{cell.operation} has no payload {cell.payload!r}", hint
+    if cell.is_stream and cell.transport == "rest" and cell.codec == "protobuf":
+        hint = "leave factors.codec out, or give it to the socket alone: codec: {socket: protobuf}"
+        yield "codec", "REST streams are Server-Sent Events, which are JSON text", hint
+
+
+def _validate_connections(cell: Cell) -> CellMessages:
+    """Reject connections that users can't share, and a loss on a load that has no proxy."""
+    if cell.connections and cell.transport != "grpc" and not cell.http:
+        hint = "give connections to gRPC alone, or to REST with http: 2"
+        version = "REST over HTTP/1.1" if cell.transport == "rest" else "the socket"
+        yield "connections", f"{version} has one request at a time on each connection", hint
+    if cell.connections and cell.connections > cell.concurrency:
+        message = f"{cell.connections} connections are more than one for each of {cell.concurrency}"
+        yield "connections", message, "raise factors.concurrency, or leave connections out"
+    if cell.loss_percent is not None and cell.delay_ms is None:
+        message = "a load that goes straight to the service loses no packets"
+        yield "loss_percent", message, "set delay_ms to 0 in place of none"
+
+
+def _validate_driver(cell: Cell, scenario: Scenario, operations: Sequence[Operation]) -> CellMessages:
+    headers = scenario.application.variants[cell.variant].headers if cell.variant else {}
+    if reason := explain_unsupported(cell.driver, cell, operations, headers):
+        able = name_able_drivers(cell.transport, lambda name: not explain_unsupported(name, cell, operations, headers))
+        yield "driver", f"{cell.driver} can't drive {cell.operation}: {reason}", f"drive it by {able}"
+    is_nameless = cell.delay_ms is not None or cell.variant
+    if is_nameless and cell.driver == "ghz" and cell.balancing == "headless":
+        message = "ghz finds the replicas by their common name, and proxies and own services have none"
+        yield "driver", message, "drive it by wireload, or choose another balancing"
+
+
+def _validate_streams(cell: Cell, scenario: Scenario, operations: Sequence[Operation]) -> ValidationMessages:
+    """Reject what only streams have of other operations, and streams that are due one by one."""
+    for name, given in (("stream_items", "items"), ("stream_rate_limit_per_s", "rate_limit_per_s")):
+        if scenario.factors.find_levels(name) and not all(each.asks_for(given) for each in operations):
+            asking = [key for key, each in scenario.application.operations.items() if each.asks_for(given)]
+            alone = f"set factors.operation to {' or '.join(asking)} alone, or " if asking else ""
+            what = "doesn't ask for it" if all(each.stream for each in operations) else "is not a stream"
+            yield ("factors", name), f"{cell.operation} {what}", f"{alone}remove {name}"
+    if cell.is_stream and scenario.load.shape:
+        message = f"{A_LOAD[scenario.load.model]} is of requests that end soon, and not of streams"
+        yield ("load", "model"), message, "use a closed or an open load, or another operation"
+
+
+def _validate_users(cell: Cell, load: Load) -> ValidationMessages:
+    """Reject kinds of clients that get no user, and users that start too late."""
+    kinds = load.find_workload(cell.operation).clients
+    weights = [each.users for each in kinds.values()]
+    # As wireload shares users out among the kinds.
+    places = ((user + 0.5) / cell.concurrency * sum(weights) for user in range(cell.concurrency))
+    taken = {bisect.bisect_right(list(itertools.accumulate(weights)), place) for place in places}
+    for index, name in enumerate(kinds):
+        if index not in taken:
+            message = f"none of {cell.concurrency} users is one of the {name} of {cell.operation}"
+            hint = "raise factors.concurrency, or the kind's share of the users"
+            yield ("load", "workloads", cell.operation, "clients", name), message, hint
+    if (spawn_s := load.compute_spawn_s(cell.concurrency)) > load.warmup_s:
+        message = f"the last of {cell.concurrency} users starts after {spawn_s:g} s, and the warm-up ends before"
+        yield ("load", "spawn_rate_per_s"), message, "raise it, or lengthen load.warmup_s"
+
+
+def validate_service_limit(scenario: Scenario, cells: Iterable[Cell], target: TargetName) -> ValidationMessages:
+    """Reject loads over the limit of a service that the run hasn't started; without a limit, any load."""
+    for cell in cells:
+        variant = scenario.variants.get(cell.variant or "")
+        if variant is None or not (place := variant.find_foreign(target)):
+            continue
+        at, load, limit = f"the variant {cell.variant} {place}", scenario.load, variant.limit
+        hint = "lower it, or raise the limit if the service is yours"
+        if limit is None:
+            where = scenario.application.locate(("variants", str(cell.variant)))
+            hint = f"add it, {where}: limit: {{rate_per_s: …, connections: …}}"
+            yield ("factors", "variant"), f"{at}, and has no limit", hint
+        elif load.model != "open":
+            hint = f"set load.model to open, and factors.rate_per_s to {limit.rate_per_s:,} at most"
+            yield ("load", "model"), f"{at}: only an open load keeps to its limit", hint
+        elif (cell.rate_per_s or 0) > limit.rate_per_s:
+            yield ("factors", "rate_per_s"), f"{at}, and its limit is {limit.rate_per_s:,} requests/s", hint
+        elif load.add_connections(cell).concurrency > limit.connections:
+            field = ("load", "concurrency_max") if load.concurrency_max else ("factors", "concurrency")
+            yield field, f"{at}, and its limit is {limit.connections:,} connections", hint
+
+
+def validate_cross_check(check: CrossCheck, scenario: Scenario, cells: Sequence[Cell]) -> ValidationMessages:
+    """Reject a cross-check of missing cells, or by a driver that comes before the one that it checks."""
+    by_key: dict[str, Mapping[str, tuple[Level, ...]]] = dict(check)
+    for name, transport, levels in ((key, each, own) for key, found in by_key.items() for each, own in found.items()):
+        of_all = transport == EVERY_TRANSPORT
+        field = ("cross_check", *locate_levels(name, transport)[1:])
+        if not of_all and transport not in scenario.transports:
+            yield field, _describe_absence(scenario, transport), "add it there, or remove its levels here"
+        present = dict.fromkeys(getattr(cell, name) for cell in cells if of_all or cell.transport == transport)
+        for place, level in enumerate(levels):
+            if name == "driver" and any(_rank(level) < _rank(each) for each in present):
+                message = f"verdicts would rest on {level}, which comes before {' and '.join(sorted(present))}"
+                yield field, message, "swap it with factors.driver"
+            elif name != "driver" and level not in present:
+                yield (
+                    (*field, place),
+                    f"no cell has the {name} {level!r}",
+                    f"choose from {', '.join(map(str, present))}",
+                )
+
+
+def _rank(driver: Any) -> int:  # noqa: ANN401 - a level
+    return get_args(Driver).index(driver)
+
+
+def validate_comparison(scenario: Scenario, cells: Sequence[Cell]) -> ValidationMessages:
+    """Reject a comparison that no two cells make, if one is asked for: in words, or by several transports."""
+    factor = scenario.compare
+    in_words = "compare" in scenario.model_fields_set
+    main = "variant" if scenario.variants else "transport"
+    is_wanted = in_words or len({cell.factors[main] for cell in cells}) > 1
+    if _list_compared_levels(cells, factor) or not is_wanted:
+        return
+    several = len({cell.factors[factor] for cell in cells}) > 1
+    fix = "give the cells the same levels of all others" if several else f"give factors.{factor} several levels"
+    compared = {name: levels for name in COMPARABLE if (levels := _list_compared_levels(cells, name))}
+    varied = ", ".join(f"{name} ({', '.join(map(str, levels))})" for name, levels in compared.items())
+    message = f"there is nothing to compare: no two cells differ in {factor} alone"
+    hint = f"{fix}, or compare what varies: {varied}" if varied else fix
+    yield ("compare",) if in_words else ("factors", main), message, hint
+
+
+def _list_compared_levels(cells: Sequence[Cell], factor: str) -> tuple[Level, ...]:
+    """Return the levels of a factor in which cells differ that are equal in all other factors."""
+    own = {factor, *FACTORS[factor].comes_with}
+    levels: dict[tuple[Level, ...], dict[Level, None]] = {}
+    for cell in cells:
+        others = tuple(level for name, level in cell.factors.items() if name not in own)
+        levels.setdefault(others, {})[cell.factors[factor]] = None
+    return tuple(dict.fromkeys(itertools.chain.from_iterable(each for each in levels.values() if len(each) > 1)))
+
+
+def collect_levels(by_transport: Mapping[Any, tuple[T, ...]]) -> set[T]:
+    return set(itertools.chain(*by_transport.values()))
+
+
+def locate_levels(factor: str, transport: str) -> FieldPath:
+    """Return where the levels of a factor for a transport, or for all of them, are written."""
+    return (*locate_factor(factor), *(() if transport == EVERY_TRANSPORT else (transport,)))
+
+
+def _locate_level(scenario: Scenario, name: str, cell: Cell) -> FieldPath:
+    """Return where the level is written that a cell has of a factor, or would be."""
+    if name == "shape":
+        return "load", "model"
+    levels = scenario.factors.find_levels(name)
+    owner = cell.transport if cell.transport in levels else EVERY_TRANSPORT
+    own, level = levels.get(owner, ()), getattr(cell, name)
+    return (*locate_levels(name, owner), own.index(level)) if level in own else locate_factor(name)

@@ -1,1 +1,0 @@
-"""Validation of a scenario: each function yields the fields that are invalid, with a hint."""
