@@ -34,7 +34,7 @@ LOADS: tuple[tuple[Transport, int, int], ...] = (
 )
 _PATH = "/api/users/1000001"
 _CALL = "wirebench.v1.UserService/GetUser"
-_DATA = ["--data", '{"id": 1000001}']
+_DATA = '{"id": 1000001}'
 #: The same in protobuf: one varint field, behind the prefix of a gRPC message.
 _MESSAGE = b"\x08\xc1\x84\x3d"
 _TIMEOUT_S = DURATION_S + 30.0
@@ -86,8 +86,8 @@ def _measure(transport: Transport, users: int, connections: int, cores: Cores) -
 def _make_wireload_command(transport: Transport, users: int, connections: int, address: str, output: Path) -> list[str]:
     requests: dict[Transport, list[str]] = {
         "rest": [f"http://{address}{_PATH}"],
-        "grpc": [address, _CALL, *_DATA, "--protoset", str(CONTRACT)],
-        "socket": [address, "users.get", *_DATA],
+        "grpc": [address, _CALL, _DATA, "--protoset", str(CONTRACT)],
+        "socket": [address, "users.get", _DATA],
     }
     options = ["-c", str(users), "-d", f"{DURATION_S}s", "--output", str(output)]
     if connections < users:

@@ -1,4 +1,4 @@
-"""`wireload schema` and `wireload check` with real gRPC servers: their messages, by server reflection."""
+"""`wireload schema` with real gRPC servers: their messages, by server reflection."""
 
 from __future__ import annotations
 
@@ -18,18 +18,9 @@ from wirebench_proto import users_pb2
 
 from tests.support.certificates import Certificate, make
 from tests.support.services import GRPC_KINDS, Service
-from wirebench.system.paths import ROOT, TOOLS
+from wirebench.system.paths import TOOLS
 
 SERVICE = "wirebench.v1.UserService"
-APPLICATION = """\
-operations:
-  get:
-    grpc:
-      call: wirebench.v1.UserService/GetUser
-      message: {idd: 1}
-variants:
-  own: {transport: grpc, address: "127.0.0.1:1"}
-"""
 
 
 class _Keyed(grpc.ServerInterceptor):
@@ -47,13 +38,10 @@ class _Keyed(grpc.ServerInterceptor):
 
 
 @contextmanager
-def served(
-    *, with_reflection: bool = True, certificate: Certificate | None = None, has_key: bool = False
-) -> Iterator[str]:
+def served(*, certificate: Certificate | None = None, has_key: bool = False) -> Iterator[str]:
     """Serve reflection, and yield the address."""
     server = grpc.server(futures.ThreadPoolExecutor(2), interceptors=[_Keyed()] if has_key else [])
-    if with_reflection:
-        reflection.enable_server_reflection([SERVICE, reflection.SERVICE_NAME], server)
+    reflection.enable_server_reflection([SERVICE, reflection.SERVICE_NAME], server)
     if certificate:
         pair = (certificate.key.read_bytes(), certificate.cert.read_bytes())
         port = server.add_secure_port("127.0.0.1:0", grpc.ssl_server_credentials([pair]))
@@ -106,36 +94,6 @@ def test_tls_and_metadata(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
             tmp_path, reflection=address, tls=tls, metadata={"X-Key": "${A_KEY}", "x-key-bin": "aw=="}
         )
         assert [SERVICE] == find_services(described)
-        said = find_error(tmp_path, address, tls=tls)
-    assert f"wireload: {address}: server reflection failed: unknown: PERMISSION_DENIED: no key\n" == said
-
-
-def find_error(folder: Path, address: str, **job: object) -> str:
-    """Return the line that says why there is no schema."""
-    with pytest.raises(subprocess.CalledProcessError) as error:
-        write_schema(folder, reflection=address, **job)
-    assert 1 == error.value.stderr.count("\n")
-    return str(error.value.stderr)
-
-
-def test_services_that_cannot_be_asked(tmp_path: Path) -> None:
-    """Each in one line: without reflection, without the service, and with nothing that listens."""
-    with served(with_reflection=False) as address:
-        assert "it serves no reflection; give proto files instead" in find_error(tmp_path, address)
-    assert "connection refused" in find_error(tmp_path, address)
-    with served() as address:
-        said = find_error(tmp_path, address, calls=["wirebench.v1.UsersService/GetUser"])
-    assert f"has no service wirebench.v1.UsersService; did you mean {SERVICE}?" in said
-
-
-def test_an_application_is_checked_against_the_messages(tmp_path: Path) -> None:
-    """Those that reflection has given; without them, its messages are not known."""
-    file = tmp_path / "a.yaml"
-    file.write_text(APPLICATION)
-    check: list[str | Path] = [TOOLS / "wireload", "check", file]
-    assert 0 == subprocess.run(check, check=False).returncode
-    found = subprocess.run(
-        [*check, "--descriptors", f"own={ROOT / 'proto/contract.binpb'}"], check=False, capture_output=True, text=True
-    )
-    message = "wirebench.v1.GetUserRequest has no field idd; did you mean id?"
-    assert (1, f"{file}:5: operations.get.grpc.message.idd: {message}\n") == (found.returncode, found.stdout)
+        with pytest.raises(subprocess.CalledProcessError) as error:
+            write_schema(tmp_path, reflection=address, tls=tls)
+    assert f"wireload: {address}: server reflection failed: unknown: PERMISSION_DENIED: no key\n" == error.value.stderr

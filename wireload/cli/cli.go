@@ -4,7 +4,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -20,9 +19,9 @@ const Version = "0.1.0"
 const usage = `wireload sends load to REST, gRPC and socket services, and measures how long their replies take.
 
 Usage:
-  wireload rest URL [options]              HTTP/1.1, one request over and over
-  wireload grpc ADDRESS METHOD [options]   a unary call or a server stream: package.Service/Method
-  wireload socket ADDRESS METHOD [options] the socket protocol of wirebench; with --line instead of METHOD, lines
+  wireload rest URL [BODY]                 HTTP/1.1, one request over and over; a body is JSON or a text
+  wireload grpc ADDRESS METHOD [MESSAGE]   a unary call or a server stream: package.Service/Method, and JSON
+  wireload socket ADDRESS METHOD [BODY]    the socket protocol of wirebench; with --line, METHOD is a line
   wireload run JOB.json                    a load that a file describes (see wireload/README.md)
   wireload request JOB.json                single requests of such a load: prints and checks each reply
   wireload render JOB.json                 prints requests of such a load, for other tools to send
@@ -33,8 +32,8 @@ Usage:
 
 Examples:
   wireload rest http://127.0.0.1:5000/api/users/1 -c 16 -d 10s
-  wireload grpc 127.0.0.1:50051 wirebench.v1.UserService/GetUser --data '{"id": 1000001}' --protoset proto/contract.binpb
-  wireload socket 127.0.0.1:9000 users.get --data '{"id": 1000001}' --rate 500
+  wireload grpc 127.0.0.1:50051 wirebench.v1.UserService/GetUser '{"id": 1000001}'
+  wireload socket 127.0.0.1:9000 users.get '{"id": 1000001}' --rate 500
   wireload rest https://shop.example/items/1 --header 'Authorization: Bearer ${TOKEN}' -c 4 --rate 50
 
 Options:
@@ -59,8 +58,6 @@ func Main(ctx context.Context, arguments []string, out, log io.Writer) int {
 	err := dispatch(ctx, arguments, out, log)
 	var wrong errUsage
 	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
 	case errors.Is(err, errFound):
 		return exitFailed
 	case errors.As(err, &wrong):
@@ -79,9 +76,10 @@ func dispatch(ctx context.Context, arguments []string, out, log io.Writer) error
 	if len(arguments) == 0 {
 		return newUsageError("name a command: rest, grpc, socket, run, request, render, check, resolve or schema")
 	}
-	if isHelp(arguments[0]) || slices.Contains([]string{"run", "request", "render", "check", "resolve", "schema"}, arguments[0]) && slices.ContainsFunc(arguments, isHelp) {
-		printHelp(out)
-		return flag.ErrHelp
+	if slices.ContainsFunc(arguments, isHelp) {
+		fmt.Fprint(out, usage)
+		new(hand).flags(out).PrintDefaults()
+		return nil
 	}
 	switch command, rest := arguments[0], arguments[1:]; command {
 	case "rest", "grpc", "socket":

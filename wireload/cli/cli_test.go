@@ -66,13 +66,13 @@ func read(t *testing.T, path string) histogram.File {
 func TestALoadByHandPrintsPercentilesAndWritesTheFile(t *testing.T) {
 	address, requests := service(t)
 	output := filepath.Join(t.TempDir(), "out.json")
-	exit, out, log := run(t, "rest", "http://"+address+"/api/users/7", "-c", "2", "-d", "1s", "-n", "50", "--output", output)
-	if exit != 0 || !strings.Contains(out, "service (ms): 50, ") || !strings.Contains(out, "; p99.9 ") {
+	exit, out, log := run(t, "rest", "http://"+address+"/api/users/7", "-c", "2", "-d", "200ms", "--warmup", "0s", "--output", output)
+	if exit != 0 || !strings.Contains(out, "service (ms): ") || !strings.Contains(out, "; p99.9 ") {
 		t.Errorf("exit %d, %s, %s", exit, out, log)
 	}
 	file := read(t, output)
-	if file.RequestsTotal[histogram.OK] != 50 || requests.Load() != 50 || file.Driver.Name != "wireload" {
-		t.Errorf("want 50 requests, got %v, and the service saw %d", file.RequestsTotal, requests.Load())
+	if got := file.RequestsTotal[histogram.OK]; got == 0 || requests.Load() < got || file.Driver.Name != "wireload" {
+		t.Errorf("got %v, and the service saw %d", file.RequestsTotal, requests.Load())
 	}
 }
 
@@ -229,12 +229,10 @@ func TestWrongUsageIsOneLine(t *testing.T) {
 		"without a user":        {"rest", "http://me:secret@a"},
 		"most 100000; see":      wrong("concurrency_max", 100_001),
 		"window_s and timeout_": {"rest", "http://a", "-d", "0s"},
-		"cacert is for TLS":     {"socket", "a:1", "b", "--cacert", "none.pem"},
-		"exclude":               {"rest", "http://a", "-n", "1", "--rate", "1"},
 		"h2c is for rest":       {"rest", "https://a", "--h2c"},
 		"not an address like":   {"grpc", "127.0.0.1", "b/c"},
 		"over grpc and h2c":     wrong("connections", 1),
-		"from 1 to the 16 user": {"grpc", "a:1", "b/c", "--connections", "17"},
+		"from 1 to the 16 user": {"rest", "http://a", "--h2c", "--connections", "17"},
 		"one job file":          {"run"},
 		"unknown field \"foo\"": wrong("foo", 1),
 		"addresses are missing": wrong("addresses", []string{}),
@@ -262,8 +260,7 @@ func TestWrongUsageIsOneLine(t *testing.T) {
 func TestFilesThatAreMissingFailTheLoad(t *testing.T) {
 	for _, arguments := range [][]string{
 		{"run", "none.json"},
-		{"rest", "http://127.0.0.1:1", "--data", "@none.json"},
-		{"grpc", "127.0.0.1:1", "b/c", "--data", "{}", "--protoset", "none.binpb"},
+		{"grpc", "127.0.0.1:1", "b/c", "{}", "--protoset", "none.binpb"},
 		{"rest", "https://127.0.0.1:1", "--cacert", "none.pem"},
 		{"rest", "http://127.0.0.1:1", "--output", "none/out.json"},
 	} {

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -13,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"wirebench.dev/wireload/contract"
+	"wirebench.dev/wireload/engine"
 	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/request"
 )
@@ -22,16 +23,14 @@ import (
 // of the rates that runs compare.
 const dialPause = 10 * time.Millisecond
 
-// hand is a load by hand: a job, and the one request that it sends.
+// hand is a load by hand: a job whose application has one operation.
 type hand struct {
 	Job
-	sent                      request.Request
-	overTLS                   bool
-	duration, warmup, timeout time.Duration
-	calls                     int
-	authority, data, protoset string
-	line                      string
-	wrong                     error
+	duration, warmup, timeout   time.Duration
+	isTLS, isStream, isLine     bool
+	authority, protoset, method string
+	status                      int
+	headers                     []string
 }
 
 func (h *hand) flags(out io.Writer) *flag.FlagSet {
@@ -40,26 +39,23 @@ func (h *hand) flags(out io.Writer) *flag.FlagSet {
 	set.IntVar(&h.Concurrency, "c", 16, "`users`, each with one request at a time on a connection of its own")
 	set.IntVar(&h.Connections, "connections", 0, "for grpc and --h2c: a `number` of connections that all users share")
 	set.DurationVar(&h.duration, "d", 10*time.Second, "measure for a `time`: 500ms, 10s or 1m30s")
-	set.IntVar(&h.calls, "n", 0, "a `number` of requests, rounded up to a multiple of -c, without a warm-up; -d is then the longest time")
 	set.DurationVar(&h.warmup, "warmup", 500*time.Millisecond, "load for this `time` before the measurement")
 	set.Int64Var(&h.RatePerS, "rate", 0, "`requests` per second, whether the service keeps up or not; 0: as many as get replies")
 	set.DurationVar(&h.timeout, "timeout", 10*time.Second, "a request that takes longer than this `time` has failed; of a stream, the longest between two items")
 	set.BoolVar(&h.H2C, "h2c", false, "HTTP/2 in clear text, with prior knowledge, for rest")
-	set.StringVar(&h.sent.Method, "X", "", "HTTP `method`; GET, or POST with --data")
-	set.StringVar(&h.data, "data", "", "body as `JSON`, or @file; for gRPC the JSON form of the message")
-	set.Func("header", "`'Name: value'`, any number of times; metadata for grpc. ${NAME} is a variable of the environment", h.addHeader)
-	set.StringVar(&h.line, "line", "", "for socket, send a `text` as a line that a line answers")
-	set.StringVar(&h.protoset, "protoset", "", "`file` with compiled descriptors, for gRPC's messages (wireload schema)")
-	set.BoolVar(&h.sent.Stream, "stream", false, "the reply is a stream: measure the gaps between its items")
-	set.BoolVar(&h.overTLS, "tls", false, "TLS for grpc and socket; rest has it by https://")
+	set.StringVar(&h.method, "X", "", "HTTP `method`; GET, or POST with a body")
+	set.IntVar(&h.status, "status", 200, "HTTP `status` of a right reply")
+	set.Func("header", "`'Name: value'`, any number of times; metadata for grpc. ${NAME} is a variable of the environment", func(given string) error {
+		h.headers = append(h.headers, given)
+		return nil
+	})
+	set.BoolVar(&h.isLine, "line", false, "for socket, send METHOD as a line that a line answers")
+	set.StringVar(&h.protoset, "protoset", "", "`file` with compiled descriptors of gRPC's messages; without it the server is asked, by reflection")
+	set.BoolVar(&h.isStream, "stream", false, "the reply is a stream: measure the gaps between its items")
+	set.BoolVar(&h.isTLS, "tls", false, "TLS for grpc and socket; rest has it by https://")
 	set.StringVar(&h.authority, "cacert", "", "PEM `file` of the authority to trust; the system's without it")
 	set.StringVar(&h.Output, "output", "", "write the histogram `file` (docs/histogram-file.md)")
 	return set
-}
-
-func printHelp(out io.Writer) {
-	fmt.Fprint(out, usage)
-	new(hand).flags(out).PrintDefaults()
 }
 
 // runByHand sends the same request over and over, and prints what came of it.
@@ -67,144 +63,145 @@ func runByHand(ctx context.Context, transport string, arguments []string, out io
 	h := &hand{Job: Job{Requests: request.Options{Transport: transport}, Generators: 1, RequestsEach: 1}}
 	set := h.flags(io.Discard)
 	var others []string
-	for len(arguments) > 0 { // Flags may stand behind the other arguments.
-		if err := set.Parse(arguments); errors.Is(err, flag.ErrHelp) {
-			printHelp(out)
-			return err
-		} else if err != nil {
+	for len(arguments) > 0 { // Options may stand behind the other arguments.
+		if err := set.Parse(arguments); err != nil {
 			return errUsage{err}
 		}
-		others = append(others, set.Args()[:min(1, set.NArg())]...)
-		arguments = set.Args()[min(1, set.NArg()):]
+		if arguments = set.Args(); len(arguments) > 0 {
+			others, arguments = append(others, arguments[0]), arguments[1:]
+		}
 	}
-	if err := h.read(others); err != nil {
-		return err
-	}
-	if err := h.validate("by hand"); err != nil {
-		return errUsage{err}
-	}
-	load, err := h.newLoad()
+	load, err := h.makeLoad(ctx, others)
 	if err != nil {
 		return err
 	}
 	load.DialPause = dialPause
-	load.NewSource = func(int) request.Source { return &request.Constant{Request: h.sent} }
-	if err := h.connect(load, h.line != ""); err != nil {
+	measured, err := measure(ctx, load, h.Output)
+	if measured.Schema == "" {
 		return err
 	}
-	measured, err := measure(ctx, load, h.Output)
-	if measured.Schema != "" { // Also if its file can't be written.
-		err = errors.Join(printSummary(out, measured), err)
+	if !printSummary(out, measured) && ctx.Err() == nil {
+		err = cmp.Or(err, errors.New("no request succeeded"))
 	}
-	received := measured.RequestsTotal[histogram.OK]
-	if measured.Streams != nil {
-		received += measured.Streams.Items
-	}
-	if err == nil && received == 0 && ctx.Err() == nil {
-		err = errors.New("no request succeeded")
-	}
-	return err
+	return err // Also if its file can't be written.
 }
 
-// read fills in the job and the request.
-func (h *hand) read(others []string) (err error) {
-	h.WindowS, h.TimeoutS = h.duration.Seconds(), h.timeout.Seconds()
-	if h.Concurrency > 0 {
-		h.Calls = (h.calls + h.Concurrency - 1) / h.Concurrency
-	}
-	if warmupS := h.warmup.Seconds(); h.calls == 0 {
-		h.WarmupS = &warmupS
-	}
-	transport := h.Requests.Transport
-	wanted, what := 2, "an address and a method"
-	switch {
-	case transport == "rest":
-		wanted, what = 1, "a URL"
-	case h.line != "":
-		wanted, what = 1, "an address, and a method or --line"
-	}
-	switch {
-	case h.wrong != nil:
-		return errUsage{h.wrong}
-	case len(others) != wanted || h.line != "" && transport != "socket":
-		return newUsageError("%s wants %s", transport, what)
-	case transport == "socket" && len(h.sent.Headers) > 0:
-		return newUsageError("a header is for rest and grpc")
-	}
-	h.Addresses, h.sent.Operation = others[:1], strings.TrimPrefix(others[wanted-1], "/")
-	h.sent.Body = []byte(h.data)
-	if path, isFile := strings.CutPrefix(h.data, "@"); isFile {
-		if h.sent.Body, err = os.ReadFile(path); err != nil {
-			return err
+// printSummary writes what a person wants to know of a load, and reports whether a request was measured.
+func printSummary(out io.Writer, measured histogram.File) (isMeasured bool) {
+	for _, clock := range []string{"service", "response", "first_item", "gap"} {
+		latencies, err := measured.Merged(clock)
+		if err != nil || latencies.TotalCount() == 0 {
+			continue
 		}
+		isMeasured = true
+		count, seconds := latencies.TotalCount(), float64(measured.Window.EndUnixNS-measured.Window.StartUnixNS)/1e9
+		fmt.Fprintf(out, "%s (ms): %d, %.1f/s; mean %.3f", clock, count, float64(count)/seconds, latencies.Mean()/1e6)
+		for _, percent := range []float64{50, 90, 99, 99.9, 100} {
+			fmt.Fprintf(out, "; p%g %.3f", percent, float64(latencies.ValueAtPercentile(percent))/1e6)
+		}
+		fmt.Fprintln(out)
+	}
+	if !isMeasured {
+		fmt.Fprintln(out, "no request was measured")
+	}
+	if measured.DroppedIterations > 0 {
+		fmt.Fprintf(out, "the load fell short: %d requests were due and not sent, and are in no latency\n", measured.DroppedIterations)
+	}
+	for _, each := range measured.Errors {
+		fmt.Fprintf(out, "failed: %s: %s (%d)\n", each.Code, each.Message, each.Count)
+	}
+	return isMeasured
+}
+
+// makeLoad returns a load of the request that the arguments describe: an address, a target, and maybe a body.
+func (h *hand) makeLoad(ctx context.Context, arguments []string) (*engine.Load, error) {
+	transport, err := h.Requests.Transport, error(nil)
+	if transport == "rest" && len(arguments) > 0 {
+		if arguments, err = h.splitURL(arguments); err != nil {
+			return nil, err
+		}
+	}
+	if len(arguments) < 2 || len(arguments) > 3 {
+		return nil, newUsageError("%s wants %s, and maybe a body", transport,
+			map[bool]string{true: "a URL", false: "an address and a method"}[transport == "rest"])
+	}
+	if _, _, err := net.SplitHostPort(arguments[0]); err != nil {
+		return nil, newUsageError("%q is not an address like 127.0.0.1:9000", arguments[0])
+	}
+	if h.isTLS || h.authority != "" {
+		h.TLS = &jobTLS{Authority: h.authority}
+	}
+	warmupS := h.warmup.Seconds()
+	h.Addresses, h.WindowS, h.TimeoutS, h.WarmupS = arguments[:1], h.duration.Seconds(), h.timeout.Seconds(), &warmupS
+	h.Requests.Clients = []request.Client{{Sequence: []string{"by-hand"}}}
+	if err := h.validate("by hand"); err != nil {
+		return nil, errUsage{err}
+	}
+	headers := map[string]string{}
+	for _, given := range h.headers {
+		name, value, ok := strings.Cut(given, ":")
+		if !ok { // The error doesn't show it: it may be a secret.
+			return nil, newUsageError("a header must be 'Name: value'")
+		}
+		headers[name] = strings.TrimSpace(value)
+	}
+	text, err := json.Marshal(map[string]any{"operations": map[string]any{"by-hand": h.describe(arguments, headers)}})
+	if err != nil {
+		return nil, err
+	}
+	var descriptors []byte
+	if h.protoset != "" {
+		descriptors, err = os.ReadFile(h.protoset)
+	} else if transport == "grpc" {
+		descriptors, err = (&schemaJob{Reflection: arguments[0], TLS: h.TLS, Calls: arguments[1:2], Metadata: headers}).reflect(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	application, err := request.Parse("by hand", text, "", descriptors)
+	if err != nil {
+		return nil, errUsage{err}
+	}
+	return h.load(application)
+}
+
+// splitURL puts an address and a request in place of a URL.
+func (h *hand) splitURL(arguments []string) ([]string, error) {
+	parsed, err := url.Parse(arguments[0])
+	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.User != nil {
+		return nil, newUsageError("not a URL like http://127.0.0.1:5000/path, without a user")
+	}
+	h.isTLS = parsed.Scheme == "https"
+	if parsed.Port() == "" {
+		parsed.Host += map[bool]string{false: ":80", true: ":443"}[h.isTLS]
+	}
+	if h.method == "" {
+		h.method = map[bool]string{false: "GET", true: "POST"}[len(arguments) > 1]
+	}
+	return append([]string{parsed.Host, h.method + " " + parsed.RequestURI()}, arguments[1:]...), nil
+}
+
+// describe returns the operation as an application file has it.
+func (h *hand) describe(arguments []string, headers map[string]string) map[string]any {
+	transport := h.Requests.Transport
+	names := map[string][3]string{
+		"rest": {"request", "body", "headers"}, "grpc": {"call", "message", "metadata"}, "socket": {"method", "body", "headers"},
+	}[transport]
+	if h.isLine {
+		names[0] = "line"
+	}
+	sent := map[string]any{names[0]: arguments[1]}
+	if len(arguments) > 2 {
+		sent[names[1]] = arguments[2]
+		if body := []byte(arguments[2]); json.Valid(body) {
+			sent[names[1]] = json.RawMessage(body)
+		}
+	}
+	if len(headers) > 0 {
+		sent[names[2]] = headers
 	}
 	if transport == "rest" {
-		err = h.readURL(others[0])
-	} else if _, _, err = net.SplitHostPort(others[0]); err != nil {
-		return newUsageError("%q is not an address like 127.0.0.1:9000", others[0])
+		sent["expect"] = map[string]any{"status": h.status}
 	}
-	switch {
-	case err != nil:
-	case h.line != "":
-		h.sent.Body = []byte(h.line)
-		if err = request.CheckLine(h.sent.Body); err != nil {
-			return errUsage{err}
-		}
-	case transport == "grpc":
-		h.sent.Path = []byte("/" + h.sent.Operation)
-		h.sent.Body, err = h.encode()
-	case transport == "socket":
-		h.sent.Path = []byte(h.sent.Operation)
-	}
-	switch {
-	case h.overTLS:
-		h.TLS = &jobTLS{Authority: h.authority}
-	case h.authority != "" && err == nil:
-		err = newUsageError("--cacert is for TLS: add --tls, or write https:// in the URL")
-	}
-	return err
-}
-
-// addHeader keeps its error: that of an option would show the value, which may be a secret.
-func (h *hand) addHeader(given string) error {
-	name, value, ok := strings.Cut(given, ":")
-	header, err := makeHeader(h.Requests.Transport, name, strings.TrimSpace(value))
-	if !ok {
-		err = errors.New("a header must be 'Name: value'")
-	}
-	h.sent.Headers, h.wrong = append(h.sent.Headers, header), cmp.Or(h.wrong, err)
-	return nil
-}
-
-func (h *hand) readURL(text string) error {
-	target, err := url.Parse(text)
-	if err != nil || target.Host == "" || target.Scheme != "http" && target.Scheme != "https" || target.User != nil {
-		return newUsageError("not a URL like http://127.0.0.1:5000/path, without a user")
-	}
-	h.overTLS = target.Scheme == "https"
-	if h.Addresses[0] = target.Host; target.Port() == "" {
-		h.Addresses[0] += map[bool]string{false: ":80", true: ":443"}[h.overTLS]
-	}
-	if h.sent.Method == "" {
-		h.sent.Method = map[bool]string{false: "GET", true: "POST"}[len(h.sent.Body) > 0]
-	}
-	h.sent.Operation, h.sent.Path = h.sent.Method+" "+target.EscapedPath(), []byte(target.RequestURI())
-	h.sent.ContentType, h.sent.Accept, h.sent.Idempotent = "application/json", "*/*", request.IsIdempotent(h.sent.Method)
-	return nil
-}
-
-// encode returns the message that the data are.
-func (h *hand) encode() ([]byte, error) {
-	if h.protoset == "" && len(h.sent.Body) == 0 {
-		return nil, nil
-	}
-	descriptors, err := os.ReadFile(h.protoset)
-	if err != nil {
-		return nil, fmt.Errorf("--data needs the descriptors of its message, --protoset: %w", err)
-	}
-	schema, err := contract.Parse(descriptors)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", h.protoset, err)
-	}
-	return schema.Encode(h.sent.Operation, h.sent.Body)
+	return map[string]any{transport: sent, "stream": h.isStream, "writes": transport != "rest"}
 }

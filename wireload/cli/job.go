@@ -76,7 +76,11 @@ func runJob(ctx context.Context, arguments []string, log io.Writer) error {
 	if job.Output == "" {
 		return newUsageError("%s: output is missing", arguments[0])
 	}
-	load, err := job.load()
+	application, err := job.readApplication()
+	if err != nil {
+		return fmt.Errorf("%s: %w", arguments[0], err)
+	}
+	load, err := job.load(application)
 	if err != nil {
 		return fmt.Errorf("%s: %w", arguments[0], err)
 	}
@@ -196,12 +200,9 @@ func (j *Job) newLoad() (*engine.Load, error) {
 	return load, err
 }
 
-func (j *Job) load() (*engine.Load, error) {
+// load returns the load of an application.
+func (j *Job) load(application *request.Application) (*engine.Load, error) {
 	load, err := j.newLoad()
-	if err != nil {
-		return nil, err
-	}
-	application, err := j.readApplication()
 	if err != nil {
 		return nil, err
 	}

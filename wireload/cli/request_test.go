@@ -209,7 +209,7 @@ func TestARequestThatCannotBeMadeIsOneLine(t *testing.T) {
 			`{"op": {"grpc": {"call": "wirebench.v1.UserService/GetUser", "message": {"nome": 1}}}}`, nil)},
 		{exitUsage, "requests_each must be from 1", job(t, address, "rest", get, map[string]any{"requests_each": 0})},
 		{exitFailed, "op: A: its value has a line break", job(t, echo(t), "rest",
-			`{"op": {"inputs": {"x": {"list": ["a\nb"]}}, "rest": {"request": "GET /200", "headers": {"A": "{x}"}}}}`, nil)},
+			`{"op": {"inputs": {"x": {"list": ["a\nb", "\n"]}}, "rest": {"request": "GET /200", "headers": {"A": "{x}"}}}}`, nil)},
 		{exitUsage, "wants one job file", ""},
 	} {
 		arguments := []string{"request"}
@@ -241,18 +241,18 @@ func TestALoadOfAnOwnServiceWritesNoSecret(t *testing.T) {
 
 func TestALoadByHandSendsHeadersMetadataAndLines(t *testing.T) {
 	t.Setenv("TOKEN", "s3cret")
-	seen := make(chan string, 10)
+	seen := make(chan string, 100_000)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		seen <- r.Host + " " + r.Header.Get("Authorization")
 	}))
 	t.Cleanup(server.Close)
 	for _, arguments := range [][]string{
 		{"rest", server.URL, "--header", "Host: shop", "--header", "authorization:Bearer ${TOKEN}"},
-		{"grpc", grpcUsers(t, "x"), "wirebench.v1.UserService/GetUser", "--header", "authorization: ${TOKEN}", "--header", "trace-bin: AAE="},
-		{"socket", lines(t, "{}\n"), "--line", "PING"},
+		{"grpc", grpcUsers(t, "x"), "wirebench.v1.UserService/GetUser", "--protoset", "../../proto/contract.binpb", "--header", "authorization: ${TOKEN}", "--header", "trace-bin: AAE="},
+		{"socket", lines(t, "{}\n"), "PING", "--line"},
 	} {
-		exit, out, log := run(t, append(arguments, "-n", "1", "-c", "1")...)
-		if exit != 0 || !strings.Contains(out, "service (ms): 1, ") || strings.Contains(out+log, "s3cret") {
+		exit, out, log := run(t, append(arguments, "-d", "100ms", "-c", "1")...)
+		if exit != 0 || !strings.Contains(out, "service (ms): ") || strings.Contains(out+log, "s3cret") {
 			t.Errorf("%v: exit %d, %s%s", arguments, exit, out, log)
 		}
 	}
@@ -260,13 +260,12 @@ func TestALoadByHandSendsHeadersMetadataAndLines(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	for want, arguments := range map[string][]string{
-		"a header is for rest and grpc":   {"socket", "127.0.0.1:1", "a", "--header", "a: b"},
+		"socket.headers: no such key":     {"socket", "127.0.0.1:1", "a", "--header", "a: b"},
 		"must be 'Name: value'":           {"rest", "http://a", "--header", "s3cret"},
 		"has no variable WIREBENCH_NONE":  {"rest", "http://a", "--header", "a: ${WIREBENCH_NONE}"},
-		"an address, and a method or --l": {"socket", "127.0.0.1:1", "a", "--line", "b"},
 		"Connection: wireload sends it":   {"rest", "http://a", "--header", "Connection: close"},
-		"a line can't have a line break":  {"socket", "127.0.0.1:1", "--line", "a\nb"},
-		"is not an address like 127.0.0.": {"socket", "127.0.0.1", "--line", "b"},
+		"a line can't have a line break":  {"socket", "127.0.0.1:1", "a\nb", "--line"},
+		"is not an address like 127.0.0.": {"socket", "127.0.0.1", "b"},
 	} {
 		exit, _, log := run(t, arguments...)
 		if exit != exitUsage || !strings.Contains(log, want) || strings.Contains(log, "s3cret") || strings.Count(log, "\n") != 1 {

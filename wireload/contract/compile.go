@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/bufbuild/protocompile"
 	"google.golang.org/protobuf/proto"
@@ -44,39 +45,56 @@ import (
 // Reflection is what a variant has in place of files whose service describes itself.
 const Reflection = "reflection"
 
-// Read returns the FileDescriptorSet of proto files and compiled sets. Imports are folders that imports in proto files
-// are relative to. All paths are relative to a folder, which is also that of imports if none is given.
+// Read returns the FileDescriptorSet of proto files and compiled sets, with all that they import. Imports are folders that
+// imports in proto files are relative to. All paths are relative to a folder, which is also that of imports if none is
+// given. A proto file that isn't below any of these is found in its own folder.
 func Read(folder string, files, imports []string) ([]byte, error) {
-	var protos []string
-	var all []*descriptorpb.FileDescriptorProto
-	for _, name := range files {
-		path := resolve(folder, name)
+	var names, roots []string
+	compiled := map[string]*descriptorpb.FileDescriptorProto{}
+	for _, each := range imports {
+		roots = append(roots, resolve(folder, each))
+	}
+	if len(imports) == 0 {
+		roots = []string{folder}
+	}
+	for _, each := range files {
+		path := resolve(folder, each)
 		info, err := os.Stat(path)
 		switch {
 		case err != nil || info.IsDir():
 			return nil, fmt.Errorf("%s: no such file; name proto files, a compiled set (.binpb), or %s", path, Reflection)
 		case filepath.Ext(path) == ".proto":
-			protos = append(protos, path)
+			name, root := filepath.Base(path), filepath.Dir(path)
+			for _, each := range slices.Backward(roots) { // The first has precedence.
+				if below, err := filepath.Rel(each, path); err == nil && filepath.IsLocal(below) {
+					name, root = filepath.ToSlash(below), each
+				}
+			}
+			names, roots = append(names, name), append(roots, root)
 			continue
 		}
-		compiled, err := readCompiled(path)
+		text, err := os.ReadFile(path)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, compiled...)
+		set := &descriptorpb.FileDescriptorSet{}
+		if err := proto.Unmarshal(text, set); err != nil || len(set.File) == 0 {
+			return nil, fmt.Errorf("%s: not a compiled set of descriptors: write one by `buf build` or `protoc --include_imports --descriptor_set_out`, or name proto files", path)
+		}
+		for _, file := range set.File {
+			compiled[file.GetName()] = file
+			names = append(names, file.GetName())
+		}
 	}
-	roots := []string{folder}
-	if len(imports) > 0 {
-		roots = nil
-	}
-	for _, each := range imports {
-		roots = append(roots, resolve(folder, each))
-	}
-	compiled, err := compile(protos, roots)
-	if err != nil {
-		return nil, err
-	}
-	return encode(append(all, compiled...))
+	return link(names, protocompile.CompositeResolver{
+		&protocompile.SourceResolver{ImportPaths: roots},
+		protocompile.ResolverFunc(func(path string) (protocompile.SearchResult, error) {
+			if found := compiled[path]; found != nil {
+				return protocompile.SearchResult{Proto: found}, nil
+			}
+			return protocompile.SearchResult{}, protoregistry.NotFound
+		}),
+	})
 }
 
 func resolve(folder, name string) string {
@@ -86,87 +104,34 @@ func resolve(folder, name string) string {
 	return filepath.Join(folder, name)
 }
 
-func readCompiled(path string) ([]*descriptorpb.FileDescriptorProto, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
+// link returns the FileDescriptorSet of files and of all that they import, each behind what it imports.
+func link(names []string, resolver protocompile.Resolver) ([]byte, error) {
+	google := protocompile.ResolverFunc(func(path string) (protocompile.SearchResult, error) {
+		found, err := protoregistry.GlobalFiles.FindFileByPath(path)
+		return protocompile.SearchResult{Desc: found}, err
+	})
+	compiler := protocompile.Compiler{
+		Resolver:       protocompile.WithStandardImports(protocompile.CompositeResolver{resolver, google}),
+		MaxParallelism: 1, // A server is asked one question after the other.
 	}
-	set := &descriptorpb.FileDescriptorSet{}
-	if err := proto.Unmarshal(text, set); err != nil || len(set.File) == 0 {
-		return nil, fmt.Errorf("%s: not a compiled set of descriptors: write one by `buf build` or `protoc --include_imports --descriptor_set_out`, or name proto files", path)
-	}
-	return set.File, nil
-}
-
-// compile returns the descriptors of proto files, and of all that they import. A file that isn't below a root is found in
-// its own folder.
-func compile(paths, roots []string) (all []*descriptorpb.FileDescriptorProto, err error) {
-	var names []string
-	for _, path := range paths {
-		name := ""
-		for _, root := range roots {
-			if below, err := filepath.Rel(root, path); name == "" && err == nil && filepath.IsLocal(below) {
-				name = filepath.ToSlash(below)
-			}
-		}
-		if name == "" {
-			name, roots = filepath.Base(path), append(roots, filepath.Dir(path))
-		}
-		names = append(names, name)
-	}
-	compiler := protocompile.Compiler{Resolver: protocompile.CompositeResolver{
-		&protocompile.SourceResolver{ImportPaths: roots},
-		protocompile.WithStandardImports(protocompile.ResolverFunc(func(path string) (protocompile.SearchResult, error) {
-			found, err := protoregistry.GlobalFiles.FindFileByPath(path)
-			return protocompile.SearchResult{Desc: found}, err
-		})),
-	}}
 	files, err := compiler.Compile(context.Background(), names...)
 	if err != nil {
 		return nil, err
 	}
-	isKnown := map[string]bool{}
-	var visit func(file protoreflect.FileDescriptor)
-	visit = func(file protoreflect.FileDescriptor) {
+	set, isKnown := &descriptorpb.FileDescriptorSet{}, map[string]bool{}
+	var add func(file protoreflect.FileDescriptor)
+	add = func(file protoreflect.FileDescriptor) {
 		if isKnown[file.Path()] {
 			return
 		}
 		isKnown[file.Path()] = true
-		all = append(all, protodesc.ToFileDescriptorProto(file))
 		for i := range file.Imports().Len() {
-			visit(file.Imports().Get(i).FileDescriptor)
+			add(file.Imports().Get(i).FileDescriptor)
 		}
+		set.File = append(set.File, protodesc.ToFileDescriptorProto(file))
 	}
 	for _, each := range files {
-		visit(each)
-	}
-	return all, nil
-}
-
-// encode returns the set of these files, each once and behind those that it imports.
-func encode(files []*descriptorpb.FileDescriptorProto) ([]byte, error) {
-	waiting := map[string]*descriptorpb.FileDescriptorProto{}
-	for _, each := range files {
-		waiting[each.GetName()] = each
-	}
-	set := &descriptorpb.FileDescriptorSet{}
-	var visit func(name string)
-	visit = func(name string) {
-		file, ok := waiting[name]
-		if !ok {
-			return
-		}
-		delete(waiting, name)
-		for _, each := range file.GetDependency() {
-			visit(each)
-		}
-		set.File = append(set.File, file)
-	}
-	for _, each := range files {
-		visit(each.GetName())
-	}
-	if _, err := protodesc.NewFiles(set); err != nil {
-		return nil, err
+		add(each)
 	}
 	return proto.MarshalOptions{Deterministic: true}.Marshal(set)
 }

@@ -3,23 +3,20 @@ package contract
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/bufbuild/protocompile"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protodesc"
-	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"wirebench.dev/wireload/suggest"
 )
 
-const (
-	// filesMax and bytesMax bound what a server may answer.
-	filesMax = 10_000
-	bytesMax = 64 << 20
-)
+// bytesMax bounds what a server may answer.
+const bytesMax = 64 << 20
 
 // infrastructure are services that belong to no application.
 var infrastructure = regexp.MustCompile(`^grpc\.(reflection|health|channelz)\.`)
@@ -46,7 +43,7 @@ const (
 func Reflect(ask Ask, calls []string) (descriptors []byte, err error) {
 	for _, version := range []string{"v1", "v1alpha"} {
 		method := "grpc.reflection." + version + ".ServerReflection/ServerReflectionInfo"
-		r := &reflection{ask: ask, method: method, isKnown: map[string]bool{}}
+		r := &reflection{ask: ask, method: method, files: map[string]*descriptorpb.FileDescriptorProto{}}
 		if descriptors, err = r.read(calls); !errors.Is(err, ErrUnimplemented) {
 			return descriptors, err
 		}
@@ -55,11 +52,10 @@ func Reflect(ask Ask, calls []string) (descriptors []byte, err error) {
 }
 
 type reflection struct {
-	ask     Ask
-	method  string
-	files   []*descriptorpb.FileDescriptorProto
-	isKnown map[string]bool
-	bytes   int
+	ask    Ask
+	method string
+	files  map[string]*descriptorpb.FileDescriptorProto
+	bytes  int
 }
 
 func (r *reflection) read(calls []string) ([]byte, error) {
@@ -86,34 +82,20 @@ func (r *reflection) read(calls []string) ([]byte, error) {
 			return nil, err
 		}
 	}
-	// The list grows while it is read.
-	for i := 0; i < len(r.files); i++ {
-		for _, name := range r.files[i].GetDependency() {
-			if err := r.takeImport(name); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return encode(r.files)
+	return link(slices.Sorted(maps.Keys(r.files)), r)
 }
 
-// takeImport takes a file that others import. Some servers don't have Google's own, which are known here.
-func (r *reflection) takeImport(name string) error {
-	if r.isKnown[name] {
-		return nil
+// FindFileByPath asks for a file that others import.
+func (r *reflection) FindFileByPath(path string) (protocompile.SearchResult, error) {
+	if r.files[path] == nil {
+		if err := r.take(fileByFilename, path); err != nil {
+			return protocompile.SearchResult{}, fmt.Errorf("server reflection: %w; give proto files instead: `schema: shop.proto`", err)
+		}
 	}
-	err := r.take(fileByFilename, name)
-	if r.isKnown[name] {
-		return nil
+	if r.files[path] == nil {
+		return protocompile.SearchResult{}, fmt.Errorf("server reflection answers with another file than %s", path)
 	}
-	if found, notFound := protoregistry.GlobalFiles.FindFileByPath(name); notFound == nil {
-		r.add(protodesc.ToFileDescriptorProto(found))
-		return nil
-	}
-	if err == nil {
-		err = errors.New("it answers with another file")
-	}
-	return fmt.Errorf("server reflection doesn't have the import %s: %w; give proto files instead: `schema: shop.proto`", name, err)
+	return protocompile.SearchResult{Proto: r.files[path]}, nil
 }
 
 // take takes the files of an answer.
@@ -127,20 +109,12 @@ func (r *reflection) take(field protowire.Number, name string) error {
 		if err := proto.Unmarshal(each, file); err != nil {
 			return fmt.Errorf("%s: the answer is no file descriptor: %w", name, err)
 		}
-		r.bytes += len(each)
-		r.add(file)
-	}
-	if len(r.files) > filesMax || r.bytes > bytesMax {
-		return fmt.Errorf("server reflection has more than %d files or %d MiB", filesMax, bytesMax>>20)
+		if r.bytes += len(each); r.bytes > bytesMax {
+			return fmt.Errorf("server reflection has more than %d MiB", bytesMax>>20)
+		}
+		r.files[file.GetName()] = file
 	}
 	return nil
-}
-
-func (r *reflection) add(file *descriptorpb.FileDescriptorProto) {
-	if !r.isKnown[file.GetName()] {
-		r.isKnown[file.GetName()] = true
-		r.files = append(r.files, file)
-	}
 }
 
 // question returns the answer to a question that has one field.

@@ -78,12 +78,12 @@ func TestFilesComeWithAllThatTheyImport(t *testing.T) {
 func TestServersThatCannotBeUsed(t *testing.T) {
 	good := map[string][]byte{"shop.Shop": file(t, "shop.proto")}
 	for want, ask := range map[string]Ask{
-		"it serves no reflection":            server(t, "v2", good),
-		"doesn't have the import none.proto": server(t, "v1", map[string][]byte{"shop.Shop": file(t, "shop.proto", "none.proto")}),
-		"shop.Shop: not found":               server(t, "v1", nil),
-		"the answer is no file descriptor":   server(t, "v1", map[string][]byte{"shop.Shop": []byte("\xff")}),
-		"more than 10000 files or 64 MiB":    server(t, "v1", map[string][]byte{"shop.Shop": file(t, strings.Repeat("x", bytesMax))}),
-		"it broke":                           func(string, []byte) ([]byte, error) { return nil, errors.New("it broke") },
+		"it serves no reflection":                 server(t, "v2", good),
+		"none.proto: not found; give proto files": server(t, "v1", map[string][]byte{"shop.Shop": file(t, "shop.proto", "none.proto")}),
+		"shop.Shop: not found":                    server(t, "v1", nil),
+		"the answer is no file descriptor":        server(t, "v1", map[string][]byte{"shop.Shop": []byte("\xff")}),
+		"more than 64 MiB":                        server(t, "v1", map[string][]byte{"shop.Shop": file(t, strings.Repeat("x", bytesMax))}),
+		"it broke":                                func(string, []byte) ([]byte, error) { return nil, errors.New("it broke") },
 	} {
 		if _, err := Reflect(ask, []string{"shop.Shop/Get"}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)

@@ -1,10 +1,10 @@
-// Package contract knows the messages of gRPC methods, as compiled proto files define them.
+// Package contract knows the messages of gRPC methods: of proto files, of compiled sets, and of servers that describe
+// themselves.
 package contract
 
 import (
 	"fmt"
 
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -41,19 +41,4 @@ func Parse(descriptors []byte) (*Schema, error) {
 		return true
 	})
 	return &Schema{methods, dynamicpb.NewTypes(files)}, nil
-}
-
-// Encode turns the JSON of a request into its message.
-func (s *Schema) Encode(name string, text []byte) ([]byte, error) {
-	method, ok := s.Methods[name]
-	if !ok {
-		return nil, fmt.Errorf("no gRPC method %q among the descriptors", name)
-	}
-	message := dynamicpb.NewMessage(method.Input())
-	if len(text) > 0 {
-		if err := (protojson.UnmarshalOptions{Resolver: s.Types}).Unmarshal(text, message); err != nil {
-			return nil, fmt.Errorf("body does not fit %s: %w", method.Input().Name(), err)
-		}
-	}
-	return proto.Marshal(message)
 }

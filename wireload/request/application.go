@@ -109,11 +109,15 @@ func Load(path, variantName string, descriptors []byte) (*Application, error) {
 	if err != nil {
 		return nil, err
 	}
+	return Parse(path, text, variantName, descriptors)
+}
+
+// Parse is the part of Load behind reading the file.
+func Parse(path string, text []byte, variantName string, descriptors []byte) (*Application, error) {
 	a := parseApplication(path, text)
 	return a, a.prepare(variantName, descriptors)
 }
 
-// prepare is the part of Load behind reading the file.
 func (a *Application) prepare(variantName string, descriptors []byte) (err error) {
 	if mistakes := a.mistakes; len(mistakes) > 0 {
 		more := ""

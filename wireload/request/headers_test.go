@@ -91,7 +91,7 @@ func TestHeadersThatCannotBeSentAreRejected(t *testing.T) {
 
 func TestALineBreakOfAnInputIsFoundWhenItIsDrawn(t *testing.T) {
 	for _, transport := range []string{"rest", "grpc"} {
-		_, r := next(t, transport, `{"inputs": {"x": {"list": ["a\nX-Evil: 1"]}},
+		_, r := next(t, transport, `{"inputs": {"x": {"list": ["a\nX-Evil: 1", "\n"]}},
 			"rest": {"request": "GET /", "headers": {"X-A": "{x}"}},
 			"grpc": {"call": "wirebench.v1.UserService/GetUser", "metadata": {"X-A": "<{x}>"}}}`)
 		expectError(t, transport, r.CheckHeaders(transport), "op: X-A: its value has a line break")

@@ -35,6 +35,9 @@ func (c *compiler) input(in *input) (any, error) {
 		options := in.choices
 		s := c.addSlot(optionKind, func(u *user, v *slotValue) { v.number = u.random.Int64N(int64(len(options))) })
 		s.options = options
+		if len(options) == 1 { // What is random stays the same with one more.
+			return options[0], nil
+		}
 		return s, nil
 	case "counter":
 		first := in.counter
