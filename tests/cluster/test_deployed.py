@@ -11,7 +11,7 @@ from wirebench_services.application.seed import FIRST_SEEDED_ID
 
 from tests.support.cluster import CONTEXT, KUBECONFIG, NAMESPACE, OBSERVABILITY, Cluster, is_ready, pods, wait_until
 from tests.support.waiting import run_program
-from wirebench.drivers import clients
+from wirebench.measure.client import connect
 from wirebench.system.paths import ROOT
 
 #: By transport: the port of this machine that leads to the service.
@@ -24,10 +24,10 @@ every_transport = pytest.mark.parametrize("transport", PORTS)
 def test_a_service_answers_on_this_machine(cluster: Cluster, transport: str) -> None:
     """Its NodePort is mapped to loopback, and it has the seeded users."""
     assert pods(cluster, transport)
-    with clients.connect(transport, f"127.0.0.1:{PORTS[transport]}", timeout_s=20) as client:
+    with connect(transport, f"127.0.0.1:{PORTS[transport]}", timeout_s=20) as client:
         reply = client.call("users.get", {"id": FIRST_SEEDED_ID})
     assert reply.ok
-    assert FIRST_SEEDED_ID == reply.data["id"]  # type: ignore[index]
+    assert FIRST_SEEDED_ID == reply.data["id"]
 
 
 @pytest.mark.parametrize(("release", "namespace"), [("wirebench", NAMESPACE), ("observability", OBSERVABILITY)])

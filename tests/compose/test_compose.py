@@ -18,7 +18,7 @@ from wirebench_services.application.seed import FIRST_SEEDED_ID
 
 from tests.support.runs import RUN_TIMEOUT_S
 from tests.support.waiting import TIMEOUT_S, run_program, wait_until
-from wirebench.drivers import clients
+from wirebench.measure.client import connect
 from wirebench.results.runs import load_run
 from wirebench.system.paths import ROOT
 
@@ -83,7 +83,7 @@ def containers(ports: dict[str, str]) -> dict[str, dict[str, Any]]:
 def test_a_service_answers(ports: dict[str, str], transport: str) -> None:
     """Each transport has the seeded users, on its port of this machine."""
     address = f"127.0.0.1:{ports[f'{transport.upper()}_PORT']}"
-    with clients.connect(transport, address, timeout_s=TIMEOUT_S) as client:
+    with connect(transport, address, timeout_s=TIMEOUT_S) as client:
         assert client.call("users.get", {"id": FIRST_SEEDED_ID}).ok
 
 

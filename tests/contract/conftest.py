@@ -8,11 +8,11 @@ from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
+from wirebench_services.client import Client, ClientError
 
 from tests.support.postgres import PostgresServer, url_file
 from tests.support.runs import first_lane, second_lane
 from tests.support.services import CONTRACT_KINDS, Kind, Service, fresh_ids, started
-from wirebench.drivers.clients import Client, ClientError
 
 #: Whether the test failed, for the fixture that looks after its service.
 _failed = pytest.StashKey[bool]()

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from wirebench_services.client import Client, ClientError, Fields, Reply, RestClient
 
 from tests.support.services import (
     ASYNCIO,
@@ -19,12 +20,8 @@ from tests.support.services import (
     Kind,
     started,
 )
-from wirebench.drivers.clients import Client, ClientError, ItemStream, Reply
-from wirebench.drivers.clients.client import Fields
 from wirebench.errors import WirebenchError
-from wirebench.measure.conformance import check
-
-FIRST_ID = 200_000
+from wirebench.measure.conformance import IDS, check
 
 
 def connected(stack: ExitStack, folder: Path, *kinds: Kind) -> list[Client]:
@@ -39,25 +36,13 @@ def clients(logs: Path) -> Iterator[list[Client]]:
         yield connected(stack, logs, UVICORN, GRPC_SYNC, ASYNCIO)
 
 
-class Lying(Client):
+class Lying(RestClient):
     """A client whose service is different in one word."""
 
-    transport = "lying"
-
-    def __init__(self, honest: Client) -> None:
-        self._honest = honest
-
     def call(self, operation: str, fields: Fields) -> Reply:
-        """Answer as the honest one does, but for one message."""
-        reply = self._honest.call(operation, fields)
+        """Answer as the service does, but for one message."""
+        reply = super().call(operation, fields)
         return Reply(reply.code, reply.message.replace("User not found.", "No such user."), reply.data)
-
-    def stream(self, operation: str, fields: Fields) -> ItemStream:
-        """Give the honest one's items."""
-        return self._honest.stream(operation, fields)
-
-    def close(self) -> None:
-        """Leave the connection to its owner."""
 
 
 def users_of(client: Client) -> object:
@@ -70,7 +55,7 @@ def test_services_answer_alike(clients: list[Client], seed: int) -> None:
     """All transports agree on every request, whatever the seed, and keep their users."""
     before = [users_of(client) for client in clients]
 
-    outcome = check(clients, seed, requests=200, first_id=FIRST_ID)
+    outcome = check(clients, seed, count=200)
 
     assert () == outcome.mismatches
     assert outcome.passed
@@ -86,14 +71,15 @@ def test_all_runtimes_answer_alike(logs: Path, clients: list[Client]) -> None:
             stack, logs, GTHREAD, UVICORN, GRPC_AIO, THREADED, ASYNCIO._replace(codec="protobuf"), *GO_KINDS
         )
 
-        assert () == check([*clients, *others], seed=1, requests=100, first_id=FIRST_ID).mismatches
+        assert () == check([*clients, *others], seed=1, count=100).mismatches
 
 
 def test_a_difference_is_found(clients: list[Client]) -> None:
     """One different word is a line that names the request and both answers, and the store is cleared all the same."""
     before = users_of(clients[0])
 
-    outcome = check([clients[0], Lying(clients[1])], seed=1, requests=100, first_id=FIRST_ID)
+    with Lying(clients[0].address) as lying:
+        outcome = check([clients[0], lying], seed=1, count=100)
 
     assert not outcome.passed
     assert all("No such user." in line and "User not found." in line for line in outcome.mismatches)
@@ -103,21 +89,21 @@ def test_a_difference_is_found(clients: list[Client]) -> None:
 
 def test_left_overs_are_cleared(clients: list[Client]) -> None:
     """Users that a killed run has left behind don't disturb later runs."""
-    user = {"id": FIRST_ID + 3, "name": "left over", "email": "user1@conformance.invalid"}
+    user = {"id": IDS[3], "name": "left over", "email": "user1@conformance.invalid"}
     clients[0].call("users.create", {"user": user})
 
-    assert check(clients, seed=4, requests=50, first_id=FIRST_ID).passed
+    assert check(clients, seed=4, count=50).passed
 
 
 def test_foreign_users_are_spared(clients: list[Client]) -> None:
     """A user in the range who isn't ours is named, and not deleted."""
-    user = {"id": FIRST_ID + 3, "name": "Ada", "email": "ada@example.com"}
+    user = {"id": IDS[3], "name": "Ada", "email": "ada@example.com"}
     clients[0].call("users.create", {"user": user})
 
-    with pytest.raises(WirebenchError, match=f"rest has a user with id {FIRST_ID + 3}"):
-        check(clients, seed=4, requests=50, first_id=FIRST_ID)
+    with pytest.raises(WirebenchError, match=f"rest has a user with id {IDS[3]}"):
+        check(clients, seed=4, count=50)
 
-    assert user == clients[0].call("users.delete", {"id": FIRST_ID + 3}).data
+    assert user == clients[0].call("users.delete", {"id": IDS[3]}).data
 
 
 def test_a_service_that_dies(logs: Path, clients: list[Client]) -> None:
@@ -128,6 +114,6 @@ def test_a_service_that_dies(logs: Path, clients: list[Client]) -> None:
         service.stop()
 
         with pytest.raises(ClientError, match=r"nothing listens|hung up"):
-            check([clients[0], dying], seed=1, requests=50, first_id=FIRST_ID)
+            check([clients[0], dying], seed=1, count=50)
 
     assert before == users_of(clients[0])

@@ -13,10 +13,10 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from wirebench_proto import echo_pb2, users_pb2, users_pb2_grpc
+from wirebench_services.client import Client
 
 from tests.support.services import GRPC_KINDS, Service, started
 from tests.support.waiting import TIMEOUT_S, wait_until
-from wirebench.drivers.clients import Client
 
 BODY_BYTES_MAX = 4 * 1024 * 1024
 

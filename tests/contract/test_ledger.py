@@ -7,10 +7,10 @@ import socket
 import time
 
 import pytest
+from wirebench_services.client import Client, Reply
 
 from tests.support.services import UVICORN, Service
 from tests.support.waiting import TIMEOUT_S
-from wirebench.drivers.clients import Client, Reply
 
 FIRST_BALANCE = {
     "account_id": 1,

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from wirebench_services.client import Reply
 
 from tests.support.postgres import PostgresServer, count_waiting, locked, url_file
 from tests.support.services import (
@@ -32,7 +33,6 @@ from tests.support.services import (
     started,
 )
 from tests.support.waiting import TIMEOUT_S, wait_until
-from wirebench.drivers.clients import Reply
 from wirebench.system.paths import ROOT
 
 ADA = {"id": 1, "name": "Ada", "email": "ada@example.com"}

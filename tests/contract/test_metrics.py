@@ -11,6 +11,7 @@ from typing import Any
 
 import grpc
 import pytest
+from wirebench_services.client import Client, GrpcClient, RestClient, SocketClient
 
 from tests.support.services import (
     PYTHON_KINDS,
@@ -21,7 +22,6 @@ from tests.support.services import (
     started,
 )
 from tests.support.waiting import TIMEOUT_S, wait_until
-from wirebench.drivers.clients import Client, GrpcClient, RestClient, SocketClient
 
 ADA = {"name": "Ada", "email": "ada@example.com"}
 BUCKETS_S = (

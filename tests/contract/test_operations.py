@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from wirebench_services.client import Client, Reply
 
 from tests.support.services import fresh_ids
-from wirebench.drivers.clients import Client, Reply
 
 ADA: dict[str, Any] = {"name": "Ada", "email": "ada@example.com"}
 #: A user with every field, at the limits of what is valid, and little of it ASCII.

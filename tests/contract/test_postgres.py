@@ -14,6 +14,7 @@ import psutil
 import psycopg
 import pytest
 from wirebench_services.application import seed
+from wirebench_services.client import Client, ClientError
 
 from tests.support.postgres import PostgresServer, url_file
 from tests.support.services import (
@@ -31,7 +32,6 @@ from tests.support.services import (
     started,
 )
 from tests.support.waiting import run_program, wait_until
-from wirebench.drivers.clients import Client, ClientError
 from wirebench.system.paths import ROOT
 
 ADA = {"name": "Ada", "email": "ada@example.com"}

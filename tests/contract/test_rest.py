@@ -8,11 +8,11 @@ import socket
 
 import pytest
 from wirebench_proto.users_pb2 import CreateUserRequest, CreateUserResponse, User
+from wirebench_services.client import RestClient
+from wirebench_services.client.rest import Response
 
 from tests.support.services import NET_HTTP, REST_KINDS, Service
 from tests.support.waiting import TIMEOUT_S
-from wirebench.drivers.clients import RestClient, connect
-from wirebench.drivers.clients.rest import Response
 
 JSON = {"Content-Type": "application/json"}
 PROTOBUF = {"Content-Type": "application/x-protobuf"}
@@ -217,9 +217,8 @@ def test_our_client_speaks_protobuf_as_it_speaks_json(service: Service, user_id:
         ("users.delete", {"id": user_id}),
         ("users.get", {"id": user_id}),
     ]
-    address = str(service.address)
     with (
-        connect("rest", address) as json_client,
-        connect("rest", address, codec="protobuf") as protobuf_client,
+        RestClient(service.address) as json_client,
+        RestClient(service.address, codec="protobuf") as protobuf_client,
     ):
         assert [json_client.call(*each) for each in calls] == [protobuf_client.call(*each) for each in calls]

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from wirebench_services.client import Reply
 
 from tests.support.postgres import PostgresServer, url_file
 from tests.support.services import CONTRACT_KINDS, OTHER_KINDS, RUNTIME_KINDS, Kind, started
-from wirebench.drivers.clients import Reply
 
 USER: dict[str, Any] = {"id": 7, "name": "Žofie", "email": "z@example.com", "tags": ["a"], "avatar": b"\x00\xff"}
 

@@ -11,9 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from wirebench_services.client import Client, ClientError, SocketClient
 
 from tests.support.services import SOCKET_KINDS, Service, exchange, receive_all, started
-from wirebench.drivers.clients import Client, ClientError, SocketClient
 
 PAYLOAD_BYTES_MAX = 4 * 1024 * 1024
 LINE_BYTES_MAX = 64 * 1024

@@ -12,6 +12,7 @@ from typing import Any
 
 import grpc
 import pytest
+from wirebench_services.client import ClientError
 
 from tests.support.services import (
     GRPC_AIO,
@@ -28,7 +29,6 @@ from tests.support.services import (
     started,
 )
 from tests.support.waiting import TIMEOUT_S, wait_until
-from wirebench.drivers.clients import ClientError
 
 GET = b"GET /api/users/1000001 HTTP/1.1\r\nHost: x\r\n"
 CLOSE = b"Connection: close\r\n"

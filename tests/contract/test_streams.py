@@ -18,6 +18,7 @@ import grpc
 import psutil
 import pytest
 from wirebench_proto import ledger_pb2
+from wirebench_services.client import Client, Reply, RestClient
 
 from tests.support.services import (
     ASYNCIO,
@@ -30,7 +31,6 @@ from tests.support.services import (
     started,
 )
 from tests.support.waiting import TIMEOUT_S, wait_until
-from wirebench.drivers.clients import Client, Reply, RestClient
 
 STREAM = "ledger.stream_transactions"
 METHOD = "/wirebench.v1.LedgerService/StreamTransactions"

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from wirebench_services.client import Client, Reply, SocketClient
 
 from tests.support.services import SOCKET_KINDS, fresh_ids
-from wirebench.drivers.clients import Client, Reply, SocketClient
 
 # The fixtures are connections: keeping them for all examples is the point.
 few = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -19,10 +19,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from prometheus_client.parser import text_string_to_metric_families
+from wirebench_services.client import CLIENTS, Client
 
 from tests.support.waiting import TIMEOUT_S, run_program, wait_until
-from wirebench.drivers import clients
-from wirebench.drivers.clients import Client, SocketClient
 from wirebench.model.address import Address
 from wirebench.model.contract import Codec, Implementation
 from wirebench.system.paths import ROOT, TOOLS
@@ -117,9 +116,8 @@ class Service:
 
     def connect(self, timeout_s: float = TIMEOUT_S) -> Client:
         """Return a client."""
-        if self.kind.transport == "socket":
-            return SocketClient(self.address, timeout_s, self.kind.codec)
-        return clients.connect(self.kind.transport, str(self.address), timeout_s)
+        codec = self.kind.codec if self.kind.transport == "socket" else "json"
+        return CLIENTS[self.kind.transport](self.address, timeout_s, codec)
 
     def admin(self, path: str) -> tuple[int, str]:
         """Return status and body of a GET at the admin port."""

@@ -4,48 +4,46 @@ from __future__ import annotations
 
 import contextlib
 import random
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from wirebench_services.client import OPERATIONS, Client, ClientError, Reply
 
-from wirebench.drivers.clients import Client, ClientError, Reply, connect
-from wirebench.drivers.clients.messages import find_operation
 from wirebench.errors import WirebenchError
-from wirebench.model.application import Input, Operation, load_builtin
+from wirebench.measure.client import connect
+from wirebench.model.application import Operation, load_builtin
 from wirebench.model.contract import TRANSPORTS
 from wirebench.targets import Endpoint
 
 REQUESTS = 100
-#: Ids that conformance creates and deletes again: below the seeded ones and every job's range, and no number that the
-#: contract's messages have anyhow.
-FIRST_ID = 200_000
-#: Every client gets so many ids of its own; few of them are used, so that requests meet what others have done.
-ID_SPAN = 1000
-_IDS_USED = 12
+#: The ids of users that conformance creates and deletes again: below the seeded ones and every job's, and so few that
+#: requests meet what others have done.
+IDS = range(200_000, 200_012)
 #: What marks users as ours: left-overs of a killed run are known by it.
-_EMAIL_DOMAIN = "@conformance.invalid"
-_INT32_MAX = 2**31 - 1
-#: How many requests have something wrong in them, and how often a field that may be left out is there.
-_WRONG_SHARE = 0.25
-_GIVEN_SHARE = 0.5
-_TOO_LONG = (65, 201, 255, 501, 10_001)
-_TEXTS = (
-    "Ada Lovelace",
-    "Zoë Ångström",
-    "Борис",
-    "李小龍",
-    "👩‍🚀 Sally",
-    "a",
-    'quote " and \\',
-    "line\nbreak\t",
-    "\u0131 İ ß ﬁ",
-)
+EMAIL_DOMAIN = "@conformance.invalid"
+_WRONG_IDS = (-1, -(2**31))
+_SEEDED = range(1_000_001, 1_010_001)
+#: How often a request creates a user: more often than other things, so that there is something to work on.
+_CREATE_WEIGHT = 2.5
+#: How often a value is wrong, a field that may be left out is there, and an id that is read isn't a seeded one.
+_WRONG_SHARE, _GIVEN_SHARE, _OWN_SHARE = 0.1, 0.5, 0.6
+_TEXTS = ("Ada", "Zoë Ångström", "李小龍", "👩‍🚀 Sally", 'quote " and \\', "line\nbreak\t", "\u0131 İ ß ﬁ")
+#: One over each limit, in characters that are one byte, or two. No email is a valid one that isn't known as ours.
+_WRONG_TEXTS = ("", "\x00", *(letter * size for letter in "xé" for size in (65, 201, 255, 501, 10_001)))
+_EMAILS = tuple(f"user{number}{EMAIL_DOMAIN}" for number in range(20))
+_WRONG_EMAILS = ("", f"{'x' * 254}{EMAIL_DOMAIN}")
+_NUMBERS = {
+    "limit": (1, 3, 10, 128, 300, -1, 1_000_001),
+    "rate_limit": (20_000, 100_000, 1_000_000, 0),
+    "since": (1_767_225_600, 1_767_268_800, 1_767_315_600, -1),
+    "account_id": (1, 7, 5000, 10_000, 10_001, 0, -1),
+}
 _SHOWN_CHARACTERS = 160
 
-Fields = dict[str, Any]
+#: The name of an operation, and its fields.
+Request = tuple[str, dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,116 +58,73 @@ class Conformance:
         return not self.mismatches
 
 
-class _SampleRequest(NamedTuple):
-    operation: str
-    fields: Fields
-
-
-def check(clients: Sequence[Client], seed: int, requests: int, first_id: int, *, writes: bool = True) -> Conformance:
-    """Send the same requests to all clients and compare code, message and data of their replies.
-
-    Client number n creates users only with the `ID_SPAN` ids from `first_id + n * ID_SPAN` on, and deletes them again,
-    so that the services may share a store. Seeded users are read and never changed. Without `writes` no request
-    can change anything: where each worker has a store of its own, a write would show to one of them only.
-    Raises ClientError, and WirebenchError if there are foreign users in the range.
-    """
-    subjects = [_Subject(client, first_id + number * ID_SPAN) for number, client in enumerate(clients)]
-    _clear(subjects)
-    try:
-        mismatches = tuple(_compare(subjects, seed, requests, writes=writes))
-    except ClientError:
-        with contextlib.suppress(WirebenchError):  # a service that fails is the news, not that it can't be cleared
-            _clear(subjects)
-        raise
-    _clear(subjects)
-    return Conformance(requests, mismatches)
-
-
 def check_services(services: Sequence[Endpoint], seed: int) -> Conformance:
-    """Compare services at their addresses, each in all its codecs. Raises ClientError."""
+    """Compare services at their addresses, each in all its codecs. Raises WirebenchError."""
     # What one process or one replica keeps for itself, the next one doesn't know: such services are only read.
     writes = all(
         each.store == "postgres" or (each.replicas == 1 and each.workers == 1)
         for each in (endpoint.service for endpoint in services)
     )
     with contextlib.ExitStack() as opened:
-        connected = [
-            opened.enter_context(connect(each.service.transport, each.address, codec=codec, tls=each.tls))
+        clients = [
+            opened.enter_context(connect(each.service.transport, each.address, codec, each.tls))
             for each in services
             for codec in TRANSPORTS[each.service.transport].codecs
         ]
-        return check(connected, seed, REQUESTS, FIRST_ID, writes=writes)
+        return check(clients, seed, REQUESTS, writes=writes)
 
 
-class _Subject:
-    """A client, with the ids that are its own."""
+def check(clients: Sequence[Client], seed: int, count: int, *, writes: bool = True) -> Conformance:
+    """Send the same requests to one client after the other, and compare code, message and data of their replies.
 
-    def __init__(self, client: Client, base: int) -> None:
-        self.base = base
-        self.name = client.transport
-        self._client = client
+    Each deletes the users that it has created, so that services may share a store. Seeded users are read and never
+    changed. Without `writes` no request can change anything.
+    Raises ClientError, and WirebenchError for a user that isn't ours and has one of our ids.
+    """
+    requests = draw_requests(seed, count, writes=writes)
+    answers = [_ask(client, requests) for client in clients]
+    mismatches = []
+    for number, ((operation, fields), *replies) in enumerate(zip(requests, *answers, strict=True), start=1):
+        if any(reply != replies[0] for reply in replies):
+            said = (f"{client.transport}: {_show(reply)}" for client, reply in zip(clients, replies, strict=True))
+            mismatches.append(f"request {number}, {operation} {_shorten(repr(fields))}: {'; '.join(said)}")
+    return Conformance(count, tuple(mismatches))
 
-    def answer(self, request: _SampleRequest) -> Reply:
-        """Carry out a request, and return the reply as any other client would have got it."""
-        reply = self._read(request) if request.operation in load_builtin().streams else self._client.call(*request)
-        message = re.sub(r"\d+", lambda match: self._neutralise(int(match[0])), reply.message)
-        return Reply(reply.code, message, self._make_comparable(request, reply.data))
 
-    def _read(self, request: _SampleRequest) -> Reply:
-        """Read a stream to its end, and return its items as the data of one reply."""
-        items = self._client.stream(*request)
+def _ask(client: Client, requests: Sequence[Request]) -> list[Reply]:
+    _delete_users(client)
+    try:
+        return [_answer(client, *request) for request in requests]
+    finally:
+        with contextlib.suppress(ClientError):  # the next check deletes them
+            _delete_users(client)
+
+
+def _answer(client: Client, operation: str, fields: dict[str, Any]) -> Reply:
+    """Return a reply; that of a stream has all its items, and that of a list no users of others."""
+    if operation in load_builtin().streams:
+        items = client.stream(operation, fields)
         data = list(items)
         ended = items.reply or Reply("internal", "the stream has no end")
         return Reply(ended.code, ended.message, data)
-
-    def clear(self) -> None:
-        """Delete our users, which is the built-in application's way. Raises WirebenchError if there are others."""
-        # Ours are at most as many as the ids that are used: if there is a foreign one, it is among these.
-        reply = self._client.call("users.list", {"after_id": self.base - 1, "limit": _IDS_USED + 1})
-        users: Any = reply.data or []
-        for user in users:
-            if not self._owns(user["id"]):
-                return
-            if not user["email"].endswith(_EMAIL_DOMAIN):
-                raise WirebenchError(
-                    f"{self.name} has a user with id {user['id']}, which is one that conformance would use",
-                    "delete or move that user, or verify against another store",
-                )
-            self._client.call("users.delete", {"id": user["id"]})
-
-    def _owns(self, user_id: int) -> bool:
-        return self.base <= user_id < self.base + ID_SPAN
-
-    def _neutralise(self, number: int) -> str:
-        return f"#{number - self.base}" if self._owns(number) else str(number)
-
-    def _make_comparable(self, request: _SampleRequest, data: object) -> object:
-        if isinstance(data, dict):
-            return {**data, "id": self._neutralise(data["id"])} if "id" in data else data
-        if isinstance(data, list):
-            users = [{**user, "id": self._neutralise(user["id"])} for user in data]
-            # Behind our users come those of others, if the store is shared.
-            lists_ours = request.operation == "users.list" and self._owns(request.fields.get("after_id", 0) + 1)
-            return [user for user in users if user["id"].startswith("#")] if lists_ours else users
-        return data
+    reply = client.call(operation, fields)
+    if operation != "users.list" or not reply.ok:
+        return reply
+    known = IDS if fields["after_id"] < IDS[-1] else _SEEDED
+    return Reply(reply.code, reply.message, [user for user in reply.data if user["id"] in known])
 
 
-def _clear(subjects: Sequence[_Subject]) -> None:
-    for subject in subjects:
-        subject.clear()
-
-
-def _compare(subjects: Sequence[_Subject], seed: int, requests: int, *, writes: bool) -> Iterator[str]:
-    # One generator for each client: equal seeds draw alike, and only the ids follow the client's base.
-    scripts = [_generate_requests(random.Random(seed), subject.base, writes=writes) for subject in subjects]  # noqa: S311 - no secrets
-    for number in range(1, requests + 1):
-        asked = [next(script) for script in scripts]
-        replies = [subject.answer(request) for subject, request in zip(subjects, asked, strict=True)]
-        if any(reply != replies[0] for reply in replies):
-            said = "; ".join(
-                f"{subject.name}: {_show(reply)}" for subject, reply in zip(subjects, replies, strict=True)
+def _delete_users(client: Client) -> None:
+    reply = client.call("users.list", {"after_id": IDS[0] - 1, "limit": len(IDS)})
+    for user in reply.data or ():
+        if user["id"] not in IDS:
+            return
+        if not user["email"].endswith(EMAIL_DOMAIN):
+            raise WirebenchError(
+                f"{client.transport} has a user with id {user['id']}, which is one that conformance would use",
+                "delete or move that user, or verify against another store",
             )
-            yield f"request {number}, {asked[0].operation} {_shorten(repr(asked[0].fields))}: {said}"
+        client.call("users.delete", {"id": user["id"]})
 
 
 def _show(reply: Reply) -> str:
@@ -180,88 +135,37 @@ def _shorten(text: str) -> str:
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"
 
 
-def _generate_requests(draw: random.Random, base: int, *, writes: bool) -> Iterator[_SampleRequest]:
-    """Yield requests without end: of every operation, most often of those that create something to work on."""
+def draw_requests(seed: int, count: int, *, writes: bool) -> list[Request]:
+    """Return requests of all operations, most of them valid."""
+    draw = random.Random(seed)  # noqa: S311 - no secrets
     operations = {name: each for name, each in load_builtin().operations.items() if writes or not each.writes}
-    weights = [
-        5 if each.creates and not any(given.of for given in each.inputs.values()) else 2 for each in operations.values()
-    ]
-    while True:
-        ((name, operation),) = draw.choices(list(operations.items()), weights)
-        message = find_operation(name, stream=operation.stream).message
-        fields = _FieldSampler(draw, base, operation).fill(message)
-        if draw.random() < _WRONG_SHARE:
-            _spoil(draw, message, fields)
-        yield _SampleRequest(name, fields)
+    weights = [_CREATE_WEIGHT if name == "users.create" else 1 for name in operations]
+    names = draw.choices(list(operations), weights, k=count)
+    return [(name, _draw_fields(draw, OPERATIONS[name].request.DESCRIPTOR, operations[name])) for name in names]
 
 
-@dataclass(frozen=True, slots=True)
-class _FieldSampler:
-    """Draws fields of a request: by the inputs of the same name, and by their types."""
-
-    draw: random.Random
-    base: int
-    operation: Operation
-
-    def fill(self, message: Descriptor) -> Fields:
-        """Return a message that is valid as far as types tell, but for ids; what may be left out sometimes is."""
-        return {field.name: self._draw_value(field) for field in message.fields if self._is_given(field)}
-
-    def _is_given(self, field: FieldDescriptor) -> bool:
-        given = self.operation.inputs.get(field.name)
-        # A stream without a limit is too many items.
+def _draw_fields(draw: random.Random, message: Descriptor, operation: Operation) -> dict[str, Any]:
+    fields = {}
+    for field in message.fields:
         may_be_absent = field.has_presence or field.is_repeated
-        if not may_be_absent or field.message_type or (given and given.stream == "items"):
-            return True
-        return self.draw.random() < _GIVEN_SHARE
-
-    def _draw_value(self, field: FieldDescriptor) -> Any:  # noqa: ANN401 - any field
-        if field.is_repeated:
-            return [self._draw_single(field) for _ in range(self.draw.randrange(4))]
-        return self._draw_single(field)
-
-    def _draw_single(self, field: FieldDescriptor) -> Any:  # noqa: ANN401, PLR0911 - any field, a line a type
-        hint, given = self.operation.conformance.get(field.name), self.operation.inputs.get(field.name)
-        if field.message_type:
-            return self.fill(field.message_type)
-        if hint:
-            return self.draw.choice(hint.list or (self.draw.randint(*(hint.range or (0, 0))),))
-        if given and (given.seeded or given.fresh or given.created):
-            return self._draw_id(given)
-        if given and given.range:
-            return self.draw.choice((self.draw.randint(*given.range), given.range[1] + 1, 0, -1))
-        if field.name == "email":
-            return f"user{self.draw.randrange(1000)}{_EMAIL_DOMAIN}"
-        if field.type == FieldDescriptor.TYPE_STRING:
-            return self.draw.choice(_TEXTS)
-        if field.type == FieldDescriptor.TYPE_BYTES:
-            return self.draw.randbytes(self.draw.choice((1, 16, 100, 4096)))
-        return self.draw.choice((1, 3, 10, 128, -1, 1_000_001))
-
-    def _draw_id(self, given: Input) -> int:
-        """Return an own id, one that is wrong, or to read one that is seeded."""
-        ids = [self.base + self.draw.randrange(_IDS_USED) + given.offset] * 8 + [-1, -_INT32_MAX - 1]
-        # A page from 0 on would show what other clients have created in a store that they share.
-        ids += [0] if given.count == 1 else []
-        if given.seeded and not self.operation.writes:
-            seeded = load_builtin().seeded[given.seeded]
-            ids += [seeded.first + self.draw.randrange(seeded.count - 10), _INT32_MAX] * 4
-        return self.draw.choice(ids)
+        # A stream without a limit is too many items.
+        if not may_be_absent or field.message_type or field.name == "limit" or draw.random() < _GIVEN_SHARE:
+            values = [_draw_value(draw, field, operation) for _ in range(draw.randrange(4) if field.is_repeated else 1)]
+            fields[field.name] = values if field.is_repeated else values[0]
+    return fields
 
 
-def _spoil(draw: random.Random, message: Descriptor, fields: Fields) -> None:
-    """Make one field too long, too many or empty. Wrong types aren't among them: protobuf can't say them."""
-    field = draw.choice(list(message.fields))
+def _draw_value(draw: random.Random, field: FieldDescriptor, operation: Operation) -> Any:  # noqa: ANN401 - any field
+    """Return a value by name and type. Values of wrong types aren't among them: protobuf can't say them."""
+    is_wrong = draw.random() < _WRONG_SHARE
     if field.message_type:
-        inner: Any = fields[field.name]
-        for each in inner if isinstance(inner, list) else [inner]:
-            _spoil(draw, field.message_type, each)
-    elif field.is_repeated:
-        fields[field.name] = draw.choice((["x"] * 51, ["x" * 65]))
-    elif field.name == "email":
-        fields[field.name] = draw.choice(("", f"{'x' * 254}{_EMAIL_DOMAIN}"))  # none that isn't known as ours
-    elif field.type == FieldDescriptor.TYPE_STRING:
-        # One over each limit, in characters that are one byte, or two.
-        fields[field.name] = draw.choice(("", "\x00", *(letter * size for letter in "xé" for size in _TOO_LONG)))
-    elif field.type == FieldDescriptor.TYPE_BYTES:
-        fields[field.name] = draw.choice((b"", bytes(65_537)))
+        return _draw_fields(draw, field.message_type, operation)
+    if field.name in _NUMBERS:
+        return draw.choice(_NUMBERS[field.name])
+    if field.name == "email":
+        return draw.choice(_WRONG_EMAILS if is_wrong else _EMAILS)
+    if field.type == FieldDescriptor.TYPE_STRING:
+        return draw.choice(_WRONG_TEXTS if is_wrong else _TEXTS)
+    if field.type == FieldDescriptor.TYPE_BYTES:
+        return bytes(draw.choice((0, 65_537))) if is_wrong else draw.randbytes(draw.choice((1, 100, 4096)))
+    return draw.choice(_WRONG_IDS if is_wrong else IDS if operation.writes or draw.random() < _OWN_SHARE else _SEEDED)

@@ -9,21 +9,20 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from wirebench.drivers import clients
+from wirebench_services.client import Client
+
 from wirebench.drivers.driver import CREATED_FIRST_ID, ID_STEP
 from wirebench.errors import UsageError, WirebenchError
+from wirebench.measure.client import connect
 from wirebench.model.cell import Cell
 from wirebench.model.scenario import Scenario
 from wirebench.plan.plan import Plan, PlannedCell
 from wirebench.targets import Endpoint
 
-_INT32_MAX = 2**31 - 1
-_STEPS = (_INT32_MAX + 1 - CREATED_FIRST_ID) // ID_STEP
-#: Several times what the generators of a large machine create.
+_STEPS = (2**31 - CREATED_FIRST_ID) // ID_STEP
+#: Several times what the generators of a large machine create; and the same of requests that create many users at once.
 _CREATED_PER_S_MAX = 100_000
-#: The same of requests, where some of them create many users at once.
 _BATCHES_PER_S_MAX = 20_000
 _DRAWS = 20
 _TIMEOUT_S = 30.0
@@ -50,44 +49,45 @@ def lay_out(plan: Plan, *, fresh_services: bool) -> IdLayout:
             store = (planned.block, planned.cell.service) if fresh_services else None
             offsets[planned] = steps_taken[store] * ID_STEP
             steps_taken[store] += steps
-    steps = max(steps_taken.values(), default=0)
-    if steps > _STEPS:
-        where = plan.scenario.locate(("load", "window_s"))
+    count = max(steps_taken.values(), default=0) * ID_STEP
+    if count > _STEPS * ID_STEP:
         raise UsageError(
-            f"{where}: users that are created would take up to {steps * ID_STEP:,} ids, and int32 has "
-            f"{_STEPS * ID_STEP:,}",
-            "measure for a shorter time"
-            + (", or lower load.concurrency_max" if plan.scenario.load.concurrency_max else "")
-            + ("" if fresh_services else ", or in fewer blocks"),
+            f"{plan.scenario.locate(('load', 'window_s'))}: users that are created would take up to {count:,} ids, and "
+            f"int32 has {_STEPS * ID_STEP:,}",
+            "measure for a shorter time, in fewer blocks, or with a lower load.concurrency_max",
         )
-    return IdLayout(offsets, steps * ID_STEP)
+    return IdLayout(offsets, count)
 
 
 def find_free(count: int, endpoints: Iterable[Endpoint]) -> int:
     """Return the first of so many ids, drawn at random, of which no service has a user.
 
-    Drawn again for every run: what earlier runs created is avoided, and what runs at the same time create, most likely.
-    Variants aren't asked: they have other operations.
-
-    Raises WirebenchError if no such ids are found, ClientError if a service doesn't answer.
+    What earlier runs created is avoided, and what runs at the same time create, most likely. Variants aren't asked:
+    they have other operations. Raises WirebenchError if no such ids are found, or a service doesn't answer.
     """
-    starts = range(_STEPS - count // ID_STEP + 1)
     with contextlib.ExitStack() as opened:
-        connected = [
-            opened.enter_context(
-                clients.connect(endpoint.service.transport, endpoint.address, _TIMEOUT_S, tls=endpoint.tls)
-            )
-            for endpoint in endpoints
-            if not endpoint.service.variant
+        clients = [
+            opened.enter_context(connect(each.service.transport, each.address, tls=each.tls, timeout_s=_TIMEOUT_S))
+            for each in endpoints
+            if not each.service.variant
         ]
+        starts = range(_STEPS - count // ID_STEP + 1)
         for start in random.SystemRandom().sample(starts, min(_DRAWS, len(starts))):
             first_id = CREATED_FIRST_ID + start * ID_STEP
-            if all(_is_free(client, first_id, count) for client in connected):
+            if all(_find_next_id(client, first_id) >= first_id + count for client in clients):
                 return first_id
     raise WirebenchError(
         f"the services have users everywhere: no {count:,} free ids in a row were found from {CREATED_FIRST_ID:,} on",
         "delete the users that earlier runs have created there, or restart the services with an empty store",
     )
+
+
+def _find_next_id(client: Client, first_id: int) -> float:
+    reply = client.call("users.list", {"after_id": first_id - 1, "limit": 1})
+    if not reply.ok:
+        message = f"{client.transport} can't list users: {reply.code}: {reply.message}"
+        raise WirebenchError(message, "see the service's log")
+    return reply.data[0]["id"] if reply.data else math.inf
 
 
 def count_steps(cell: Cell, scenario: Scenario) -> int:
@@ -102,18 +102,7 @@ def count_steps(cell: Cell, scenario: Scenario) -> int:
     connections = load.add_connections(cell).concurrency
     if connections > cell.concurrency:
         # Each connection skips the ids of all that may be opened, and the first one may create all users.
-        due_per_s = cell.rate_per_s
-        requests_per_s = connections * min(requests_per_s, due_per_s or requests_per_s)
+        requests_per_s = connections * min(requests_per_s, cell.rate_per_s or requests_per_s)
     calls = (load.calls or 0) + (load.warmup_calls or 0)
     requests = calls * cell.concurrency or requests_per_s * (load.warmup_s + load.window_s)
     return math.ceil(per_request * requests / ID_STEP)
-
-
-def _is_free(client: clients.Client, first_id: int, count: int) -> bool:
-    reply = client.call("users.list", {"after_id": first_id - 1, "limit": 1})
-    if not reply.ok:
-        raise WirebenchError(
-            f"{client.transport} can't list users: {reply.code}: {reply.message}", "see the service's log"
-        )
-    users: Any = reply.data
-    return not users or users[0]["id"] >= first_id + count

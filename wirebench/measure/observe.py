@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from wirebench.drivers import DRIVERS, Job
-from wirebench.drivers.clients import connect
 from wirebench.errors import WirebenchError
+from wirebench.measure.client import connect
 from wirebench.measure.counters import (
     Counts,
     count_dropped_packets,
@@ -249,7 +249,7 @@ def explain_failure(file: HistogramFile, job: Job) -> HistogramFile:
 def _probe_service(job: Job) -> str:
     cell, address = job.cell, (*job.replicas, job.address)[0]
     try:
-        with connect(cell.transport, address, codec=cell.codec, tls=job.tls) as client:
+        with connect(cell.transport, address, cell.codec, job.tls) as client:
             client.call("users.get", {"id": load_builtin().seeded["users"].first})
     except WirebenchError as error:
         return f"{error.message}: {error.hint}"

@@ -6,11 +6,13 @@ import dataclasses
 import statistics
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 
+from wirebench_services.client import Client
+
 from wirebench.drivers import Job
-from wirebench.drivers.clients import Client, connect
+from wirebench.measure.client import connect
 from wirebench.measure.counters import count_since, read_replicas
 from wirebench.model.application import load_builtin
 from wirebench.system.network_namespace import open_namespace
@@ -18,7 +20,7 @@ from wirebench.system.processes import bind_to_cores
 from wirebench.targets.target import Replica
 from wirebench.targets.toxiproxy import Toxiproxy, start_toxiproxy
 
-PAIRS_MAX = 100
+PAIRS_MAX = 110
 #: However slow the service is, it doesn't take longer than about this.
 DURATION_S_MAX = 1.0
 _WARMUP_PAIRS = 10
@@ -83,30 +85,27 @@ def build_netem(delay_ms: int, loss_percent: float) -> tuple[list[str], list[str
 def _measure_cost(job: Job, proxy: Toxiproxy, replicas: Sequence[Replica]) -> tuple[float, int]:
     """Get a user again and again from a job's service, at its address and through an unshaped proxy, on its cores.
 
-    The two take turns, and turns at being first: what disturbs the machine disturbs both. Raises ClientError.
+    The two take turns at being first: what disturbs the machine disturbs both. Raises WirebenchError.
     """
     cell, straight = job.cell, (*job.replicas, job.address)[0]
     before = read_replicas(replicas)
-    with bind_to_cores(job.cores), ExitStack() as opened:
-        clients = [
-            opened.enter_context(connect(cell.transport, address, codec=cell.codec, tls=job.tls))
-            for address in (straight, proxy.open_route(straight))
-        ]
-        for _ in range(_WARMUP_PAIRS):
-            _measure_difference_ms(clients, 0)
+    added_ms: list[float] = []
+    with (
+        bind_to_cores(job.cores),
+        connect(cell.transport, straight, cell.codec, job.tls) as direct,
+        connect(cell.transport, proxy.open_route(straight), cell.codec, job.tls) as through,
+    ):
         deadline = time.monotonic() + DURATION_S_MAX
-        added_ms = [_measure_difference_ms(clients, 0)]
-        while len(added_ms) < PAIRS_MAX and time.monotonic() < deadline:
-            added_ms.append(_measure_difference_ms(clients, len(added_ms) % 2))
-    count_since(replicas, before, 2 * (_WARMUP_PAIRS + len(added_ms)))
-    return statistics.median(added_ms), len(added_ms)
+        while len(added_ms) < PAIRS_MAX and (len(added_ms) <= _WARMUP_PAIRS or time.monotonic() < deadline):
+            turn = (direct, through) if len(added_ms) % 2 else (through, direct)
+            took_ms = {client: _time_call_ms(client) for client in turn}
+            added_ms.append(took_ms[through] - took_ms[direct])
+    count_since(replicas, before, 2 * len(added_ms))
+    measured = added_ms[_WARMUP_PAIRS:]
+    return statistics.median(measured), len(measured)
 
 
-def _measure_difference_ms(clients: list[Client], first: int) -> float:
-    """Send one call by each of two clients; return by how much the second client's took longer."""
-    took_ms = [0.0, 0.0]
-    for which in (first, 1 - first):
-        before = time.perf_counter()
-        clients[which].call("users.get", {"id": load_builtin().seeded["users"].first})
-        took_ms[which] = (time.perf_counter() - before) * 1e3
-    return took_ms[1] - took_ms[0]
+def _time_call_ms(client: Client) -> float:
+    before = time.perf_counter()
+    client.call("users.get", {"id": load_builtin().seeded["users"].first})
+    return (time.perf_counter() - before) * 1e3

@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
+from wirebench_services.client import Reply
 
 from tests.support.scenario_text import read
-from wirebench.drivers import clients
-from wirebench.drivers.clients import Reply
 from wirebench.drivers.driver import CREATED_FIRST_ID, ID_STEP
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.measure.ids import find_free, lay_out
@@ -60,7 +59,7 @@ def serve_ids(monkeypatch: pytest.MonkeyPatch) -> Callable[[Iterable[int]], None
             def __exit__(self, *_: object) -> None:
                 """Hold nothing open."""
 
-        monkeypatch.setattr(clients, "connect", lambda *_, **__: Service())
+        monkeypatch.setattr("wirebench.measure.ids.connect", lambda *_, **__: Service())
 
     return serve
 

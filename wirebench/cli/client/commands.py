@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager, closing
 from dataclasses import asdict, dataclass
 from typing import Annotated
 
 import typer
 from rich.console import Console
+from wirebench_services.client import Client
 
 from wirebench.cli.app import help_without_command
 from wirebench.cli.client import show
 from wirebench.cli.client.menu import read_line, run_demo, run_menu
 from wirebench.cli.options import Json, TlsOptions, expand_groups, read_environment_address
-from wirebench.drivers import clients
-from wirebench.drivers.clients import Client
 from wirebench.errors import UsageError
+from wirebench.measure.client import connect
 from wirebench.system.tls import ClientTls
 
 _PORTS = {"rest": 5000, "grpc": 50051, "socket": 9000}
@@ -49,9 +50,8 @@ class Connection:
     timeout_s: float
     tls: ClientTls | None
 
-    def open(self) -> Client:
-        """Connect. Raises ClientError."""
-        return clients.connect(self.transport, self.address, self.timeout_s, tls=self.tls)
+    def open(self) -> AbstractContextManager[Client]:
+        return connect(self.transport, self.address, tls=self.tls, timeout_s=self.timeout_s)
 
     def call_once(self, operation: str, fields: dict[str, object], *, json: bool) -> None:
         """Make one call and show the reply. Raises WirebenchError if the service rejects it or fails."""
@@ -132,7 +132,7 @@ def _stream_transactions(
     """Stream transactions, as they come; Ctrl-C cancels. With --json, one a line."""
     wanted = {"since": since, "rate_limit": rate_limit, "limit": limit}
     fields: dict[str, object] = {name: value for name, value in wanted.items() if value is not None}
-    with context.obj.open() as client, client.stream("ledger.stream_transactions", fields) as items:
+    with context.obj.open() as client, closing(client.stream("ledger.stream_transactions", fields)) as items:
         show.show_items(items, json=json)
         if items.reply:
             show.require(items.reply)
@@ -186,7 +186,7 @@ def _convert_lines(client: Client) -> None:
 def _make_group(transport: str, name: str) -> typer.Typer:
     """Return the commands of a transport: the same for all, but for where its service listens by default."""
 
-    def connect(  # noqa: PLR0913 - an option is an argument
+    def choose_service(  # noqa: PLR0913 - an option is an argument
         context: typer.Context,
         *,
         host: Annotated[str | None, typer.Option(help="Host of the service; default: 127.0.0.1.")] = None,
@@ -223,7 +223,7 @@ def _make_group(transport: str, name: str) -> typer.Typer:
             _converse(context.obj, message, demo=demo)
 
     group = typer.Typer(
-        invoke_without_command=True, callback=expand_groups(connect), help=f"Talk to the {name} service."
+        invoke_without_command=True, callback=expand_groups(choose_service), help=f"Talk to the {name} service."
     )
     for command, function in _COMMANDS.items():
         group.command(command)(expand_groups(function))

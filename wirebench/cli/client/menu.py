@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from rich.console import Console
+from wirebench_services.client import Client, ClientError, Fields
 
 from wirebench.cli.client.show import require, show_reply, time_call
-from wirebench.drivers.clients import Client, ClientError
-from wirebench.drivers.clients.client import Fields
 from wirebench.errors import WirebenchError
 
 _OPTIONAL_TEXTS = ("phone", "address", "bio")

@@ -12,9 +12,8 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+from wirebench_services.client import Client, Fields, Reply
 
-from wirebench.drivers.clients import Client, Reply
-from wirebench.drivers.clients.client import Fields
 from wirebench.errors import WirebenchError
 from wirebench.present.escape import escape_controls
 from wirebench.present.numbers import format_number

@@ -1,4 +1,4 @@
-"""What clients send and take, byte by byte, against a listener that plays a script."""
+"""What clients take for a reply, byte by byte, from a listener that plays a script."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from wirebench_services.client import ClientError, Reply, RestClient, SocketClient
 
 from tests.support.waiting import TIMEOUT_S
-from wirebench.drivers.clients import ClientError, Reply, RestClient, SocketClient
 from wirebench.model.address import Address
 from wirebench.system.paths import ROOT
 
@@ -71,17 +71,16 @@ def test_malformed_replies(vector: dict[str, Any]) -> None:
     [
         b"\x00\x00\x00\x08\x00\x00\x00\x02\x00\x00\x00\x00",
         b"\x00\x00\x00\x08\x00\x00\x00\x01\x63\x00\x00\x00",
-        b"\x00\x00\x00\x08\x00\x00\x00\x01\x00\x01\x00\x00",
         b"\x00\x00\x00\x09\x00\x00\x00\x01\x00\x00\x00\x00{",
     ],
-    ids=["another id", "unknown status", "MORE", "no JSON"],
+    ids=["another id", "unknown status", "no JSON"],
 )
 def test_replies_that_are_none(answer: bytes) -> None:
     """A reply to something else, or with a body that doesn't parse, is no reply."""
     with (
         playing(answer) as script,
         SocketClient(script.address, TIMEOUT_S) as client,
-        pytest.raises(ClientError, match="does not speak wirebench's socket protocol: it sent "),
+        pytest.raises(ClientError, match="does not speak wirebench's socket protocol: "),
     ):
         client.call("users.get", {"id": 7})
 
@@ -100,16 +99,15 @@ def http(status: str, body: bytes, headers: str = "") -> bytes:
         http("200 OK", b"[]"),
         http("302 Found", b'{"success": false, "data": null, "message": "x"}'),
         http("200 OK", b'{"success": false, "data": null, "message": "x"}'),
-        http("200 OK", b'{"success": true, "data": {"payload": "***"}, "message": "x"}'),
     ],
-    ids=["ssh", "html", "other JSON", "no object", "other status", "contradiction", "no base64"],
+    ids=["ssh", "html", "other JSON", "no object", "other status", "contradiction"],
 )
 def test_http_that_is_not_the_api(answer: bytes) -> None:
     """HTTP without the envelope, or none at all, is not taken for a reply."""
     with (
-        playing(b"", answer) as script,
+        playing(answer) as script,
         RestClient(script.address, TIMEOUT_S) as client,
-        pytest.raises(ClientError, match="does not speak wirebench's REST API: it sent "),
+        pytest.raises(ClientError, match="does not speak wirebench's REST API: "),
     ):
         client.call("users.get", {"id": 7})
 
@@ -117,12 +115,18 @@ def test_http_that_is_not_the_api(answer: bytes) -> None:
 def test_rest_connects_again_when_it_has_to() -> None:
     """A connection that the server has closed between requests is replaced, without a word."""
     good = http("200 OK", b'{"success": true, "data": {"text": "A"}, "message": "m"}')
-    with playing(b"", good, good) as script, RestClient(script.address, TIMEOUT_S) as client:
+    with playing(good, good) as script, RestClient(script.address, TIMEOUT_S) as client:
         for _ in range(2):
             assert Reply("ok", "m", {"text": "A"}) == client.call("echo.upper", {"text": "a"})
             # The close comes in a packet of its own, a moment after the reply.
+            assert client._connection
             assert select.select([client._connection.sock], [], [], TIMEOUT_S)[0]
 
-    assert [b"", b"POST /upper HTTP/1.1", b"POST /upper HTTP/1.1"] == [
-        each.split(b"\r\n")[0] for each in script.received
-    ]
+    assert [b"POST /upper HTTP/1.1", b"POST /upper HTTP/1.1"] == [each.split(b"\r\n")[0] for each in script.received]
+
+
+@pytest.mark.parametrize("fields", [{"id": "x"}, {"id": 2**31}, {"id": 1.5}, {"nope": 1}])
+def test_fields_that_a_request_does_not_have(fields: dict[str, object]) -> None:
+    """They are the caller's mistake, found before anything is connected."""
+    with pytest.raises(ClientError, match=r"users\.get can't have these fields: .+"):
+        RestClient(("127.0.0.1", 1)).call("users.get", fields)

@@ -1,0 +1,170 @@
+"""What all clients share: a reply, a failure, and what a client is."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import select
+import socket
+import ssl
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Self, TypeAlias
+
+from wirebench_services.client.operations import OPERATIONS, AnyMessage, Data, Operation
+
+#: A request's fields by their names in the proto file; bytes are bytes.
+Fields: TypeAlias = Mapping[str, Any]
+
+
+class ClientError(Exception):
+    """There is no reply of the contract; `hint` is the next step."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a service answered, in the same words on every transport.
+
+    `code` is the lower-case name of a status of the contract (`ok`, `not_found`, …). `data` is None on failure;
+    otherwise the reply's `data` with only the fields that are set: a dict, or a list of users.
+    """
+
+    code: str
+    message: str
+    data: Data = None
+
+    @property
+    def ok(self) -> bool:
+        return self.code == "ok"
+
+
+class ItemStream(Iterator[Data]):
+    """Asks for a stream at the first item, and yields the `data` of each item as it comes.
+
+    When there are no more, `reply` says how the stream ended. Closing it before its end cancels the stream.
+    """
+
+    def __init__(self, items: Generator[Data, None, Reply]) -> None:
+        self.reply: Reply | None = None
+        self._items = items
+
+    def __next__(self) -> Data:
+        try:
+            return next(self._items)
+        except StopIteration as end:
+            self.reply = self.reply or end.value
+            raise
+
+    def close(self) -> None:
+        self._items.close()
+
+
+class Client(ABC):
+    """A client of one service, for one thread. It connects with the first call, and again when the server has closed.
+
+    `timeout_s` bounds connecting, and each wait for the server. `codec` is `json` or `protobuf`, where there is a
+    choice. Without `tls` it speaks plain text.
+    """
+
+    transport: str
+    #: What errors call the protocol.
+    protocol: str
+
+    def __init__(
+        self, address: tuple[str, int], timeout_s: float = 5.0, codec: str = "json", tls: ssl.SSLContext | None = None
+    ) -> None:
+        self.address = address
+        self.timeout_s = timeout_s
+        self.codec = codec
+        self.tls = tls
+
+    def call(self, operation: str, fields: Fields) -> Reply:
+        """Carry out an operation, such as `users.get` with `{"id": 7}`. Raises ClientError."""
+        request = make_request(operation, fields)
+        with self.translate_errors():
+            return self._call(OPERATIONS[operation], request)
+
+    def stream(self, operation: str, fields: Fields) -> ItemStream:
+        """Return the items of an operation whose reply is a stream. There can be no other call until it has ended."""
+        return ItemStream(self._follow(OPERATIONS[operation], make_request(operation, fields)))
+
+    def _follow(self, operation: Operation, request: AnyMessage) -> Generator[Data, None, Reply]:
+        with self.translate_errors():
+            return (yield from self._stream(operation, request))
+
+    @abstractmethod
+    def _call(self, operation: Operation, request: AnyMessage) -> Reply: ...
+
+    @abstractmethod
+    def _stream(self, operation: Operation, request: AnyMessage) -> Generator[Data, None, Reply]: ...
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def dial(self) -> socket.socket:
+        """Open a connection, with TLS where it is asked for."""
+        connection = socket.create_connection(self.address, self.timeout_s)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return self.tls.wrap_socket(connection, server_hostname=self.address[0]) if self.tls else connection
+
+    @contextlib.contextmanager
+    def translate_errors(self) -> Iterator[None]:
+        """Close the connection and raise ClientError for what fails. ValueError stands for a reply that is none."""
+        try:
+            yield
+        except (OSError, EOFError, ValueError, http.client.HTTPException) as error:
+            self.close()
+            raise ClientError(*self._explain(error)) from error
+
+    def _explain(self, error: Exception) -> tuple[str, str]:
+        """Return what went wrong, and the next step."""
+        where, log = format_address(self.address), "see the service's log, and whether it expects TLS (https://)"
+        match error:
+            case ConnectionRefusedError():
+                found = f"nothing listens at {where}", "start the service, or correct the address"
+            case socket.gaierror():
+                found = f"unknown host {self.address[0]!r}", "correct the address"
+            case TimeoutError():
+                hint = "check the port, see whether the service is overloaded, or allow more time"
+                found = f"{where} did not answer within {self.timeout_s:g} s", hint
+            case ssl.SSLCertVerificationError():
+                hint = "name the authority that signed it (--cacert), or renew it"
+                found = f"{where}: its certificate is not trusted: {error.verify_message}", hint
+            case ConnectionError() | EOFError() | http.client.IncompleteRead() | ssl.SSLEOFError():
+                found = f"{where} hung up before its reply was complete", log
+            case OSError():
+                found = f"can't reach {where}: {error.strerror or error}", "check the address and the port"
+            case _:
+                said = " ".join(str(error).split())[:100]
+                found = f"what listens at {where} does not speak {self.protocol}: {said}", f"check the port; {log}"
+        return found
+
+
+def make_request(operation: str, fields: Fields) -> AnyMessage:
+    """Return fields as the request of an operation. Raises ClientError."""
+    try:
+        return OPERATIONS[operation].request(**fields)
+    except (TypeError, ValueError) as error:
+        raise ClientError(f"{operation} can't have these fields: {error}", "correct the fields") from None
+
+
+def format_address(address: tuple[str, int]) -> str:
+    host, port = address
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def has_ended(connection: socket.socket) -> bool:
+    """Return whether there is something to read on a connection where nothing is due: its end."""
+    return bool(select.select([connection], [], [], 0)[0])

@@ -1,0 +1,72 @@
+"""The gRPC client: grpcio and the generated stubs, one channel with one connection."""
+
+from __future__ import annotations
+
+import functools
+import ssl
+from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
+
+import grpc
+
+from wirebench_services.client.client import Client, ClientError, Reply, format_address
+from wirebench_services.client.operations import AnyMessage, Data, Operation, read_data
+
+_OPTIONS = [
+    ("grpc.enable_http_proxy", 0),
+    # A connection of our own: channels to one address would share one otherwise.
+    ("grpc.use_local_subchannel_pool", 1),
+    ("grpc.max_receive_message_length", -1),
+]
+#: Statuses that grpc makes up itself when there is no answer of the service.
+_NO_ANSWER = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.UNKNOWN, grpc.StatusCode.CANCELLED}
+
+
+class GrpcClient(Client):
+    """Speaks gRPC; `channel` is for calls of any other method."""
+
+    transport = "grpc"
+    protocol = "wirebench's gRPC contract"
+
+    @functools.cached_property
+    def channel(self) -> grpc.Channel:
+        target = format_address(self.address)
+        if self.tls is None:
+            return grpc.insecure_channel(target, _OPTIONS)
+        trusted = "".join(map(ssl.DER_cert_to_PEM_cert, self.tls.get_ca_certs(binary_form=True)))
+        return grpc.secure_channel(target, grpc.ssl_channel_credentials(trusted.encode()), _OPTIONS)
+
+    def _call(self, operation: Operation, request: AnyMessage) -> Reply:
+        try:
+            response = getattr(operation.stub(self.channel), operation.rpc)(request, timeout=self.timeout_s)
+        except grpc.RpcError as error:
+            return self._read_error(error)
+        return Reply("ok", response.message, read_data(response))
+
+    def _stream(self, operation: Operation, request: AnyMessage) -> Generator[Data, None, Reply]:
+        call = getattr(operation.stub(self.channel), operation.rpc)(request)
+        # gRPC has deadlines for whole calls only: another thread waits for the item, and this one for that thread.
+        with ThreadPoolExecutor(1) as pool:
+            try:
+                while response := pool.submit(next, call, None).result(self.timeout_s):
+                    yield read_data(response)
+            except grpc.RpcError as error:
+                return self._read_error(error)
+            finally:
+                call.cancel()  # unless it is over
+        return Reply("ok", "")
+
+    def _read_error(self, error: grpc.RpcError) -> Reply:
+        status, details = error.code(), error.details() or ""
+        if status is grpc.StatusCode.DEADLINE_EXCEEDED:
+            raise TimeoutError from error
+        if status in _NO_ANSWER:
+            if "failed to connect" in details:
+                self.dial().close()  # says why
+            message = f"{format_address(self.address)} gave no reply: {' '.join(details.split())}"
+            raise ClientError(message, "check the port, and see the service's log") from None
+        return Reply(status.name.lower(), details)
+
+    def close(self) -> None:
+        if channel := self.__dict__.pop("channel", None):
+            channel.close()
