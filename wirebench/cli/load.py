@@ -97,7 +97,7 @@ def load(  # noqa: PLR0913 - one parameter an option
     place = make_target_options(target, {}, None, cluster, prometheus=prometheus)
     plan = plan_load(options.parse(transport), random.SystemRandom().randrange(SEED_MAX), target)
     if target == "kubernetes":
-        deployed = DeployedTarget(*find_access(cluster.context, cluster.kubeconfig, cluster.values or ()), transport)
+        deployed = DeployedTarget(find_access(cluster.context, cluster.kubeconfig, cluster.values or ()), transport)
         with handle_interrupts(STOPPING):
             plan = adopt_service(plan, deployed.read_service(options.replicas, options.workers))
         place = dataclasses.replace(place, deployed=deployed)

@@ -41,7 +41,7 @@ from wirebench.run.verifier import Verifier
 from wirebench.system.signals import Interrupted
 from wirebench.targets import Description, Endpoint, Target, divide_cores
 from wirebench.targets.kubernetes.namespace import name_namespace
-from wirebench.targets.kubernetes.values import POSTGRES_CPU_MILLICORES
+from wirebench.targets.kubernetes.release import POSTGRES_CPU_MILLICORES
 from wirebench.targets.target import LoadLostError
 
 #: How long a service whose load has failed may take to end.

@@ -59,8 +59,8 @@ class TargetOptions:
             case "kubernetes":
                 # Variables that only commands need are left out: commands are for the target local.
                 named = {name for name, field in find_variables(scenario) if field[2] != "environment"}
-                access, files = find_access(self.context, self.kubeconfig, self.values)
-                return KubernetesTarget(run_id, access, files, scenario, named)
+                access = find_access(self.context, self.kubeconfig, self.values)
+                return KubernetesTarget(run_id, access, scenario, named)
 
 
 def choose_target(scenario: Scenario) -> TargetName:

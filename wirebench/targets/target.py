@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from wirebench.errors import WirebenchError
 from wirebench.model.cell import Cell, ServiceSpec
@@ -49,14 +49,6 @@ class Replica:
 
 
 @dataclass(frozen=True, slots=True)
-class PodSelector:
-    """The pods of a namespace that carry these labels."""
-
-    namespace: str
-    labels: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
 class Endpoint:
     """A running service, and those of its replicas that can be seen into.
 
@@ -74,11 +66,8 @@ class Endpoint:
     agents: Mapping[str, str] = field(default_factory=dict)
     #: Why what the service uses can't be read; empty if it can.
     usage_problem: str = ""
-    #: The pods that load pods are placed by, where these aren't of our chart.
-    pods: PodSelector | None = None
-    #: The Secrets that its load pods need: files for TLS, and variables of the environment; empty if they need none.
-    tls_secret: str = ""
-    environment_secret: str = ""
+    #: What its load pods need besides, as values of our chart: Secrets, and pods of others to be placed by.
+    load_values: Mapping[str, Any] = field(default_factory=dict)
     #: The most load that may be sent to it, where the run hasn't started it.
     limit: Limit | None = None
 

@@ -13,11 +13,10 @@ from wirebench.model.cell import ServiceSpec
 from wirebench.plan.overrides import Override
 from wirebench.plan.plain_load import adopt_service, plan_load
 from wirebench.targets.kubernetes import DeployedTarget, deployed, namespace
+from wirebench.targets.kubernetes.agents import Agents
+from wirebench.targets.kubernetes.cluster import Access, Cluster
 from wirebench.targets.kubernetes.deployed import read_service
-from wirebench.targets.kubernetes.endpoints import Agents
-from wirebench.targets.kubernetes.helm import Helm
-from wirebench.targets.kubernetes.kubectl import Access, Kubectl
-from wirebench.targets.kubernetes.workloads import is_rolled_out
+from wirebench.targets.kubernetes.pods import PodGroup, is_rolled_out
 from wirebench.targets.target import Endpoint
 
 
@@ -142,15 +141,15 @@ def test_a_rollout_is_waited_for(status: dict[str, int]) -> None:
 def jobs(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[dict[str, Any]]]:
     """Return what a cluster that can be reached has, by kind; nothing runs there."""
     found: dict[str, list[dict[str, Any]]] = {"deployments": [a_deployment()], "jobs": []}
-    monkeypatch.setattr(Kubectl, "get", lambda _self, kind, *_: found[kind])
-    for module, name in ((deployed, "require_tools"), (Kubectl, "check"), (namespace, "check_no_other_run")):
+    monkeypatch.setattr(Cluster, "get", lambda _self, kind, *_: found[kind])
+    for module, name in ((deployed, "require_tools"), (Cluster, "check"), (namespace, "check_no_other_run")):
         monkeypatch.setattr(module, name, lambda *_: None)
     return found
 
 
 def a_target() -> DeployedTarget:
     """Return the deployed gRPC service."""
-    return DeployedTarget(Access(None, None), [], "grpc")
+    return DeployedTarget(Access(None, None), "grpc")
 
 
 def test_a_service_that_is_not_there_is_told_from_one_without_replicas(jobs: dict[str, list[dict[str, Any]]]) -> None:
@@ -170,12 +169,12 @@ def test_a_service_that_cannot_be_scaled_is_left_as_it_was(
     """A cluster without room isn't left with pods that wait for it."""
     assert jobs["deployments"]
     changes: list[Any] = []
-    monkeypatch.setattr(Helm, "change", lambda _self, _release, values: changes.append(values))
+    monkeypatch.setattr(Cluster, "change", lambda _self, _release, values: changes.append(values))
 
     def find_no_room(*_: object) -> None:
         raise WirebenchError("no node takes it")
 
-    monkeypatch.setattr(deployed, "wait_ready", find_no_room)
+    monkeypatch.setattr(PodGroup, "wait_ready", find_no_room)
     with pytest.raises(WirebenchError, match="no node takes it"):
         a_target().read_service(replicas=100)
     assert [{"grpc": {"replicas": 100}}, {"grpc": {"replicas": 2}}] == changes
@@ -185,7 +184,7 @@ def test_another_load_is_left_alone(jobs: dict[str, list[dict[str, Any]]], monke
     """The second one is rejected, and what it cleans up isn't the first one's."""
     jobs["jobs"].append({"status": {"active": 1}})
     removed: list[str] = []
-    monkeypatch.setattr(Helm, "uninstall", lambda _self, release: removed.append(release))
+    monkeypatch.setattr(Cluster, "uninstall", lambda _self, release: removed.append(release))
     target = a_target()
     with pytest.raises(WirebenchError, match="another load on grpc is running"):
         target.prepare(())
@@ -198,7 +197,7 @@ def test_verification_knows_how_many_replicas_there_are(
 ) -> None:
     """It asks for one, and would write what the other one doesn't know."""
     assert jobs["deployments"]
-    monkeypatch.setattr(deployed, "wait_ready", lambda *_: ("one pod", "another"))
+    monkeypatch.setattr(PodGroup, "wait_ready", lambda *_: ("one pod", "another"))
     monkeypatch.setattr(deployed, "read_agents", lambda _: Agents())
     monkeypatch.setattr(deployed, "build_endpoint", lambda service, *_: Endpoint(service, "grpc:50051"))
     asked = ServiceSpec(transport="grpc", runtime="sync", workers=4, threads=10)

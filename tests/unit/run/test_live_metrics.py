@@ -20,8 +20,8 @@ from wirebench.run.execution import _Execution
 from wirebench.run.load_pod import main, pods
 from wirebench.run.load_pod.task import MeasureTask
 from wirebench.run.target_options import TargetOptions
+from wirebench.targets.kubernetes.cluster import Access, Cluster
 from wirebench.targets.kubernetes.deployed import find_prometheus
-from wirebench.targets.kubernetes.kubectl import Access, Kubectl
 from wirebench.targets.kubernetes.target import KubernetesTarget
 from wirebench.targets.target import Endpoint, LoadPods
 
@@ -116,7 +116,7 @@ def a_cluster(monkeypatch: pytest.MonkeyPatch, *, ready: bool) -> Access:
     pod = {"metadata": {"name": "p"}, "spec": {}, "status": {"phase": "Running", "conditions": [condition]}}
     service = {"metadata": {"name": "observability-prometheus"}, "spec": {"ports": [{"port": 9090}]}}
     found = {"services": [service], "pods": [pod]}
-    monkeypatch.setattr(Kubectl, "get", lambda _self, kind, _selector: found[kind])
+    monkeypatch.setattr(Cluster, "get", lambda _self, kind, _selector: found[kind])
     return Access("kind", None)
 
 
@@ -133,7 +133,7 @@ def test_a_user_who_may_not_look_for_it_measures_all_the_same(monkeypatch: pytes
     def forbid(*_: object) -> None:
         raise WirebenchError("services is forbidden", "ask for the right")
 
-    monkeypatch.setattr(Kubectl, "get", forbid)
+    monkeypatch.setattr(Cluster, "get", forbid)
     target = KubernetesTarget.__new__(KubernetesTarget)
     target._access = Access("kind", None)
     assert target._find_prometheus() is None

@@ -14,9 +14,8 @@ import pytest
 from tests.support.waiting import TIMEOUT_S
 from wirebench.system.paths import ROOT
 from wirebench.targets.certificates import CertificateFolder
-from wirebench.targets.kubernetes import values
-from wirebench.targets.kubernetes.endpoints import find_pod_name
-from wirebench.targets.kubernetes.secrets import list_server_names
+from wirebench.targets.kubernetes.pods import Pod
+from wirebench.targets.kubernetes.release import CLIENT_AUTHORITY, list_server_names
 
 
 @pytest.fixture
@@ -61,10 +60,11 @@ def test_clients_accept_the_service(certificates: CertificateFolder, host: str) 
 
 def test_pods_are_named_without_being_known(certificates: CertificateFolder) -> None:
     """One certificate is for all pods of the run's namespace, by the names that they have in DNS, and for no others."""
-    assert "10-244-1-7.wirebench-run.pod" == find_pod_name("10.244.1.7", "wirebench-run")
-    assert "TLSv1.3" == shake_hands(certificates, find_pod_name("10.244.1.7", "wirebench-run"))
+    pod = Pod.read({"metadata": {"name": "rest-1"}, "spec": {}, "status": {"podIP": "10.244.1.7"}})
+    assert "10-244-1-7.wirebench-run.pod" == pod.find_host("wirebench-run")
+    assert "TLSv1.3" == shake_hands(certificates, pod.find_host("wirebench-run"))
     with pytest.raises(ssl.SSLCertVerificationError, match="not valid for"):
-        shake_hands(certificates, find_pod_name("10.244.1.7", "another"))
+        shake_hands(certificates, pod.find_host("another"))
 
 
 def test_files_are_private_and_go(certificates: CertificateFolder) -> None:
@@ -82,4 +82,4 @@ def test_files_are_private_and_go(certificates: CertificateFolder) -> None:
 def test_the_client_secret_is_mounted_where_load_pods_look() -> None:
     """The path stands in the chart, too."""
     template = ROOT / "charts/wirebench/templates/_load.tpl"
-    assert f"mountPath: {values.CLIENT_AUTHORITY.parent}\n" in template.read_text(encoding="utf-8")
+    assert f"mountPath: {CLIENT_AUTHORITY.parent}\n" in template.read_text(encoding="utf-8")

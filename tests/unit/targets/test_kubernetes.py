@@ -11,14 +11,16 @@ from typing import Any
 
 import pytest
 
-from wirebench.errors import UsageError
+from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.cell import ServiceSpec
 from wirebench.system.processes import ProcessError
 from wirebench.system.signals import Interrupted
 from wirebench.system.tls import ClientTls
-from wirebench.targets.kubernetes import find_access, kubectl, namespace, nodes, values
-from wirebench.targets.kubernetes.endpoints import Agents, build_endpoint, build_endpoint_beside_load, wait_for_agents
+from wirebench.targets.kubernetes import agents, cluster, find_access, namespace, nodes, release
+from wirebench.targets.kubernetes.agents import Agents
+from wirebench.targets.kubernetes.cluster import Access, Cluster
 from wirebench.targets.kubernetes.pods import Pod
+from wirebench.targets.kubernetes.release import build_endpoint, build_endpoint_beside_load
 from wirebench.targets.kubernetes.target import KubernetesTarget
 from wirebench.targets.target import Containers
 
@@ -82,38 +84,39 @@ def unschedulable(seconds: float, message: str = "too small") -> dict[str, Any]:
 )
 def test_a_pod_that_will_not_become_ready_says_why(status: dict[str, Any], expected: str, hint: str) -> None:
     """What waiting doesn't cure is told from what takes a moment, with a next step."""
-    pod = a_pod(status)
-    assert expected in pod.trouble
-    assert hint in pod.hint
+    found, next_step = a_pod(status).problem
+    assert expected in found
+    assert hint in next_step
 
 
 @pytest.mark.parametrize("make_status", [partial(waiting, "ContainerCreating"), dict, partial(unschedulable, 1)])
 def test_a_pod_that_may_become_ready_is_waited_for(make_status: Callable[[], dict[str, Any]]) -> None:
     """A pod that is being made is in no trouble, and another one that ends may have the room of a node still."""
     pod = a_pod(make_status())
-    assert ("", False) == (pod.trouble, pod.ready)
+    assert (("", ""), False) == (pod.problem, pod.ready)
 
 
 def test_calls_are_repeated_while_the_api_server_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
     """A refused connection is tried again; what the server rejects is not, nor what lasts for too long."""
-    monkeypatch.setattr(kubectl, "_RETRY_PAUSE_S", 0.01)
+    monkeypatch.setattr(cluster, "_RETRY_PAUSE_S", 0.01)
     away = ProcessError("kubectl ended", "", "The connection to the server 127.0.0.1:1 was refused")
     answers: Iterator[ProcessError | str] = iter([away, away, "done"])
 
-    def call() -> str:
+    def run(*_: object) -> str:
         answer = next(answers)
         if isinstance(answer, ProcessError):
             raise answer
         return answer
 
-    assert "done" == kubectl.retry_while_unreachable(call)
+    monkeypatch.setattr("wirebench.system.processes.run", run)
+    there = Cluster(Access(None, None), "run")
+    assert "done" == there.read_logs("pod", "container")
     answers = iter([ProcessError("kubectl ended", "", 'pods "a" is forbidden'), "not asked for"])
     with pytest.raises(ProcessError, match="ended"):
-        kubectl.retry_while_unreachable(call)
-    monkeypatch.setattr(kubectl, "_AWAY_S_MAX", 0.0)
+        there.read_logs("pod", "container")
     answers = iter([away, "too late"])
-    with pytest.raises(ProcessError, match="ended"):
-        kubectl.retry_while_unreachable(call)
+    with pytest.raises(WirebenchError, match="can't reach the cluster of the current context"):
+        there.check()
 
 
 def a_node(name: str, boot_id: str, role: str = "", cpu: str = "2") -> nodes.Node:
@@ -128,13 +131,13 @@ def test_the_namespace_of_agents_goes_also_if_it_came_half_way(monkeypatch: pyte
     """Ctrl-C may come while it is made, and it allows more than others."""
     removed: list[str] = []
 
-    def create(there: kubectl.Kubectl, *_: object) -> None:
+    def create(there: Cluster, *_: object) -> None:
         if there.namespace.endswith("-agents"):
             raise Interrupted
 
     monkeypatch.setattr(namespace, "create", create)
     monkeypatch.setattr(namespace, "remove", lambda *all_: removed.extend(each.namespace for each in all_))
-    target = KubernetesTarget("it", kubectl.Access(None, None), [])
+    target = KubernetesTarget("it", Access(None, None))
     with pytest.raises(Interrupted):
         target.start([SERVICE])
     target.clean_up()
@@ -170,48 +173,48 @@ def test_services_that_no_node_can_take_are_rejected() -> None:
 
 def test_only_the_services_of_a_cell_run() -> None:
     """Others are off, pods are new at every upgrade, what a scenario leaves open is the chart's; agents run alone."""
-    built = values.build_services_values({"grpc": SERVICE}, "7", {"a": "b"})
+    built = release.build_services_values({"grpc": SERVICE}, "7", {"a": "b"})
     assert {"enabled": False} == built["rest"] == built["socket"]
     assert {"cpu": "250m"} == built["grpc"]["resources"]
     assert (3, 2) == (built["grpc"]["replicas"], built["grpc"]["workers"])
     assert "threads" not in built["grpc"]
-    assert {values.UPGRADE_LABEL: "7"} == built["common"]["podLabels"]
+    assert {release.UPGRADE_LABEL: "7"} == built["common"]["podLabels"]
     assert 0 == built["common"]["preStopSleepSeconds"] == built["grpc"]["maxConnectionAgeSeconds"]
-    agents = values.build_agent_values()
-    assert {"enabled": True} == agents["agent"]
-    assert {"enabled": False} == agents["rest"] == agents["grpc"] == agents["socket"]
+    of_agents = agents.build_agent_values()
+    assert {"enabled": True} == of_agents["agent"]
+    assert {"enabled": False} == of_agents["rest"] == of_agents["grpc"] == of_agents["socket"]
 
 
 def test_a_service_in_go_has_no_choice_of_runtimes() -> None:
     """The chart knows its only one; threads are the cores that it uses at once."""
     service = dataclasses.replace(SERVICE, implementation="go", runtime="grpc-go", threads=2)
-    built = values.build_service_values(service)
+    built = release.build_service_values(service)
     assert ("go", 2) == (built["implementation"], built["goMaxProcs"])
     assert built.keys().isdisjoint({"runtime", "threads"})
-    assert "python" == values.build_service_values(SERVICE)["implementation"]
+    assert "python" == release.build_service_values(SERVICE)["implementation"]
 
 
 def test_a_service_beside_its_load_is_told_to_the_load() -> None:
     """It has no Deployment, and the same values."""
     beside = dataclasses.replace(SERVICE, placement="same-pod")
-    built = values.build_load_values(beside, {"name": "load-1"})
-    assert values.build_service_values(beside) == built["grpc"]
+    built = release.build_load_values(beside, {"name": "load-1"})
+    assert release.build_service_values(beside) == built["grpc"]
     assert built["grpc"]["enabled"] is False
-    assert {"enabled": False} == values.build_load_values(SERVICE, {"name": "load-1"})["grpc"]
+    assert {"enabled": False} == release.build_load_values(SERVICE, {"name": "load-1"})["grpc"]
 
 
 def test_services_that_share_postgresql_begin_on_a_fresh_one() -> None:
     """The server is replaced with them, and stays what it was where no service needs a fresh one."""
     service = dataclasses.replace(SERVICE, store="postgres")
-    built = values.build_services_values({"grpc": service}, "7", {"a": "b"}, database="7")
+    built = release.build_services_values({"grpc": service}, "7", {"a": "b"}, database="7")
     assert {"secretName": "wirebench-postgres"} == built["grpc"]["storeUrl"]
     assert "storeConnections" not in built["grpc"]
-    assert 4 == values.build_service_values(dataclasses.replace(service, store_connections=4))["storeConnections"]
-    assert {values.UPGRADE_LABEL: "7"} == built["postgres"]["podLabels"]
+    assert 4 == release.build_service_values(dataclasses.replace(service, store_connections=4))["storeConnections"]
+    assert {release.UPGRADE_LABEL: "7"} == built["postgres"]["podLabels"]
     assert {"a": "b"} == built["postgres"]["nodeSelector"]
-    again = values.build_services_values({"grpc": service}, "8", {"a": "b"}, database="7")
+    again = release.build_services_values({"grpc": service}, "8", {"a": "b"}, database="7")
     assert built["postgres"] == again["postgres"]
-    without = values.build_services_values({"grpc": SERVICE}, "7", {})
+    without = release.build_services_values({"grpc": SERVICE}, "7", {})
     assert {"enabled": False} == without["postgres"]
     assert "storeUrl" not in without["grpc"]
 
@@ -229,11 +232,10 @@ def test_a_namespace_has_a_name_that_kubernetes_takes(run: str) -> None:
 
 def test_no_cluster_is_taken_by_mistake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without ours, a context has to be named: the current one may be any cluster."""
-    monkeypatch.setattr("wirebench.targets.kubernetes.kubectl.KUBECONFIG", tmp_path / "none")
+    monkeypatch.setattr("wirebench.targets.kubernetes.cluster.KUBECONFIG", tmp_path / "none")
     with pytest.raises(UsageError, match="no cluster of ours"):
         find_access(None, None, [])
-    access, files = find_access("staging", None, [])
-    assert (["--context", "staging"], ()) == (access.flags, files)
+    assert Access("staging", None) == find_access("staging", None, [])
     with pytest.raises(UsageError, match="no such file"):
         find_access("staging", None, [tmp_path / "missing.yaml"])
     (tmp_path / "config").touch()
@@ -246,8 +248,8 @@ def test_tls_is_told_to_services_and_to_their_clients() -> None:
     secured = dataclasses.replace(SERVICE, tls="server")
     pod = dataclasses.replace(a_pod({"phase": "Running"}), address="10.0.0.7")
 
-    assert {"enabled": True, "secretName": "wirebench-server-tls"} == values.build_service_values(secured)["tls"]
-    assert "tls" not in values.build_service_values(SERVICE)
+    assert {"enabled": True, "secretName": "wirebench-server-tls"} == release.build_service_values(secured)["tls"]
+    assert "tls" not in release.build_service_values(SERVICE)
     there = build_endpoint(secured, [pod], "run", Agents())
     assert ("10-0-0-7.run.pod:50051",) == there.addresses
     assert there.tls == ClientTls(Path("/etc/wirebench-tls/ca.crt"))
@@ -264,8 +266,8 @@ def running(node: str, container: str) -> Pod:
 
 def test_replicas_are_read_by_the_agents_of_their_nodes() -> None:
     """By pod UID and container id; a replica on a node without an agent isn't read."""
-    agents = Agents({"a": "http://10.0.1.1:9110"})
-    first, second = build_endpoint(SERVICE, [running("a", "c1"), running("b", "c2")], "run", agents).replicas
+    of_a = Agents({"a": "http://10.0.1.1:9110"})
+    first, second = build_endpoint(SERVICE, [running("a", "c1"), running("b", "c2")], "run", of_a).replicas
     assert Containers("http://10.0.1.1:9110", "uid-a", ("c1",)) == first.containers
     assert second.containers is None
     assert first.root_pid is None
@@ -292,16 +294,16 @@ def an_agent(node: str, address: str, *, ready: bool) -> dict[str, Any]:
 def wait_for(monkeypatch: pytest.MonkeyPatch, statuses: list[tuple[int, int]], **objects: Any) -> Agents:  # noqa: ANN401
     """Wait for agents of which so many are desired and ready, one status after the other, in a cluster of objects."""
 
-    def get(_self: kubectl.Kubectl, kind: str, *_: object) -> list[dict[str, Any]]:
+    def get(_self: Cluster, kind: str, *_: object) -> list[dict[str, Any]]:
         if kind == "daemonsets":
             desired, ready = statuses.pop(0) if len(statuses) > 1 else statuses[0]
             return [{"status": {"desiredNumberScheduled": desired, "numberReady": ready}}]
         found: list[dict[str, Any]] = objects.get(kind, [])
         return found
 
-    monkeypatch.setattr(kubectl.Kubectl, "get", get)
-    monkeypatch.setattr("wirebench.targets.kubernetes.endpoints._POLL_S", 0.0)
-    return wait_for_agents(kubectl.Kubectl(kubectl.Access(None, None), "run-agents"))
+    monkeypatch.setattr(Cluster, "get", get)
+    monkeypatch.setattr("wirebench.targets.kubernetes.agents._POLL_S", 0.0)
+    return agents.wait_for_agents(Cluster(Access(None, None), "run-agents"))
 
 
 def test_agents_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -313,7 +315,7 @@ def test_agents_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_cluster_that_forbids_agents_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     """There are none after a while, and the run has the cluster's own words for it."""
-    monkeypatch.setattr("wirebench.targets.kubernetes.endpoints._READY_TIMEOUT_S", 0.01)
+    monkeypatch.setattr("wirebench.targets.kubernetes.agents._READY_TIMEOUT_S", 0.01)
     of_agents = {"involvedObject": {"name": "wirebench-agent"}}
     events = [
         {"type": "Warning", "lastTimestamp": "2", "message": "hostPath volumes are forbidden", **of_agents},

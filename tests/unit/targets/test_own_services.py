@@ -8,7 +8,6 @@ import dataclasses
 import json
 import random
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +17,11 @@ import yaml
 from wirebench.drivers import Job
 from wirebench.drivers.wireload import Answer
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.model.application import Application
+from wirebench.model.application import Application, read_application
 from wirebench.model.cell import Cell, ServiceSpec
 from wirebench.model.contract import Balancing
 from wirebench.model.scenario import Load
-from wirebench.model.variant import InCluster, TlsFiles
+from wirebench.model.variant import InCluster
 from wirebench.run.load_pod import pods
 from wirebench.run.load_pod.task import (
     FILES_CHARACTERS_MAX,
@@ -35,13 +34,13 @@ from wirebench.run.load_pod.task import (
     read_task,
 )
 from wirebench.system.tls import ClientTls
-from wirebench.targets.kubernetes import secrets
-from wirebench.targets.kubernetes.endpoints import Agents, find_containers
-from wirebench.targets.kubernetes.kubectl import Access, Kubectl
+from wirebench.targets.kubernetes import pods as pods_module
+from wirebench.targets.kubernetes.agents import Agents
+from wirebench.targets.kubernetes.cluster import Access
+from wirebench.targets.kubernetes.cluster import Cluster as Namespace
 from wirebench.targets.kubernetes.nodes import Nodes
-from wirebench.targets.kubernetes.pods import Pod, wait_ready
-from wirebench.targets.kubernetes.variants import VariantServices
-from wirebench.targets.kubernetes.workloads import find_backend, is_rolled_out
+from wirebench.targets.kubernetes.pods import Pod, is_rolled_out
+from wirebench.targets.kubernetes.variants import VariantServices, find_backend
 from wirebench.targets.target import Endpoint
 
 SPEC = ServiceSpec(
@@ -94,15 +93,15 @@ class Cluster:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, **objects: list[dict[str, Any]]) -> None:
         self.objects = objects
         self.calls: list[list[str]] = []
-        monkeypatch.setattr(Kubectl, "get", self._get)
-        monkeypatch.setattr(Kubectl, "find", self._find)
+        monkeypatch.setattr(Namespace, "get", self._get)
+        monkeypatch.setattr(Namespace, "find", self._find)
         monkeypatch.setattr("wirebench.system.processes.run", self._run)
-        monkeypatch.setattr("wirebench.targets.kubernetes.pods._POLL_S", 0.0)
+        monkeypatch.setattr(pods_module, "_POLL_S", 0.0)
 
     @property
-    def kubectl(self) -> Kubectl:
+    def namespace(self) -> Namespace:
         """The namespace of the run."""
-        return Kubectl(Access(None, None), "run")
+        return Namespace(Access(None, None), "run")
 
     def _get(self, kinds: str, *_: object) -> list[dict[str, Any]]:
         return [each for kind in kinds.split(",") for each in self.objects.get(kind, [])]
@@ -118,15 +117,15 @@ class Cluster:
 
 def test_a_service_leads_to_its_pods_and_their_port(monkeypatch: pytest.MonkeyPatch) -> None:
     """By name at its own port; its pods, one by one, at the port that their containers give that name."""
-    backend = find_backend(Cluster(monkeypatch, services=[SERVICE]).kubectl, PLACE, "here")
-    assert ("shop.lab:80", "app=shop") == (backend.address, backend.selector)
-    assert 8080 == backend.find_host_port(Pod.read(POD))
+    backend = find_backend(Cluster(monkeypatch, services=[SERVICE]).namespace, PLACE, "here")
+    assert ("shop.lab:80", "app=shop") == (backend.address, backend.pods.selector)
+    assert 8080 == backend.find_port(Pod.read(POD))
     headless = changed(changed(SERVICE, "spec.clusterIP", "None"), "spec.ports", [{"port": 80, "targetPort": 8080}])
-    backend = find_backend(Cluster(monkeypatch, services=[headless]).kubectl, PLACE, "here")
-    assert ("shop.lab:8080", 8080) == (backend.address, backend.find_host_port(Pod.read(POD)))
+    backend = find_backend(Cluster(monkeypatch, services=[headless]).namespace, PLACE, "here")
+    assert ("shop.lab:8080", 8080) == (backend.address, backend.find_port(Pod.read(POD)))
     # A port's name means something to the containers alone.
     backend = find_backend(
-        Cluster(monkeypatch, services=[changed(SERVICE, "spec.clusterIP", "None")]).kubectl, PLACE, "here"
+        Cluster(monkeypatch, services=[changed(SERVICE, "spec.clusterIP", "None")]).namespace, PLACE, "here"
     )
     assert "shop.lab:8080" == backend.find_address(Pod.read(POD))
 
@@ -144,7 +143,7 @@ def test_what_is_not_there_is_named(
 ) -> None:
     """With where it stands in the file, and what there is in its place."""
     with pytest.raises(UsageError, match=message) as raised:
-        find_backend(Cluster(monkeypatch, services=[service]).kubectl, PLACE, "here")
+        find_backend(Cluster(monkeypatch, services=[service]).namespace, PLACE, "here")
     assert hint in raised.value.hint
 
 
@@ -160,12 +159,11 @@ def test_pods_are_ready_when_the_rollout_behind_them_is(monkeypatch: pytest.Monk
     """A pod that was evicted before doesn't count; one of a rollout in progress is waited for, and then it is said."""
     evicted = changed(changed(POD, "metadata.name", "shop-0"), "status.phase", "Failed")
     cluster = Cluster(monkeypatch, services=[SERVICE], pods=[evicted, POD], deployments=[DEPLOYMENT])
-    backend = find_backend(cluster.kubectl, PLACE, "here")
-    assert ["shop-1"] == [pod.name for pod in backend.wait_ready()]
+    backend = find_backend(cluster.namespace, PLACE, "here")
+    assert ["shop-1"] == [pod.name for pod in backend.pods.wait_ready("")]
     cluster.objects["deployments"] = [changed(DEPLOYMENT, "status.updatedReplicas", 0)]
-    monkeypatch.setattr("wirebench.targets.kubernetes.workloads.wait_ready", partial(wait_ready, timeout_s=0))
     with pytest.raises(WirebenchError, match="was not ready after 0 s"):
-        backend.wait_ready()
+        backend.pods.wait_ready("", timeout_s=0)
 
 
 @pytest.mark.parametrize(
@@ -177,20 +175,20 @@ def test_pods_that_go_or_restart_under_load_are_said(
 ) -> None:
     """Also those that ran before, which may have restarted long ago."""
     cluster = Cluster(monkeypatch, services=[SERVICE], pods=[POD])
-    backend = find_backend(cluster.kubectl, PLACE, "here")
-    before = tuple(backend.read_pods())
-    backend.check(before)
+    backend = find_backend(cluster.namespace, PLACE, "here")
+    before = backend.pods.read()
+    backend.pods.check(before)
     cluster.objects["pods"] = after
     with pytest.raises(WirebenchError, match=message):
-        backend.check(before)
+        backend.pods.check(before)
 
 
 def test_all_containers_of_a_pod_are_read() -> None:
     """Side cars of both kinds; not what ran before them and has ended."""
-    found = find_containers(Pod.read(POD), Agents({"a": "http://10.0.1.1:9110"}))
+    found = Agents({"a": "http://10.0.1.1:9110"}).find_containers(Pod.read(POD))
     assert found is not None
     assert ("u1", ("c1", "c2")) == (found.pod_uid, found.ids)
-    assert find_containers(Pod.read(POD), Agents({"b": "http://10.0.1.2:9110"})) is None
+    assert Agents({"b": "http://10.0.1.2:9110"}).find_containers(Pod.read(POD)) is None
 
 
 APPLICATION = """\
@@ -207,7 +205,7 @@ variants:
 def own_services(cluster: Cluster) -> VariantServices:
     """Return the services of an application file."""
     application = Application.model_validate(yaml.safe_load(APPLICATION))
-    return VariantServices(cluster.kubectl, application, ("shop",), ["SHOP_TENANT"])
+    return VariantServices(cluster.namespace, application, ("shop",), ["SHOP_TENANT"])
 
 
 def test_what_runs_already_is_read_and_not_changed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,15 +216,14 @@ def test_what_runs_already_is_read_and_not_changed(monkeypatch: pytest.MonkeyPat
     there = services.start([SPEC], Agents)[SPEC]
     services.start([SPEC], Agents)
     assert "shop.lab:80" == there.address
-    assert there.pods is not None
-    assert ("lab", {"app": "shop"}) == (there.pods.namespace, there.pods.labels)
+    assert {"namespace": "lab", "labels": {"app": "shop"}} == there.load_values["targetPods"]
     assert [] == cluster.calls
 
 
 def test_secrets_hold_what_requests_name_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other variables stay here."""
     applied: list[dict[str, Any]] = []
-    monkeypatch.setattr(Kubectl, "apply", lambda _, manifest: applied.append(manifest))
+    monkeypatch.setattr(Namespace, "apply", lambda _, manifest: applied.append(manifest))
     for name in ("SHOP_TENANT", "SHOP_OTHER"):
         monkeypatch.setenv(name, f"value of {name}")
     services = own_services(Cluster(monkeypatch))
@@ -239,15 +236,21 @@ def test_secrets_hold_what_requests_name_and_nothing_else(monkeypatch: pytest.Mo
 def test_load_pods_find_the_authority_that_a_variant_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a Secret of its own."""
     applied: list[dict[str, Any]] = []
-    monkeypatch.setattr(Kubectl, "apply", lambda _, manifest: applied.append(manifest))
+    text = APPLICATION.replace("    headers:", "    tls: {authority: ca.pem}\n    headers:")
+    (tmp_path / "shop.yaml").write_text(text, encoding="utf-8")
+    application = read_application(tmp_path / "shop.yaml")
+    cluster = Cluster(monkeypatch, pods=[POD], services=[SERVICE], deployments=[DEPLOYMENT])
+    monkeypatch.setattr(Namespace, "apply", lambda _, manifest: applied.append(manifest))
+    services = VariantServices(cluster.namespace, application, ("shop",), ())
+    with pytest.raises(UsageError, match="can't read"):
+        services.create_secrets()
     (tmp_path / "ca.pem").write_text("authority", encoding="utf-8")
-    tls = TlsFiles(authority="ca.pem")
-    secrets.create_client_tls(Kubectl(Access(None, None), "run"), "shop", tls, tmp_path)
+    services.create_secrets()
     assert "wirebench-client-tls-shop" == applied[0]["metadata"]["name"]
     assert ["ca.crt"] == list(applied[0]["data"])
-    assert ClientTls(Path("/etc/wirebench-tls/ca.crt")) == secrets.locate_variant_tls(tls)
-    with pytest.raises(UsageError, match="can't read"):
-        secrets.create_client_tls(Kubectl(Access(None, None), "run"), "shop", TlsFiles(authority="no.pem"), tmp_path)
+    there = services.start([SPEC], Agents)[SPEC]
+    assert ClientTls(Path("/etc/wirebench-tls/ca.crt")) == there.tls
+    assert {"secretName": "wirebench-client-tls-shop"} == there.load_values["tls"]
 
 
 def a_job(folder: Path, descriptors: bytes) -> Job:
@@ -308,7 +311,7 @@ def test_requests_are_sent_from_a_pod(tmp_path: Path) -> None:
     """The task holds the application and the names of variables; the pod gets the values by the endpoint's Secret."""
     answer = Answer(operation="get", number=1, status=200, reply={"name": "pen"})
     load_pods = LoadPods(tmp_path, (answer,))
-    endpoint = Endpoint(SPEC, "shop:80", environment_secret="wirebench-environment")  # noqa: S106 - a name
+    endpoint = Endpoint(SPEC, "shop:80", load_values={"environment": {"secretName": "wirebench-environment"}})
     job = dataclasses.replace(a_job(tmp_path, b"messages"), address="shop:80")
     assert (answer,) == pods.PodSender(load_pods).send(job, endpoint, 3)
     (task,) = load_pods.tasks

@@ -4,31 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, cast
 
 from wirebench.errors import WirebenchError
 from wirebench.model.cell import ServiceSpec
 from wirebench.model.contract import Store, Transport
-from wirebench.targets.kubernetes import namespace, nodes, values
-from wirebench.targets.kubernetes.endpoints import (
-    build_endpoint,
-    build_endpoint_beside_load,
-    build_selector,
-    read_agents,
-)
-from wirebench.targets.kubernetes.helm import Helm
-from wirebench.targets.kubernetes.kubectl import Access, Kubectl, require_tools
+from wirebench.targets.kubernetes import namespace
+from wirebench.targets.kubernetes.agents import read_agents
+from wirebench.targets.kubernetes.cluster import Access, Cluster, require_tools
 from wirebench.targets.kubernetes.load import KubernetesLoadPods
-from wirebench.targets.kubernetes.pods import Pod, wait_gone, wait_ready
-from wirebench.targets.kubernetes.workloads import is_rolled_out
+from wirebench.targets.kubernetes.nodes import Nodes, parse_millicores, read_nodes
+from wirebench.targets.kubernetes.pods import Pod, PodGroup
+from wirebench.targets.kubernetes.release import SERVICES, build_endpoint, build_endpoint_beside_load, find_pods
 from wirebench.targets.target import Description, Endpoint, Target
 
 #: Where scripts/cluster/deploy puts the charts.
 NAMESPACE = "wirebench"
 OBSERVABILITY = "wirebench-observability"
-_SETTLED_TIMEOUT_S = 180.0
-_DEPLOY_HINT = "make deploy installs it"
 
 
 class DeployedTarget(Target):
@@ -40,15 +32,15 @@ class DeployedTarget(Target):
     runs_all_services = False
     load_pods: KubernetesLoadPods
 
-    def __init__(self, access: Access, values_files: Sequence[Path], transport: Transport) -> None:
-        """Take who may enter which cluster, the values that name its images, and which service it is."""
+    def __init__(self, access: Access, transport: Transport) -> None:
+        """Take who may enter which cluster, and which service it is."""
         self._access = access
-        self._kubectl = Kubectl(access, NAMESPACE)
-        self._helm = Helm(access, NAMESPACE, tuple(values_files))
+        self._cluster = Cluster(access, NAMESPACE)
         self._transport = transport
-        self._nodes = nodes.Nodes(())
+        self._pods = find_pods(self._cluster, transport)
+        self._nodes = Nodes(())
         self._is_ours = False
-        self.load_pods = KubernetesLoadPods(self._kubectl, self._helm, {}, name=f"load-{transport}")
+        self.load_pods = KubernetesLoadPods(self._cluster, {}, name=f"load-{transport}")
 
     def read_service(self, replicas: int | None = None, workers: int | None = None) -> ServiceSpec:
         """Return the service, once it has these replicas and workers; what is None stays.
@@ -57,30 +49,32 @@ class DeployedTarget(Target):
         can't be scaled, it is given what it had.
         """
         require_tools()
-        self._kubectl.check()
-        namespace.check_no_other_run(self._kubectl)
+        self._cluster.check()
+        namespace.check_no_other_run(self._cluster)
         before = read_service(self._transport, self._find_deployment(may_be_empty=replicas is not None))
         wanted = {"replicas": replicas, "workers": workers}
         if changes := {name: value for name, value in wanted.items() if value is not None}:
-            self._helm.change(values.SERVICES, {self._transport: changes})
+            self._cluster.change(SERVICES, {self._transport: changes})
             try:
-                self._wait_settled()
+                self._wait_ready()
             except WirebenchError:
-                self._helm.change(values.SERVICES, {self._transport: {name: getattr(before, name) for name in changes}})
+                old = {name: getattr(before, name) for name in changes}
+                self._cluster.change(SERVICES, {self._transport: old})
                 raise
         return read_service(self._transport, self._find_deployment())
 
     def prepare(self, services: Sequence[ServiceSpec]) -> None:  # noqa: ARG002 - the one that is there
         """See that no other load on the service is running. Raises WirebenchError."""
-        if any(job.get("status", {}).get("active") for job in self._kubectl.get("jobs", self._labels)):
-            release = self.load_pods.release
+        release = self.load_pods.release
+        jobs = self._cluster.get("jobs", f"app.kubernetes.io/instance={release}")
+        if any(job.get("status", {}).get("active") for job in jobs):
             raise WirebenchError(
                 f"another load on {self._transport} is running",
                 f"wait for its end; if it was killed: helm uninstall {release} --namespace {NAMESPACE}",
             )
         self._is_ours = True
         self._remove_load()  # what a killed one has left behind
-        self._nodes = nodes.read(self._kubectl)
+        self._nodes = read_nodes(self._cluster)
         self.load_pods.node_selector = self._nodes.selector("load")
         self.prometheus = find_prometheus(self._access)
 
@@ -88,7 +82,7 @@ class DeployedTarget(Target):
         live = "make prometheus grafana print where it is live"
         if self.prometheus is None:
             live = "no Prometheus was ready in the cluster, so nothing was live; make deploy installs it"
-        described = self._nodes.describe(self._kubectl.read_server_version())
+        described = self._nodes.describe(self._cluster.read_server_version())
         return replace(described, notes=(*described.notes, live))
 
     def start(self, services: Sequence[ServiceSpec]) -> Mapping[ServiceSpec, Endpoint]:
@@ -100,38 +94,30 @@ class DeployedTarget(Target):
             self._is_ours = False
             self._remove_load()
 
-    @property
-    def _labels(self) -> str:
-        return f"app.kubernetes.io/instance={self.load_pods.release}"
-
     def _remove_load(self) -> None:
-        self._helm.uninstall(self.load_pods.release)
-        wait_gone(self._kubectl, self._labels)
+        release = self.load_pods.release
+        self._cluster.uninstall(release)
+        PodGroup(self._cluster, {"app.kubernetes.io/instance": release}).wait_gone()
 
     def _find_endpoint(self, service: ServiceSpec) -> Endpoint:
-        agents = read_agents(self._kubectl)
+        agents = read_agents(self._cluster)
         if service.beside_load:
             return build_endpoint_beside_load(service, agents)
-        pods = self._wait_settled()
+        self._find_deployment()
+        pods = self._wait_ready()
         # Verification asks for one replica, and gets those that there are.
         endpoint = build_endpoint(replace(service, replicas=len(pods)), pods, NAMESPACE, agents)
         return replace(endpoint, replicas=tuple(replace(each, may_go=True) for each in endpoint.replicas))
 
-    def _wait_settled(self) -> Sequence[Pod]:
-        """Return the pods of the service once all its replicas are ready, and no others are there."""
-        service = read_service(self._transport, self._find_deployment())
-
-        def are_ready(pods: Sequence[Pod]) -> bool:
-            are_all = len(pods) == service.replicas and all(pod.serves for pod in pods)
-            return are_all and is_rolled_out(self._find_deployment())
-
-        hint = "lower --replicas (REPLICAS of make), or make deploy"
-        return wait_ready(self._kubectl, build_selector(self._transport), are_ready, hint, _SETTLED_TIMEOUT_S)
+    def _wait_ready(self) -> Sequence[Pod]:
+        return self._pods.wait_ready("lower --replicas (REPLICAS of make), or make deploy")
 
     def _find_deployment(self, *, may_be_empty: bool = False) -> Mapping[str, Any]:
-        found = self._kubectl.get("deployments", build_selector(self._transport))
+        """Return the service's Deployment. Raises WirebenchError if it isn't there, or has no replica."""
+        found = self._cluster.get("deployments", self._pods.selector)
         if not found:
-            raise WirebenchError(f"{self._transport} is not deployed in the namespace {NAMESPACE}", _DEPLOY_HINT)
+            message = f"{self._transport} is not deployed in the namespace {NAMESPACE}"
+            raise WirebenchError(message, "make deploy installs it")
         if not found[0]["spec"]["replicas"] and not may_be_empty:
             hint = "give it some: REPLICAS=1, or make deploy"
             raise WirebenchError(f"{self._transport} is scaled to no replica", hint)
@@ -144,10 +130,11 @@ def find_prometheus(access: Access) -> str | None:
 
     Raises WirebenchError.
     """
-    kubectl = Kubectl(access, OBSERVABILITY)
-    labels = "app.kubernetes.io/name=prometheus,app.kubernetes.io/component=observability"
-    services = kubectl.get("services", labels)
-    if not services or not any(Pod.read(each).ready for each in kubectl.get("pods", labels)):
+    cluster = Cluster(access, OBSERVABILITY)
+    labels = {"app.kubernetes.io/name": "prometheus", "app.kubernetes.io/component": "observability"}
+    pods = PodGroup(cluster, labels)
+    services = cluster.get("services", pods.selector)
+    if not services or not any(pod.ready for pod in pods.read()):
         return None
     port = services[0]["spec"]["ports"][0]["port"]
     return f"http://{services[0]['metadata']['name']}.{OBSERVABILITY}:{port}"
@@ -172,7 +159,7 @@ def read_service(transport: Transport, deployment: Mapping[str, Any]) -> Service
         threads=int(threads or 0) or None,
         store=cast(Store, store),
         replicas=deployment["spec"]["replicas"],
-        cpu_limit_millicores=nodes.parse_millicores(container["resources"]["limits"]["cpu"]),
+        cpu_limit_millicores=parse_millicores(container["resources"]["limits"]["cpu"]),
         implementation="go" if container["command"][0] == "wirebench-go" else "python",
         store_connections=None if store == "memory" else int(settings["WIREBENCH_STORE_CONNECTIONS"]),
     )

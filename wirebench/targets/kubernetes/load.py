@@ -13,10 +13,9 @@ from wirebench.errors import WirebenchError
 from wirebench.model.cell import Cell, ServiceSpec
 from wirebench.model.scenario import Load
 from wirebench.plan import driver_support
-from wirebench.targets.kubernetes import values
-from wirebench.targets.kubernetes.helm import Helm
-from wirebench.targets.kubernetes.kubectl import Kubectl
+from wirebench.targets.kubernetes.cluster import Cluster
 from wirebench.targets.kubernetes.pods import Pod, explain, fail_if_hopeless
+from wirebench.targets.kubernetes.release import SERVICES, build_load_values
 from wirebench.targets.target import Endpoint, LoadLostError, Task
 
 #: What a load pod may take besides its load: to start, to find the others, to wait for a name, to write its answer.
@@ -38,8 +37,7 @@ class KubernetesLoadPods:
     Their Jobs are `<name>-1`, `<name>-2` …, of the release `wirebench-<name>`.
     """
 
-    kubectl: Kubectl
-    helm: Helm
+    cluster: Cluster
     node_selector: Mapping[str, str]
     name: str = "load"
     #: Whether all nodes are one machine: then all pods of a load have one core together.
@@ -49,7 +47,7 @@ class KubernetesLoadPods:
 
     @property
     def release(self) -> str:
-        return f"{values.SERVICES}-{self.name}"
+        return f"{SERVICES}-{self.name}"
 
     def count_cores(self, load: Load) -> float:
         """Return how many cores each pod of a load may use: a driver needs one to be ahead of half a core of Python."""
@@ -71,7 +69,7 @@ class KubernetesLoadPods:
             "nodeSelector": {} if cell.placement in ("same-node", "same-pod") else dict(self.node_selector),
             "plan": task,
             "activeDeadlineSeconds": round(load_s + _EXTRA_S),
-            **_describe_endpoints([endpoint]),
+            **endpoint.load_values,
         }
         return self._run(cell.service, settings, _STARTING_S + load.warmup_s + expected_s)
 
@@ -86,7 +84,7 @@ class KubernetesLoadPods:
             "nodeSelector": dict(self.node_selector),
             "plan": task,
             "activeDeadlineSeconds": round(expected_s + _EXTRA_S),
-            **_describe_endpoints(endpoints),
+            **{name: value for each in endpoints for name, value in each.load_values.items()},
         }
         (printed,) = self._run(None, settings, expected_s)
         return printed
@@ -94,13 +92,13 @@ class KubernetesLoadPods:
     def _run(self, service: ServiceSpec | None, settings: Mapping[str, Any], expected_s: float) -> tuple[str, ...]:
         # A Job can't be changed: each has a name of its own, and the upgrade removes the one before.
         name, count = f"{self.name}-{next(self._numbers)}", settings["generators"]
-        self.helm.upgrade(self.release, values.build_load_values(service, {**settings, "name": name}))
+        self.cluster.upgrade(self.release, build_load_values(service, {**settings, "name": name}))
         deadline = time.monotonic() + settings["activeDeadlineSeconds"] + _POLL_S
         self._wait(name, count, deadline, ("Running", _SUCCEEDED), seen=0)
         # The API server isn't asked meanwhile: on one machine that would take CPU time from what is measured.
         time.sleep(expected_s)
         pods = self._wait(name, count, deadline, (_SUCCEEDED,), seen=count)
-        return tuple(self.kubectl.read_logs(pod.name, "load") for pod in pods)
+        return tuple(self.cluster.read_logs(pod.name, "load") for pod in pods)
 
     def _wait(self, job: str, count: int, deadline: float, phases: Sequence[str], seen: int) -> tuple[Pod, ...]:
         """Wait until all pods of a Job are in one of these phases; return them in the order of their indices.
@@ -108,8 +106,8 @@ class KubernetesLoadPods:
         Raises WirebenchError if they fail or take too long, LoadLostError if they are fewer than were `seen` before.
         """
         while True:
-            pods = [Pod.read(each) for each in self.kubectl.get("pods", f"batch.kubernetes.io/job-name={job}")]
-            fail_if_hopeless(self.kubectl, pods)
+            pods = [Pod.read(each) for each in self.cluster.get("pods", f"batch.kubernetes.io/job-name={job}")]
+            fail_if_hopeless(self.cluster, pods)
             if len(pods) == count and all(pod.phase in phases for pod in pods):
                 return tuple(sorted(pods, key=lambda pod: pod.index))
             if len(pods) < seen or time.monotonic() > deadline:
@@ -119,27 +117,15 @@ class KubernetesLoadPods:
 
     def _fail(self, job: str, pods: Sequence[Pod], kind: type[WirebenchError]) -> None:
         """Raise what the Job says of itself: a pod has gone, or time is up."""
-        (found,) = self.kubectl.get("jobs", f"batch.kubernetes.io/job-name={job}") or ({},)
+        (found,) = self.cluster.get("jobs", f"batch.kubernetes.io/job-name={job}") or ({},)
         conditions = found.get("status", {}).get("conditions", ())
         said = "; ".join(each.get("message", "") for each in conditions if each["type"] == "Failed")
         raise kind(
             f"the load's Job {job} has failed: {said or 'its pods have gone, or it took too long'}",
             "check that the cluster's nodes are healthy: kubectl describe nodes",
-            "\n".join(explain(self.kubectl, pod) for pod in pods),
+            "\n".join(explain(self.cluster, pod) for pod in pods),
         )
 
 
 def _build_resources(cores: float, memory_mib: int) -> dict[str, str]:
     return {"cpu": f"{cores * 1000:.0f}m", "memory": f"{memory_mib}Mi"}
-
-
-def _describe_endpoints(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
-    """Return what load pods need of the services that they send requests to, as values of the chart."""
-    tls = [each.tls_secret for each in endpoints if each.tls_secret]
-    environment = [each.environment_secret for each in endpoints if each.environment_secret]
-    pods = endpoints[0].pods if endpoints else None
-    return {
-        "tls": {"secretName": tls[0] if tls else ""},
-        "environment": {"secretName": environment[0] if environment else ""},
-        "targetPods": {"namespace": pods.namespace, "labels": dict(pods.labels)} if pods else {},
-    }

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import psutil
 
 from wirebench.errors import WirebenchError
-from wirebench.targets.kubernetes.kubectl import Kubectl
+from wirebench.targets.kubernetes.cluster import Cluster
 
 LABEL = "wirebench.dev/run"
 _HOST = "wirebench.dev/host"
@@ -37,9 +37,9 @@ def _shorten_name(run: str, length: int) -> str:
     return re.sub("[^a-z0-9]+", "-", f"wirebench-{run}".lower())[:length].rstrip("-")
 
 
-def check_no_other_run(kubectl: Kubectl) -> None:
+def check_no_other_run(cluster: Cluster) -> None:
     """Raise WirebenchError if another run is measuring: two would take CPU time from each other."""
-    for other in kubectl.get("namespaces", LABEL, namespaced=False):
+    for other in cluster.get("namespaces", LABEL, namespaced=False):
         metadata = other["metadata"]
         if not _is_abandoned(metadata):
             raise WirebenchError(
@@ -48,34 +48,34 @@ def check_no_other_run(kubectl: Kubectl) -> None:
             )
 
 
-def check_no_load(kubectl: Kubectl) -> None:
+def check_no_load(cluster: Cluster) -> None:
     """Raise WirebenchError if a plain load runs on what is deployed: that would take CPU time from a measurement."""
-    of_runs = {each["metadata"]["name"] for each in kubectl.get("namespaces", LABEL, namespaced=False)}
-    for job in kubectl.get("jobs", "app.kubernetes.io/component=load", namespaced=False):
+    of_runs = {each["metadata"]["name"] for each in cluster.get("namespaces", LABEL, namespaced=False)}
+    for job in cluster.get("jobs", "app.kubernetes.io/component=load", namespaced=False):
         name, where = job["metadata"]["name"], job["metadata"]["namespace"]
         if job.get("status", {}).get("active") and where not in of_runs:
             raise WirebenchError(f"a load is running in this cluster: {where}/{name}", "wait for its end")
 
 
-def create(kubectl: Kubectl, run: str, security: Literal["restricted", "privileged"]) -> None:
+def create(cluster: Cluster, run: str, security: Literal["restricted", "privileged"]) -> None:
     """Create a namespace of a run, under a pod security standard; remove what killed runs have left behind.
 
     Raises WirebenchError.
     """
-    for other in kubectl.get("namespaces", LABEL, namespaced=False):
+    for other in cluster.get("namespaces", LABEL, namespaced=False):
         if _is_abandoned(other["metadata"]):
-            kubectl.delete("namespace", other["metadata"]["name"], timeout_s=_DELETE_TIMEOUT_S)
+            cluster.delete("namespace", other["metadata"]["name"], timeout_s=_DELETE_TIMEOUT_S)
     metadata = {
-        "name": kubectl.namespace,
+        "name": cluster.namespace,
         "labels": {LABEL: "", "pod-security.kubernetes.io/enforce": security},
         "annotations": {LABEL: run, _HOST: platform.node(), _PID: str(os.getpid())},
     }
-    kubectl.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
+    cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
 
 
-def remove(kubectl: Kubectl, *others: Kubectl) -> None:
-    names = [each.namespace for each in (kubectl, *others)]
-    kubectl.delete("namespace", *names, timeout_s=_DELETE_TIMEOUT_S)
+def remove(cluster: Cluster, *others: Cluster) -> None:
+    names = [each.namespace for each in (cluster, *others)]
+    cluster.delete("namespace", *names, timeout_s=_DELETE_TIMEOUT_S)
 
 
 def _is_abandoned(metadata: Mapping[str, Any]) -> bool:

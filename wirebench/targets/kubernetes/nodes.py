@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from wirebench.errors import UsageError
-from wirebench.targets.kubernetes.kubectl import Kubectl
+from wirebench.targets.kubernetes.cluster import Cluster
 from wirebench.targets.target import Description
 
 #: `server` or `load`, on nodes that are for the one or for the other; kind-config.yaml sets it.
@@ -69,45 +69,36 @@ class Nodes:
         """Whether they were booted as one: then they are containers of one machine, as kind's are."""
         return len({node.boot_id for node in self.all}) == 1
 
-    @property
     def are_this_machine(self) -> bool:
-        """Whether that one machine is ours: what is read of ours is then theirs."""
+        """Return whether that one machine is ours: what is read of ours is then theirs."""
         try:
             return self.are_one_machine and self.all[0].boot_id == _BOOT_ID.read_text().strip()
         except OSError:
             return False
 
-    @property
-    def shared_cores(self) -> int | None:
-        """The cores of the one machine that they all are; None if they aren't."""
-        return self.all[0].millicores // 1000 if self.are_one_machine else None
-
     def describe(self, version: str) -> Description:
-        first = self.all[0]
-        machine = {"cluster": f"{len(self.all)} nodes, each {first.system}"}
-        if not self.are_this_machine:
+        system = self.all[0].system
+        machine = {"cluster": f"{len(self.all)} nodes, each {system}"}
+        if not self.are_this_machine():
             machine |= {
                 "cpu": "of the nodes, not visible",
-                "cores": _join_distinct(f"{n.millicores}m" for n in self.all),
+                "cores": ", ".join(dict.fromkeys(f"{node.millicores}m" for node in self.all)),
+                "memory": ", ".join(dict.fromkeys(node.memory for node in self.all)),
+                "kernel": system,
+                "frequency_governor": "not visible",
             }
-            machine |= {"memory": _join_distinct(node.memory for node in self.all), "kernel": first.system}
-            machine |= {"frequency_governor": "not visible"}
         return Description(
             machine=machine,
             versions={"kubernetes": version},
             notes=(_ONE_MACHINE,) if self.are_one_machine and len(self.all) > 1 else (),
-            shared_cores=self.shared_cores,
+            shared_cores=self.all[0].millicores // 1000 if self.are_one_machine else None,
         )
 
 
-def read(kubectl: Kubectl) -> Nodes:
-    return Nodes(tuple(Node.read(each) for each in kubectl.get("nodes", namespaced=False)))
+def read_nodes(cluster: Cluster) -> Nodes:
+    return Nodes(tuple(Node.read(each) for each in cluster.get("nodes", namespaced=False)))
 
 
 def parse_millicores(quantity: str) -> int:
     """Return how much CPU a quantity is, as Kubernetes writes it: `500m` or `2`."""
     return int(quantity.removesuffix("m")) if quantity.endswith("m") else int(quantity) * 1000
-
-
-def _join_distinct(texts: Iterable[str]) -> str:
-    return ", ".join(dict.fromkeys(texts))

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from wirebench.errors import WirebenchError
 from wirebench.model.cell import ServiceSpec
 from wirebench.model.scenario import Scenario
-from wirebench.targets.kubernetes import namespace, nodes, values
-from wirebench.targets.kubernetes.builtin import BuiltinServices
+from wirebench.targets.kubernetes import namespace
+from wirebench.targets.kubernetes.agents import Agents, install_agents, wait_for_agents
+from wirebench.targets.kubernetes.cluster import Access, Cluster, require_tools
 from wirebench.targets.kubernetes.deployed import find_prometheus
-from wirebench.targets.kubernetes.endpoints import Agents, wait_for_agents
-from wirebench.targets.kubernetes.helm import Helm
-from wirebench.targets.kubernetes.kubectl import Access, Kubectl, require_tools
 from wirebench.targets.kubernetes.load import KubernetesLoadPods
+from wirebench.targets.kubernetes.nodes import Nodes, read_nodes
+from wirebench.targets.kubernetes.release import BuiltinServices
 from wirebench.targets.kubernetes.variants import VariantServices
 from wirebench.targets.target import Description, Endpoint, Target
 
@@ -31,55 +30,48 @@ class KubernetesTarget(Target):
     load_pods: KubernetesLoadPods
 
     def __init__(
-        self,
-        run: str,
-        access: Access,
-        values_files: Sequence[Path],
-        scenario: Scenario | None = None,
-        variables: Collection[str] = (),
+        self, run: str, access: Access, scenario: Scenario | None = None, variables: Collection[str] = ()
     ) -> None:
-        """Take the run's name, access to the cluster, values that come before a cell's, and what is measured.
+        """Take the run's name, access to the cluster, and what is measured.
 
         `variables` are the environment variables that requests name. Without a scenario, only load pods are started.
         """
         self._run = run
         self._access = access
-        self._kubectl = Kubectl(access, namespace.name_namespace(run))
-        self._helm = Helm(access, self._kubectl.namespace, tuple(values_files))
-        self._services: BuiltinServices | VariantServices = BuiltinServices(self._kubectl, self._helm)
+        self._cluster = Cluster(access, namespace.name_namespace(run))
+        self._services: BuiltinServices | VariantServices = BuiltinServices(self._cluster)
         if scenario and scenario.variants:
-            self._services = VariantServices(self._kubectl, scenario.application, tuple(scenario.variants), variables)
+            self._services = VariantServices(self._cluster, scenario.application, tuple(scenario.variants), variables)
         self.restarts_services = self._services.are_fresh
-        self._agents_kubectl = Kubectl(access, namespace.name_agents_namespace(run))
-        self._agents_helm = Helm(access, self._agents_kubectl.namespace, tuple(values_files))
+        self._agents_cluster = Cluster(access, namespace.name_agents_namespace(run))
         #: Not known until they were waited for.
         self._agents: Agents | None = None
-        self._nodes = nodes.Nodes(())
+        self._nodes = Nodes(())
         self._is_there = False
         self._has_agents = False
-        self.load_pods = KubernetesLoadPods(self._kubectl, self._helm, {})
+        self.load_pods = KubernetesLoadPods(self._cluster, {})
 
     def prepare(self, services: Sequence[ServiceSpec]) -> None:
         """See that the cluster can be reached, and that no other run is measuring there. Raises WirebenchError."""
         require_tools()
-        self._kubectl.check()
-        namespace.check_no_other_run(self._kubectl)
-        namespace.check_no_load(self._kubectl)
-        self._nodes = nodes.read(self._kubectl)
+        self._cluster.check()
+        namespace.check_no_other_run(self._cluster)
+        namespace.check_no_load(self._cluster)
+        self._nodes = read_nodes(self._cluster)
         self._services.prepare(services, self._nodes)
         self.load_pods = KubernetesLoadPods(
-            self._kubectl, self._helm, self._nodes.selector("load"), one_machine=self._nodes.are_one_machine
+            self._cluster, self._nodes.selector("load"), one_machine=self._nodes.are_one_machine
         )
         self.prometheus = self._find_prometheus()
 
     def describe(self) -> Description:
-        described = self._nodes.describe(self._kubectl.read_server_version())
+        described = self._nodes.describe(self._cluster.read_server_version())
         return replace(described, notes=(*described.notes, *self._services.notes))
 
     def start(self, services: Sequence[ServiceSpec]) -> Mapping[ServiceSpec, Endpoint]:
         if not self._is_there:
             self._is_there = True  # also if it comes only half-way
-            namespace.create(self._kubectl, self._run, "restricted")
+            namespace.create(self._cluster, self._run, "restricted")
             self._services.create_secrets()
         if services and not self._has_agents and self._agents is None:
             self._install_agents()  # not before: drivers are calibrated without anything beside them
@@ -91,7 +83,7 @@ class KubernetesTarget(Target):
     def clean_up(self) -> None:
         if self._is_there:
             self._is_there = False
-            namespace.remove(self._kubectl, *([self._agents_kubectl] if self._has_agents else []))
+            namespace.remove(self._cluster, *([self._agents_cluster] if self._has_agents else []))
 
     def _find_prometheus(self) -> str | None:
         try:
@@ -103,12 +95,12 @@ class KubernetesTarget(Target):
         """Install what reads CPU time and memory; without it, a run has neither, and says why."""
         try:
             self._has_agents = True  # also if it comes only half-way
-            namespace.create(self._agents_kubectl, self._run, "privileged")
-            self._agents_helm.upgrade(values.AGENTS, values.build_agent_values())
+            namespace.create(self._agents_cluster, self._run, "privileged")
+            install_agents(self._agents_cluster)
         except WirebenchError as error:
             self._agents = Agents(problem=f"no agents could be installed: {error.message}")
 
     def _wait_for_agents(self) -> Agents:
         if self._agents is None:
-            self._agents = wait_for_agents(self._agents_kubectl)
+            self._agents = wait_for_agents(self._agents_cluster)
         return self._agents
