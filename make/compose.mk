@@ -20,7 +20,7 @@ COMPOSE = $(foreach name,$(COMPOSE_VARIABLES),$(name)='$($(name))') scripts/comp
 compose-up: .tools/bin/prometheus build/locks/services.txt ## services, PostgreSQL, Prometheus and Grafana as containers
 	@$(COMPOSE) up
 
-compose-client: build/locks/client.txt ## a client in a container: ARGS='grpc get 1000001', ARGS='grpc --interactive'
+compose-client: build/locks/client.txt ## a client in a container: ARGS='grpc users.get id=1000001', ARGS=grpc
 	@$(COMPOSE) client $(ARGS)
 
 test-compose: setup-dev ## dev: compose.yaml with a real engine, on ports of its own; skipped where there is none

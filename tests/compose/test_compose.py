@@ -143,7 +143,7 @@ def test_the_client_calls_them_from_a_container(
     ports: dict[str, str], containers: dict[str, Any], transport: str
 ) -> None:
     """It finds each service by its name, shows the response time, and leaves no container; the services stay."""
-    done = make("compose-client", ports, f"ARGS={transport} get {FIRST_SEEDED_ID} --json")
+    done = make("compose-client", ports, f"ARGS={transport} users.get id={FIRST_SEEDED_ID} --json")
     assert 0 == done.returncode, done.stdout + done.stderr
     shown = json.loads(done.stdout[done.stdout.index("{") :])
     assert FIRST_SEEDED_ID == shown["data"]["id"]

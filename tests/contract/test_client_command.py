@@ -28,8 +28,7 @@ from wirebench.system.paths import ROOT
 MS = r"(?:\d\.\d\d|\d\d\.\d|\d{3}|\d+,\d{3}|0\.0?\d{3}) ms"
 COMMAND = [sys.executable, "-m", "wirebench.cli", "client"]
 TRANSPORTS = ("rest", "grpc", "socket")
-#: A call of each transport.
-CALLS = {"rest": ("get", "1000001"), "grpc": ("get", "1000001"), "socket": ()}
+GET = ("users.get", "id=1000001")
 
 
 @pytest.fixture(scope="module")
@@ -45,10 +44,9 @@ def run(*arguments: object, typed: str = "") -> Ended:
         return wirebench("client", *arguments)
 
 
-def call(transport: str, *connection: object) -> Ended:
-    """Make a call over a connection."""
-    message = ("--message", "hello") if transport == "socket" else ()
-    return run(transport, *connection, *message, *CALLS[transport])
+def call(transport: str, port: int, *options: object) -> Ended:
+    """Make a call to a port."""
+    return run(transport, *GET, "--address", f"{HOST}:{port}", *options)
 
 
 def complaint(done: Ended) -> str:
@@ -63,7 +61,7 @@ def complaint(done: Ended) -> str:
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_message(services: dict[str, Service], transport: str) -> None:
     """A text comes back upper-cased, on every transport; stdout is the text alone, stderr the response time."""
-    done = run(transport, "--port", services[transport].port, "--message", "Hello World")
+    done = run(transport, "--address", services[transport].address, "--message", "Hello World")
 
     assert (0, "HELLO WORLD\n") == (done.status, done.stdout)
     assert re.fullmatch(rf"{MS}\n", done.stderr)
@@ -76,21 +74,44 @@ def test_calls(services: dict[str, Service], transport: str) -> None:
     user_id = next(fresh_ids)
     ada = {"id": user_id, "name": "Ada", "email": "ada@example.com", "tags": ["x", "y"]}
 
-    fields = ("--name", "Ada", "--email", "ada@example.com", "--tag", "x", "--tag", "y")
-    created = run(transport, *at, "create", "--id", user_id, *fields, "--json")
+    fields = (f"id={user_id}", "name=Ada", "email=ada@example.com", "tags=x, y")
+    created = run(transport, *at, "users.create", *fields, "--json")
     assert (0, ada, "") == (created.status, json.loads(created.stdout)["data"], created.stderr)
     assert 0 < json.loads(created.stdout)["response_time_ms"] < TIMEOUT_S * 1000
     changed = {**ada, "phone": "+44"}
-    assert changed == json.loads(run(transport, *at, "update", user_id, "--phone", "+44", "--json").stdout)["data"]
-    listed = run(transport, *at, "list", "--after-id", user_id - 1, "--limit", 1, "--json")
+    assert (
+        changed
+        == json.loads(run(transport, *at, "users.update", f"id={user_id}", "phone=+44", "--json").stdout)["data"]
+    )
+    listed = run(transport, *at, "users.list", f"after_id={user_id - 1}", "limit=1", "--json")
     assert [changed] == json.loads(listed.stdout)["data"]
-    message, *table = run(transport, *at, "get", user_id).stdout.splitlines()
+    message, *table = run(transport, *at, "users.get", f"id={user_id}").stdout.splitlines()
     assert re.fullmatch(rf"User retrieved successfully \({MS}\)", message)
     assert ["id\tname\temail\tphone\ttags", f"{user_id}\tAda\tada@example.com\t+44\tx, y"] == table
-    assert run(transport, *at, "delete", user_id).stdout.startswith("User deleted successfully (")
-    gone = run(transport, *at, "get", user_id)
+    assert run(transport, *at, "users.delete", f"id={user_id}").stdout.startswith("User deleted successfully (")
+    gone = run(transport, *at, "users.get", f"id={user_id}")
     assert 1 == gone.status
     assert re.fullmatch(rf"User not found\. \({MS}\)", complaint(gone))
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_a_stream(services: dict[str, Service], transport: str) -> None:
+    """Its items come one a line, as tabs or as JSON; the end is said to stderr, and a rejection is an error."""
+    stream = (transport, "--address", services[transport].address, "ledger.stream_transactions")
+
+    shown, encoded = run(*stream, "limit=3"), run(*stream, "limit=3", "--json")
+
+    assert ["id", "1", "2", "3"] == [line.split("\t")[0] for line in shown.stdout.splitlines()]
+    assert [1, 2, 3] == [json.loads(line)["id"] for line in encoded.stdout.splitlines()]
+    assert re.fullmatch(rf"records: 3; first after {MS}, last after {MS}\n", shown.stderr)
+    assert "Field 'limit' must be between 1 and 100000." in complaint(run(*stream, "limit=0"))
+
+
+def test_lines_of_the_socket(services: dict[str, Service]) -> None:
+    """Each line comes back upper-cased, until the input ends."""
+    done = run("socket", "--address", services["socket"].address, typed="one\n\ntwo\n")
+
+    assert (0, "ONE\nTWO\n") == (done.status, done.stdout)
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
@@ -103,7 +124,7 @@ def test_demo_twice(services: dict[str, Service], transport: str) -> None:
         before = client.call("users.list", {}).data
 
         for _ in range(2):
-            done = run(transport, "--port", service.port, "--demo")
+            done = run(transport, "--address", service.address, "--demo")
 
             assert (0, "") == (done.status, done.stderr)
             for verb, times in {"created": 3, "retrieved": 1, "updated": 1, "deleted": 1}.items():
@@ -124,22 +145,22 @@ def test_menu(services: dict[str, Service], transport: str) -> None:
     user_id = next(fresh_ids)
     typed = "\n".join(
         [
-            *["9", "", "nope"],
-            *["1", "x", "-1", "", str(user_id), "", "Ada", "ada@example.com", "", "", "", "a, b"],
-            *["get", str(user_id)],
-            *["4", str(user_id), "", "new@example.com", "+44", "", "", ""],
-            *["3", "n"],
-            *["5", str(user_id)],
+            *["99", "", "nope"],
+            *["1", "x", str(user_id), "Ada", "ada@example.com", "", "", "", "a, b", ""],
+            *["users.get", str(user_id)],
+            *["3", str(user_id), "", "new@example.com", "+44", "", "", "", ""],
+            *["5", "2", str(user_id - 1)],
+            *["users.delete", str(user_id)],
             *["2", str(user_id)],
-            "7",
+            "exit",
         ]
     )
 
-    done = run(transport, "--port", services[transport].port, typed=typed + "\n")
+    done = run(transport, "--address", services[transport].address, typed=typed + "\n")
 
     assert (0, "") == (done.status, done.stderr)
-    assert 3 == done.stdout.count("write a number from 1 to 7, or one of create, get, list, update, delete, demo, exit")
-    assert 2 == done.stdout.count("write a whole number, such as 7")
+    assert 3 == done.stdout.count("write a number from 1 to 10, or a name")
+    assert 1 == done.stdout.count("id=x: id must be a whole number")
     assert f"{user_id}\tAda\tada@example.com\ta, b" in done.stdout
     assert f"{user_id}\tAda\tnew@example.com\t+44\ta, b" in done.stdout
     for message in ("User created", "User retrieved", "User updated", "Users retrieved", "User deleted"):
@@ -154,7 +175,7 @@ def test_menu_on_a_terminal(services: dict[str, Service]) -> None:
         user = {"id": user_id, "name": "\x1b[31m[bold]Eve", "email": "eve@example.com"}
         client.call("users.create", {"user": user})
     ours, theirs = pty.openpty()
-    arguments = [*COMMAND, "rest", "--port", str(services["rest"].port)]
+    arguments = [*COMMAND, "rest", "--address", str(services["rest"].address)]
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
     with subprocess.Popen(
         arguments, cwd=ROOT, env=environment, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
@@ -170,7 +191,7 @@ def test_menu_on_a_terminal(services: dict[str, Service]) -> None:
             wait_until(has_come, f"the terminal shows {text!r}")
 
         show_until("choose: ")
-        os.write(ours, f"get\n{user_id}\n".encode())
+        os.write(ours, f"users.get\n{user_id}\n".encode())
         show_until("eve@example.com")
         process.send_signal(signal.SIGINT)
 
@@ -226,7 +247,7 @@ def test_no_server(transport: str) -> None:
     with socket.socket() as reserved:
         reserved.bind((HOST, 0))
         port = reserved.getsockname()[1]
-        done = call(transport, "--port", port)
+        done = call(transport, port)
 
     assert (1, f"nothing listens at {HOST}:{port}") == (done.status, complaint(done))
 
@@ -237,7 +258,7 @@ def test_no_server(transport: str) -> None:
 def test_wrong_port(services: dict[str, Service], transport: str, other: str) -> None:
     """A port where another transport listens is found out."""
     port = services[other].port
-    done = call(transport, "--port", port, "--timeout-s", 20)
+    done = call(transport, port, "--timeout-s", 20)
 
     assert 1 == done.status
     found = (
@@ -250,7 +271,7 @@ def test_wrong_port(services: dict[str, Service], transport: str, other: str) ->
 def test_time_out(transport: str) -> None:
     """A server that doesn't answer is given up after the time-out."""
     with listener(stay_silent) as port:
-        done = call(transport, "--port", port, "--timeout-s", 0.3)
+        done = call(transport, port, "--timeout-s", 0.3)
 
     assert (1, f"{HOST}:{port} did not answer within 0.3 s") == (done.status, complaint(done))
 
@@ -268,7 +289,7 @@ def test_time_out(transport: str) -> None:
 def test_hang_up(transport: str, beginning: bytes) -> None:
     """A server that hangs up before its reply is complete is found out."""
     with listener(hang_up_after(beginning)) as port:
-        done = call(transport, "--port", port)
+        done = call(transport, port)
 
     assert (1, f"{HOST}:{port} hung up before its reply was complete") == (done.status, complaint(done))
 
@@ -276,16 +297,15 @@ def test_hang_up(transport: str, beginning: bytes) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("rest", "--port", 70_000),
-        ("grpc", "get", "x"),
-        ("grpc", "get"),
-        ("rest", "nope"),
+        ("rest", "--address", "127.0.0.1:70000"),
+        ("grpc", "users.get", "id=x"),
+        ("grpc", "users.get", "nope=1"),
+        ("grpc", "users.get", "7"),
+        ("rest", "users.create_batch", "users=[{"),
+        ("rest", "users.drop"),
         ("rest", "--nonsense"),
-        ("socket", "--message", "x", "--interactive"),
-        ("socket", "--message", ""),
-        ("rest", "--demo", "--interactive"),
-        ("rest", "--demo", "get", 7),
-        ("rest", "--port", 5000, "--address", "127.0.0.1:5000"),
+        ("socket", "--message", "x", "--demo"),
+        ("rest", "users.get", "id=7", "--demo"),
         ("nope",),
     ],
     ids=lambda arguments: " ".join(map(str, arguments)),

@@ -96,8 +96,6 @@ class Operation(_Part):
     variants: dict[str, dict[str, Any]] = _EMPTY
     #: Values that all variants answer alike: paths by transport.
     same: tuple[dict[str, str], ...] = ()
-    #: For the conformance check, which draws values of any field by its type: lists or ranges to draw from instead.
-    conformance: dict[str, Input] = _EMPTY
     #: Whether it is answered with many items, one after the other.
     stream: bool = False
     #: Whether it changes what the service keeps.

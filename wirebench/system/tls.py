@@ -38,8 +38,8 @@ def choose_tls(scheme: str, given: ClientTls | None) -> ClientTls | None:
     return (given or ClientTls()) if SCHEMES[scheme] else None
 
 
-def make_context(tls: ClientTls, *protocols: str) -> ssl.SSLContext:
-    """Return the context of connections that offer these protocols by ALPN. Raises UsageError for an unusable file."""
+def make_context(tls: ClientTls) -> ssl.SSLContext:
+    """Return the context of connections. Raises UsageError for an unusable file."""
     try:
         context = ssl.create_default_context(cafile=tls.authority)
     except ssl.SSLError:
@@ -48,8 +48,6 @@ def make_context(tls: ClientTls, *protocols: str) -> ssl.SSLContext:
         hint = "name a PEM file that this user may read"
         raise UsageError(f"can't read {tls.authority}: {error.strerror}", hint) from None
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    if protocols:
-        context.set_alpn_protocols(list(protocols))
     return context
 
 

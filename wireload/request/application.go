@@ -192,12 +192,11 @@ func (v *variant) read(f field) {
 func (o *operation) read(f field) {
 	o.requests = map[string]*exchange{}
 	known := map[string]any{
-		"inputs":      named{inputName, &o.inputs},
-		"variants":    &o.variants,
-		"conformance": named{inputName, new(ordered[input])},
-		"stream":      &o.stream,
-		"writes":      &o.writes,
-		"same":        &o.same,
+		"inputs":   named{inputName, &o.inputs},
+		"variants": &o.variants,
+		"stream":   &o.stream,
+		"writes":   &o.writes,
+		"same":     &o.same,
 	}
 	for _, transport := range transports {
 		known[transport] = func(f field) {

@@ -20,7 +20,7 @@ from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell
 from tests.support.waiting import run_program
 from wirebench.analysis.compare_cells import find_comparisons
 from wirebench.analysis.summary import CellSummary, summarise
-from wirebench.cli.client.show import format_ms
+from wirebench.cli.client import format_ms
 from wirebench.cli.output import make_console
 from wirebench.cli.progress import ProgressBar
 from wirebench.cli.table import print_table
