@@ -297,6 +297,7 @@ class Scenario(StrictModel):
             (section, "driver", *(() if transport == EVERY_TRANSPORT else (transport,)), place): driver
             for section, by_transport in sections.items()
             for transport, levels in by_transport.items()
+            if transport in (EVERY_TRANSPORT, *self.transports)
             for place, driver in enumerate(levels)
         }
 

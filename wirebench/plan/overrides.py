@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import yaml
 
 from wirebench.errors import UsageError
-from wirebench.model.contract import OPEN_LOAD_DRIVERS, TRANSPORTS
 from wirebench.model.scenario import locate_factor
 from wirebench.model.source import FieldPath, Source, join_field, parse_value
 
 #: Keys, from a section to a key in it.
 KeyPath = tuple[str, ...]
 
-_TRANSPORT: KeyPath = ("factors", "transport")
 _RATE: KeyPath = ("factors", "rate_per_s")
 _DRIVER: KeyPath = ("factors", "driver")
-_OPERATION: KeyPath = ("factors", "operation")
 _MODEL: KeyPath = ("load", "model")
-_WORKLOADS: KeyPath = ("load", "workloads")
 _CROSS_CHECK: KeyPath = ("cross_check",)
 _COMPARE: KeyPath = ("compare",)
 _LINE_CHARACTERS_MAX = 120
@@ -64,132 +60,75 @@ def apply_overrides(
 
     Keys that only fitted the old values change with them: docs/scenarios.md.
     """
-    editor = _Editor(source.name, data, frozenset(each.at for each in overrides))
+    new, options = data, dict[FieldPath, str]()
     for each in overrides:
-        editor.set(each.option, each.at, each.value)
-    editor.adapt()
-    changes = tuple(_describe_changes(data, editor.data))
+        if each.value is None and _find(new, each.at) is None:
+            hint = "remove the option, or correct it"
+            raise UsageError(f"{each.option}: {join_field(each.at)} isn't set in {source.name}", hint)
+        new = _set(new, each, source.name)
+        options[each.at] = each.option
+    for each in _list_consequences(new, {each.at: each for each in overrides}):
+        new = _set(new, each, source.name)
+        options[each.at] = each.option
+    changes = tuple(_describe_changes(data, new))
     if not changes:
         return data, source
-    text = yaml.safe_dump(
-        editor.data, sort_keys=False, default_flow_style=None, allow_unicode=True, width=_LINE_CHARACTERS_MAX
-    )
-    return editor.data, replace(source, text=text, options=editor.options, overrides=changes)
+    text = yaml.safe_dump(new, sort_keys=False, default_flow_style=None, allow_unicode=True, width=_LINE_CHARACTERS_MAX)
+    return new, replace(source, text=text, options=options, overrides=changes)
 
 
-@dataclass(slots=True)
-class _Editor:
-    """A scenario's data while it is changed. Sections are copied before: YAML aliases may share them."""
+def _find(data: Any, at: KeyPath) -> Any:  # noqa: ANN401 - any YAML
+    """Return what a key is set to; None if it isn't set."""
+    for name in at:
+        data = data.get(name) if isinstance(data, dict) else None
+    return data
 
-    name: str
-    data: dict[str, Any]
-    #: The fields that options name.
-    given: frozenset[KeyPath]
-    #: The option that has set a field, or has caused its change.
-    options: dict[FieldPath, str] = field(default_factory=dict)
 
-    def set(self, option: str, at: KeyPath, value: Any) -> None:  # noqa: ANN401 - any YAML
-        """Set a key, or remove it. Raises UsageError if that can't be done."""
-        *sections, key = at
-        if value is None and self.find(at) is None:
-            raise UsageError(f"{option}: {join_field(at)} isn't set in {self.name}", "remove the option, or correct it")
-        self.data = section = dict(self.data)
-        for place, name in enumerate(sections, start=1):
-            inner = section.get(name, {})
-            if not isinstance(inner, dict | None):
-                whole = join_field(at[:place])
-                hint = f"set all of it: --set '{whole}={{{at[place]}: …}}'"
-                raise UsageError(f"{option}: {whole} has no keys in {self.name}", hint)
-            section[name] = section = dict(inner or {})
-        if value is None:
-            del section[key]
-        else:
-            section[key] = value
-        self.options[at] = option
+def _set(data: Mapping[str, Any], override: Override, name: str, place: int = 0) -> dict[str, Any]:
+    """Return data with a key set or removed; sections are copied, as YAML aliases may share them. Raises UsageError."""
+    key, *inner = override.at[place:]
+    section = data.get(key)
+    if not inner:
+        new = {**data, key: override.value}
+        return {each: value for each, value in new.items() if each != key or value is not None}
+    if not isinstance(section, dict | None):
+        whole = join_field(override.at[: place + 1])
+        hint = f"set all of it: --set '{whole}={{{inner[0]}: …}}'"
+        raise UsageError(f"{override.option}: {whole} has no keys in {name}", hint)
+    return {**data, key: _set(section or {}, override, name, place + 1)}
 
-    def find(self, at: KeyPath) -> Any:  # noqa: ANN401 - any YAML
-        """Return what a key is set to; None if it isn't set."""
-        found: Any = self.data
-        for name in at:
-            found = found.get(name) if isinstance(found, dict) else None
-        return found
 
-    def adapt(self) -> None:
-        """Change the keys that fit the new values no more, except those that options set."""
-        if self._is_changed(_RATE) and self.find(_MODEL) in (None, "closed"):
-            self._set_for(_RATE, _MODEL, "open")
-            self._adapt_cross_check(_RATE, "driver", OPEN_LOAD_DRIVERS.__contains__)
-        if self._is_changed(_DRIVER):
-            self._remove_for(_DRIVER, _CROSS_CHECK)
-        if self._is_changed(_TRANSPORT):
-            self._remove_other_transports()
-        if self._is_changed(_OPERATION):
-            self._remove_unused_workloads()
-        for name in ("operation", "concurrency"):
-            factor = ("factors", name)
-            if self._is_changed(factor):
-                self._adapt_cross_check(factor, name, _list_levels(self.find(factor)).__contains__)
-        compared = tuple(map(str, locate_factor(str(self.find(_COMPARE)))))
-        if self._is_changed(compared) and len(_list_levels(self.find(compared))) == 1:
-            self._remove_for(compared, _COMPARE)
+def _list_consequences(data: Mapping[str, Any], given: Mapping[KeyPath, Override]) -> Iterator[Override]:
+    """Yield what fits the new values no more, except what options set."""
 
-    def _is_changed(self, at: KeyPath) -> bool:
-        return at in self.options and self.find(at) is not None
+    def is_free(at: KeyPath) -> bool:
+        return not any(at == other[: len(at)] or other == at[: len(other)] for other in given)
 
-    def _set_for(self, cause: KeyPath, at: KeyPath, value: Any) -> None:  # noqa: ANN401 - any YAML
-        """Set a key on behalf of the option that set another one, unless an option sets it."""
-        if not any(at == given[: len(at)] or given == at[: len(given)] for given in self.given):
-            self.set(self.options[cause], at, value)
+    is_rated = _RATE in given and _find(data, _MODEL) in (None, "closed")
+    if is_rated and is_free(_MODEL):
+        yield Override(given[_RATE].option, _MODEL, "open")
+    if _CROSS_CHECK[0] in data and given and is_free(_CROSS_CHECK):
+        cause = given.get(_DRIVER) or (given[_RATE] if is_rated else None)
+        if cause is None and not _checks_any(data):
+            cause = next(iter(given.values()))
+        if cause:
+            yield Override(cause.option, _CROSS_CHECK, None)
+    compared = tuple(map(str, locate_factor(str(data.get("compare")))))
+    if compared in given and is_free(_COMPARE) and len(_list_levels(_find(data, compared))) == 1:
+        yield Override(given[compared].option, _COMPARE, None)
 
-    def _remove_for(self, cause: KeyPath, at: KeyPath) -> None:
-        if self.find(at) is not None:
-            self._set_for(cause, at, None)
 
-    def _list_keys(self, at: KeyPath) -> list[str]:
-        found = self.find(at)
-        return list(found) if isinstance(found, dict) else []
-
-    def _remove_other_transports(self) -> None:
-        measured = _list_levels(self.find(_TRANSPORT))
-        for section in (("factors",), ("factors", "network"), _CROSS_CHECK):
-            for name in self._list_keys(section):
-                factor = (*section, name)
-                transports = self._list_keys(factor)
-                if not transports or not set(transports) <= TRANSPORTS.keys():
-                    continue
-                for transport in transports:
-                    if transport not in measured:
-                        self._remove_for(_TRANSPORT, (*factor, transport))
-                if not self._list_keys(factor):
-                    self._remove_for(_TRANSPORT, _CROSS_CHECK if section == _CROSS_CHECK else factor)
-
-    def _remove_unused_workloads(self) -> None:
-        asked = _list_levels(self.find(_OPERATION))
-        for name in self._list_keys(_WORKLOADS):
-            if name not in asked:
-                self._remove_for(_OPERATION, (*_WORKLOADS, name))
-
-    def _adapt_cross_check(self, cause: KeyPath, name: str, keep: Callable[[Any], bool]) -> None:
-        """Keep some levels of a key of the cross-check; without any of them, remove the cross-check."""
-        at = (*_CROSS_CHECK, name)
-        if self.find(at) is not None:
-            self._keep_levels(cause, at, keep)
-            if self.find(at) is None:
-                self._remove_for(cause, _CROSS_CHECK)
-
-    def _keep_levels(self, cause: KeyPath, at: KeyPath, keep: Callable[[Any], bool]) -> None:
-        if transports := self._list_keys(at):
-            for transport in transports:
-                self._keep_levels(cause, (*at, transport), keep)
-            if not self._list_keys(at):
-                self._remove_for(cause, at)
-            return
-        levels = _list_levels(self.find(at))
-        kept = [level for level in levels if keep(level)]
-        if not kept:
-            self._remove_for(cause, at)
-        elif kept != levels:
-            self._set_for(cause, at, kept)
+def _checks_any(data: Mapping[str, Any]) -> bool:
+    """Return whether a cross-check may have cells left: of its transports, operations and concurrencies."""
+    transports = _list_levels(_find(data, ("factors", "transport")))
+    drivers = _find(data, (*_CROSS_CHECK, "driver"))
+    if isinstance(drivers, dict) and not drivers.keys() & set(map(str, transports)):
+        return False
+    for name in ("operation", "concurrency"):
+        measured, checked = _find(data, ("factors", name)), _find(data, (*_CROSS_CHECK, name))
+        if measured and checked and not any(level in _list_levels(measured) for level in _list_levels(checked)):
+            return False
+    return True
 
 
 def _list_levels(value: Any) -> list[Any]:  # noqa: ANN401 - any YAML

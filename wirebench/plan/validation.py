@@ -176,7 +176,7 @@ def _validate_search(load: Load) -> ValidationMessages:
 
 
 def _validate_work(scenario: Scenario) -> ValidationMessages:
-    """Reject unknown operations, and workloads that are unused, have an operation's name, or phases without an end."""
+    """Reject unknown operations, and workloads that have an operation's name, or phases without an end."""
     load, asked, operations = scenario.load, scenario.factors.operation, scenario.application.operations
     for transport, levels in asked.items():
         for place, level in enumerate(levels):
@@ -191,8 +191,6 @@ def _validate_work(scenario: Scenario) -> ValidationMessages:
         field, count = ("load", "workloads", name), len(workload.phases)
         if name in operations:
             yield field, "an operation has the same name", "rename the workload"
-        if name not in collect_levels(asked):
-            yield field, "no cell has this workload", f"add {name} to factors.operation"
         if count and load.model != "calls":
             message = f"{A_LOAD[load.model]} has no phases: no user knows when one ends"
             yield (*field, "phases"), message, "set load.model to calls, and load.calls"
@@ -245,15 +243,12 @@ def _validate_cluster(scenario: Scenario) -> ValidationMessages:
 
 
 def _validate_levels(scenario: Scenario) -> ValidationMessages:
-    """Reject levels that stand twice, those of a transport that no cell has, and runtimes of no cell."""
+    """Reject levels that stand twice, and runtimes that a transport doesn't have."""
     for name in (name for name in FACTORS if name != "shape"):
         levels = scenario.factors.find_levels(name)
         for transport, own in (levels if isinstance(levels, dict) else {EVERY_TRANSPORT: levels}).items():
-            field = locate_levels(name, transport)
             if len(set(own)) < len(own):
-                yield field, "a level appears twice in the list", "name each level once"
-            if transport not in (EVERY_TRANSPORT, *scenario.transports):
-                yield field, _describe_absence(scenario, transport), "add it there, or remove its levels here"
+                yield locate_levels(name, transport), "a level appears twice in the list", "name each level once"
     for transport in scenario.factors.transport:
         runtimes = TRANSPORTS[transport].runtimes
         owner = transport if transport in scenario.factors.runtime else EVERY_TRANSPORT
@@ -265,10 +260,6 @@ def _validate_levels(scenario: Scenario) -> ValidationMessages:
                 for language in (each for each, names in runtimes.items() if name in names):
                     message, hint = f"{name!r} is a runtime in {language}", f"add factors.implementation, or {hint}"
                 yield (*locate_levels("runtime", owner), place), message, hint
-
-
-def _describe_absence(scenario: Scenario, transport: str) -> str:
-    return f"{transport} is {'of no variant that is measured' if scenario.variants else 'not in factors.transport'}"
 
 
 def validate_cell(cell: Cell, scenario: Scenario) -> ValidationMessages:
@@ -424,28 +415,18 @@ def validate_service_limit(scenario: Scenario, cells: Iterable[Cell], target: Ta
             yield field, f"{at}, and its limit is {limit.connections:,} connections", hint
 
 
-def validate_cross_check(check: CrossCheck, scenario: Scenario, cells: Sequence[Cell]) -> ValidationMessages:
-    """Reject a cross-check of missing cells, or by a driver that comes before the one that it checks."""
-    by_key: dict[str, Mapping[str, tuple[Level, ...]]] = dict(check)
-    for name, transport, levels in ((key, each, own) for key, found in by_key.items() for each, own in found.items()):
-        of_all = transport == EVERY_TRANSPORT
-        field = ("cross_check", *locate_levels(name, transport)[1:])
-        if not of_all and transport not in scenario.transports:
-            yield field, _describe_absence(scenario, transport), "add it there, or remove its levels here"
-        present = dict.fromkeys(getattr(cell, name) for cell in cells if of_all or cell.transport == transport)
-        for place, level in enumerate(levels):
-            if name == "driver" and any(_rank(level) < _rank(each) for each in present):
-                message = f"verdicts would rest on {level}, which comes before {' and '.join(sorted(present))}"
+def validate_cross_check(check: CrossCheck, cells: Sequence[Cell]) -> ValidationMessages:
+    """Reject a cross-check by a driver that comes before the one that it checks: verdicts would rest on it."""
+    for transport, drivers in check.driver.items():
+        checked = {cell.driver for cell in cells if transport in (EVERY_TRANSPORT, cell.transport)}
+        for driver in drivers:
+            if any(_rank(driver) < _rank(each) for each in checked):
+                field = ("cross_check", *locate_levels("driver", transport)[1:])
+                message = f"verdicts would rest on {driver}, which comes before {' and '.join(sorted(checked))}"
                 yield field, message, "swap it with factors.driver"
-            elif name != "driver" and level not in present:
-                yield (
-                    (*field, place),
-                    f"no cell has the {name} {level!r}",
-                    f"choose from {', '.join(map(str, present))}",
-                )
 
 
-def _rank(driver: Any) -> int:  # noqa: ANN401 - a level
+def _rank(driver: Driver) -> int:
     return get_args(Driver).index(driver)
 
 

@@ -111,44 +111,33 @@ def test_an_override_with_the_same_value_changes_nothing(tmp_path: Path) -> None
     assert (TEXT, ()) == (source.text, source.overrides)
 
 
+CHECK = yaml.safe_load(TEXT)["cross_check"]
+
+
 @pytest.mark.parametrize(
     ("overrides", "check"),
     [
         (override(concurrency="64"), None),
-        (override(concurrency="4,16"), yaml.safe_load(TEXT)["cross_check"]),
+        (override(concurrency="4,16"), CHECK),
         (override(driver="wireload"), None),
-        (override(rate="90"), {"driver": {"rest": "k6"}, "operation": "users.get", "concurrency": 16}),
-        (override(transport="rest,socket"), {"driver": {"rest": "k6"}, "operation": "users.get", "concurrency": 16}),
+        (override(rate="90"), None),
+        (override("cross_check.driver={rest: k6}", rate="90"), {**CHECK, "driver": {"rest": "k6"}}),
+        (override(transport="rest,socket"), CHECK),
         (override(transport="socket"), None),
     ],
 )
-def test_the_cross_check_follows(tmp_path: Path, overrides: tuple[Override, ...], check: object) -> None:
-    """It checks the cells that are left; without any, there is none."""
+def test_a_cross_check_without_cells_is_removed(tmp_path: Path, overrides: tuple[Override, ...], check: object) -> None:
+    """As is one whose drivers another one replaces, or may not have the new rate."""
     assert check == yaml.safe_load(changed(tmp_path, *overrides).source.text).get("cross_check")
 
 
-def test_a_cross_check_by_transport_follows(tmp_path: Path) -> None:
-    """A transport none of whose checked levels is left isn't checked."""
-    text = TEXT.replace("concurrency: 16}", "concurrency: {rest: 16, grpc: 1}}")
-    scenario = changed(tmp_path, *override(concurrency="16"), text=text)
-    assert {"rest": 16} == yaml.safe_load(scenario.source.text)["cross_check"]["concurrency"]
-    assert ["rest"] == [cell.transport for cell in make_plan(scenario, 1).cells if cell.driver != "wireload"]
-
-
-def test_levels_of_other_transports_are_removed(tmp_path: Path) -> None:
-    """Those that are written by transport; the comparison too, if one level is left of what it compares."""
+def test_levels_of_other_transports_and_unused_workloads_stay(tmp_path: Path) -> None:
+    """No cell has them. The comparison is removed if one level is left of what it compares."""
     text = TEXT.replace("  concurrency", "  codec: {rest: [json, protobuf], socket: json}\n  concurrency")
-    factors = yaml.safe_load(changed(tmp_path, *override(transport="grpc"), text=text).source.text)
-    assert "codec" not in factors["factors"]
-    assert "compare" not in factors
-
-
-def test_unused_workloads_are_removed(tmp_path: Path) -> None:
-    """A scenario must not have any."""
-    text = TEXT.replace("[users.get, users.create]", "[crud, users.get]").replace(
-        "window_s: 1", "window_s: 1, workloads: {crud: {sequence: [users.create, users.delete]}}"
-    )
-    assert not changed(tmp_path, *override(operation="users.get"), text=text).load.workloads
+    text = text.replace("window_s: 1", "window_s: 1, workloads: {crud: {sequence: [users.create, users.delete]}}")
+    scenario = changed(tmp_path, *override(transport="grpc", operation="users.get"), text=text)
+    assert {("protobuf", "users.get")} == {(cell.codec, cell.operation) for cell in make_plan(scenario, 1).cells}
+    assert "compare" not in yaml.safe_load(scenario.source.text)
 
 
 def test_a_rate_leaves_other_load_models_alone(tmp_path: Path) -> None:

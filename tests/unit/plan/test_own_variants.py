@@ -73,7 +73,6 @@ def test_streams_without_a_number_of_items_send_what_they_like(tmp_path: Path) -
         ("operation: item", "operation: feed", "5: factors.operation: feed has no rest request, which the variant"),
         ("operation: item", "transport: rest", "5: factors.transport: it is for the built-in application"),
         ("operation: item", "workers: [1, 2]", "5: factors.workers: it can't be set on the variant rest-v2"),
-        ("operation: item", "concurrency: {grpc: 2}", "5: factors.concurrency.grpc: grpc is of no variant that is"),
         (
             "operation: item",
             "driver: {rest: oha}",

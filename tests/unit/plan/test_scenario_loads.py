@@ -60,7 +60,6 @@ load:
 REJECTED = {
     WORKLOADS: [
         ("[crud, shop]", "[crud, shopp]", "4: factors.operation: there is no operation or workload 'shopp'"),
-        ("[crud, shop]", "crud", "10: load.workloads.shop: no cell has this workload"),
         ("[crud, shop]", "[crud, shop, users.delete]", "4: factors.operation: a load deletes only users that it has"),
         ("payload: profile", "payload: huge", "5: factors.payload: must be one of small, profile, list, batch, 512k,"),
         ("payload: profile", "payload: 512k", "5: factors.payload: crud has no payload '512k'"),
