@@ -10,7 +10,7 @@ from tests.support.driver_cases import CASES, SETUP_CASES
 from tests.support.jobs import cell
 from tests.support.latency_servers import truth_server
 from wirebench.drivers import Job
-from wirebench.measure.cell import Conditions, make_record
+from wirebench.measure.figures import make_record
 from wirebench.measure.observe import observe
 from wirebench.model.contract import Driver, Transport
 from wirebench.model.scenario import Load
@@ -26,8 +26,8 @@ def failed_gates(folder: Path, transport: Transport, driver: Driver, *behaviour:
     load = Load(model="closed", warmup_s=0.4, window_s=1.0)
     with truth_server(transport, folder, "-latency", "20ms", "-behaviour", *behaviour) as address:
         job = Job(measured, load, address, 1, 1, folder / "out.json", folder / "out.log", None)
-        observed = observe(job, replicas=(), cores=None)
-    record = make_record(job, (observed,), Conditions())
+        observed = observe(job, replicas=())
+    record = make_record(job, [observed])
     # A second has few samples, and the server one user for all.
     return {gate.name for gate in record.gates if not gate.passed} - {"samples", "conformance"}
 

@@ -13,9 +13,9 @@ from tests.support.histogram_files import make_file, make_series
 from tests.support.report_run import cell
 from tests.support.simulated_service import SimulatedService, make_search
 from wirebench.drivers import Job
-from wirebench.measure.cell import Conditions, make_record
+from wirebench.measure.figures import make_record
 from wirebench.measure.gates import GateInput, check_gates
-from wirebench.measure.observe import GeneratorUse, Observation, ServerUse
+from wirebench.measure.observe import Observation
 from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import PerSecond, Series
 from wirebench.model.record import Gate, Instrument
@@ -25,7 +25,6 @@ from wirebench.targets import divide_cores
 SECOND_NS = 10**9
 WINDOW_S = 4
 INSTRUMENT = Instrument(p50_error_ms=None, p99_error_ms=None, ceiling_per_s=1500, ceiling_share=0.7, coarse=False)
-CONDITIONS = Conditions(cores=divide_cores(frozenset({0, 1})), host_share=1.0)
 COUNTED = {"a": {"1": 2400}, "b": {"1": 2400}}
 
 
@@ -41,9 +40,8 @@ class JudgedWindow:
     load: Mapping[str, Any] = field(default_factory=dict)
     file: Mapping[str, Any] = field(default_factory=dict)
     seen: Mapping[str, Any] = field(default_factory=dict)
-    generator: Mapping[str, Any] = field(default_factory=dict)
     requests: Mapping[str, Mapping[str, int]] | None = field(default_factory=COUNTED.copy)
-    conditions: Conditions = CONDITIONS
+    host_share: float | None = 1.0
     record: Mapping[str, Any] = field(default_factory=lambda: {"instrument": INSTRUMENT})
 
     def judge(self, folder: Path) -> dict[str, Gate]:
@@ -58,9 +56,9 @@ class JudgedWindow:
         load = load.model_copy(update={"window_s": float(WINDOW_S)})
         job = Job(of, load, "127.0.0.1:1", 1, 1, folder / "h.json", folder / "driver.log", None)
         seen = self._observe()
-        record = make_record(job, [seen], self.conditions)
+        record = make_record(job, [seen])
         record = record.model_copy(update=dict(self.record))
-        return GateInput(job, [seen], seen.file, record, self.conditions.host_share)
+        return GateInput(job, [seen], seen.file, record, self.host_share)
 
     def _observe(self) -> Observation:
         counts = {"ok": self.succeeded, "unavailable": self.failed}
@@ -71,18 +69,22 @@ class JudgedWindow:
             per_second=(PerSecond(operation="users.get", code="ok", counts=(1000,) * WINDOW_S),),
             requests_total={"ok": 4800},
         )
-        use = {"cpu_s": 2.0, "cores": 1.0, "throttled_periods": 0, "busiest_s": None}
+        seen = {
+            "generator_cpu_s": 2.0,
+            "generator_cores": 1.0,
+            "generator_throttled_periods": 0,
+            "pinned": divide_cores(frozenset({0, 1})),
+            "interference": 0.01,
+            "dropped_packets": 0,
+        }
         return Observation(
             file=file.model_copy(update=dict(self.file)),
             window_s=float(WINDOW_S),
-            generator=GeneratorUse(**{**use, **self.generator}),
-            server=ServerUse(
-                cpu_s=1.0,
-                memory_bytes=2**20,
-                throttled_periods=0,
-                requests=self.requests and {name: dict(counts) for name, counts in self.requests.items()},
-            ),
-            **{"interference": 0.01, "dropped_packets": 0, **self.seen},
+            server_cpu_s=1.0,
+            server_memory_bytes=2**20,
+            server_throttled_periods=0,
+            server_requests=self.requests and {name: dict(counts) for name, counts in self.requests.items()},
+            **{**seen, **self.seen},
         )
 
     def _make_series(self, code: str, count: int) -> Series:
@@ -107,13 +109,13 @@ def with_connections(concurrency: int, in_flight: float, cores_busy: float) -> J
         latency_ms=in_flight,
         cell={"concurrency": concurrency},
         load={"warmup_s": 3.0},
-        generator={"cpu_s": cores_busy * WINDOW_S, "cores": 20.0},
+        seen={"generator_cpu_s": cores_busy * WINDOW_S, "generator_cores": 20.0},
     )
 
 
 #: What makes each gate fail.
 FAILING = [
-    ("generator_cpu", replace(GOOD, generator={"cpu_s": 3.8})),
+    ("generator_cpu", replace(GOOD, seen={"generator_cpu_s": 3.8})),
     ("dropped_iterations", replace(GOOD, file={"dropped_iterations": 1})),
     ("rate_error", replace(GOOD, succeeded=3600)),
     ("error_rate", replace(GOOD, failed=100)),
@@ -132,13 +134,13 @@ FAILING = [
         ),
     ),
     ("counts", with_requests(GOOD, a=2400, b=2399)),
-    ("shared_cores", replace(GOOD, conditions=Conditions(cores=divide_cores(frozenset({0}))))),
+    ("shared_cores", replace(GOOD, seen={"pinned": divide_cores(frozenset({0}))})),
     ("interference", replace(GOOD, seen={"interference": 0.06})),
     ("replica_balance", with_requests(GOOD, a=4700, b=100)),
     ("dropped_packets", replace(GOOD, seen={"dropped_packets": 1})),
-    ("shared_host", replace(GOOD, conditions=Conditions(host_share=1.1))),
+    ("shared_host", replace(GOOD, host_share=1.1)),
     ("ceiling", replace(GOOD, record={"instrument": INSTRUMENT.model_copy(update={"ceiling_share": 0.71})})),
     ("resolution", replace(GOOD, record={"search": make_search([])})),
     ("resolution", replace(GOOD, record={"search": make_search([SimulatedService(1000, seed=1).answer(10)])})),
-    ("throttled_generator", replace(GOOD, generator={"throttled_periods": 1})),
+    ("throttled_generator", replace(GOOD, seen={"generator_throttled_periods": 1})),
 ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from wirebench.drivers import Job
-from wirebench.measure.cell import Conditions, make_record
+from wirebench.measure.figures import make_record
 from wirebench.measure.ids import find_free, lay_out
 from wirebench.measure.observe import observe
 from wirebench.model.cell import ServiceSpec
@@ -38,8 +38,7 @@ class Loads:
             id_base = first_id + ids.offsets.get(planned, 0)
             output, log = scenario.with_name(f"{planned.id}.json"), scenario.with_name(f"{planned.id}.log")
             job = Job(planned.cell, load, endpoint.address, 1, id_base, output, log, None, tls=endpoint.tls)
-            observed = observe(job, endpoint.replicas, cores=None)
-            records.append(make_record(job, (observed,), Conditions()))
+            records.append(make_record(job, [observe(job, endpoint.replicas)]))
         return records
 
     def _endpoint(self, service: ServiceSpec) -> Endpoint:

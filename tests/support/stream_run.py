@@ -11,8 +11,8 @@ import numpy as np
 from tests.support.histogram_files import make_file, make_series
 from tests.support.report_run import START_NS, WINDOW_S, cell, run_info
 from wirebench.drivers import Job
-from wirebench.measure.cell import Conditions, make_record, place_record
-from wirebench.measure.observe import GeneratorUse, Observation, ServerUse
+from wirebench.measure.figures import make_record, place_record
+from wirebench.measure.observe import Observation
 from wirebench.model.cell import Cell
 from wirebench.model.contract import Transport
 from wirebench.model.histogram import Histogram
@@ -55,11 +55,17 @@ def record_of(folder: Path, of: Cell, file: HistogramFile, block: int = 1, cpu_s
     path = Path("histograms") / f"{planned.id}.json"
     load = Load(warmup_s=0.5, window_s=WINDOW_S)
     job = Job(of, load, "127.0.0.1:1", 1, 1, folder / path, folder / "driver.log", None)
-    server = ServerUse(cpu_s=cpu_s, memory_bytes=2**20, throttled_periods=0)
-    generator = GeneratorUse(cpu_s=0.1, cores=1.0, throttled_periods=None)
-    observed = Observation(file=file, window_s=WINDOW_S, generator=generator, server=server)
+    observed = Observation(
+        file=file,
+        window_s=WINDOW_S,
+        generator_cpu_s=0.1,
+        generator_cores=1.0,
+        server_cpu_s=cpu_s,
+        server_memory_bytes=2**20,
+        server_throttled_periods=0,
+    )
     job.output.parent.mkdir(exist_ok=True)
-    return place_record(make_record(job, [observed], Conditions()), planned, info, path)
+    return place_record(make_record(job, [observed]), planned, info, path)
 
 
 def write_run(

@@ -87,7 +87,7 @@ def _read_scenarios() -> Iterator[dict[str, Any]]:
             "model": plan.scenario.load.model,
             "load": describe_load(plan.scenario.load),
             "load_s": plan.measured_s,
-            "expected_s": TimeLeft.of(plan, targets[0]).compute_s(),
+            "expected_s": TimeLeft(plan).compute_s(),
             "question": plan.scenario.question,
         }
 

@@ -12,16 +12,14 @@ from pathlib import Path
 
 from wirebench.cli import stdout
 from wirebench.cli.output import warn_of_index
-from wirebench.cli.progress import TerminalProgress
+from wirebench.cli.progress_bar import TerminalProgress
 from wirebench.cli.results import show_run
 from wirebench.cli.verbosity import note
 from wirebench.errors import WirebenchError
-from wirebench.model.labels import pluralise
 from wirebench.plan.plan import Plan
 from wirebench.present.escape import escape_controls
 from wirebench.results.runs import Run, load_info, record_paths
-from wirebench.run.progress import Progress, TimeLeft
-from wirebench.run.runner import RunStart, execute
+from wirebench.run.runner import execute
 from wirebench.run.target_options import TargetOptions
 from wirebench.system.signals import STOPPING, Interrupted, handle_interrupts
 
@@ -56,22 +54,7 @@ def make_temporary_folder() -> Iterator[Path]:
 
 def measure_and_show(measurement: PlannedRun, *, json: bool) -> None:
     """Measure, show the figures and write the report. Raises UsageError, WirebenchError, Interrupted."""
-    run = _measure(measurement)
-    _conclude(run, json=json)
-
-
-def _measure(measurement: PlannedRun) -> Run:
-    """Measure with progress on stderr, and return the run; its report isn't written yet."""
-    started: RunStart | None = None
-
-    @contextlib.contextmanager
-    def show_progress(start: RunStart) -> Iterator[Progress]:
-        nonlocal started
-        started = start
-        _announce(start)
-        with TerminalProgress(start.plan, TimeLeft.of(start.plan, start.info.target)) as progress:
-            yield progress
-
+    progress = TerminalProgress(measurement.plan)
     try:
         with handle_interrupts(STOPPING):
             run = execute(
@@ -83,18 +66,18 @@ def _measure(measurement: PlannedRun) -> Run:
                 resumed=measurement.resumed,
                 calibrate=measurement.calibrate,
                 keep_application=measurement.keep_application,
-                show_progress=show_progress,
+                progress=progress,
                 on_index_error=warn_of_index,
             )
     except (WirebenchError, Interrupted) as error:
-        if started:
+        if progress.info:
             _describe_rest(measurement.out / measurement.name, is_interrupted=isinstance(error, Interrupted))
         raise
-    announced = started.info.notes if started else ()
+    announced = progress.info.notes if progress.info else ()
     for text in run.info.notes:
         if text not in announced:
             note(f"note: {escape_controls(text)}")
-    return run
+    _conclude(run, json=json)
 
 
 def _conclude(run: Run, *, json: bool) -> None:
@@ -123,23 +106,6 @@ def _try_to_print(run: Run, *, json: bool) -> str:
         stdout.drop()
         return error.strerror or str(error)
     return ""
-
-
-def _announce(start: RunStart) -> None:
-    plan, info = start.plan, start.info
-    done = f", {len(plan.done)} of {pluralise(plan.cells_total, 'window')} done before" if plan.done else ""
-    at_most = "at most " if plan.scenario.load.model == "calls" else ""
-    blocks = f"{pluralise(len(plan.blocks), 'block')}"
-    lines = [
-        escape_controls(info.question),
-        f"{pluralise(len(plan.cells), 'cell')} × {blocks}{done}, {at_most}"
-        f"{plan.measured_s:.0f} s of load; seed {plan.seed}; {info.target} target"
-        + (f" ({start.cores})" if start.cores else ""),
-        *([escape_controls(f"overrides: {'; '.join(info.overrides)}")] if info.overrides else []),
-        f"results: {start.folder}/",
-        *(f"note: {note}" for note in info.notes),
-    ]
-    note("\n".join(lines))
 
 
 def _describe_rest(folder: Path, *, is_interrupted: bool) -> None:

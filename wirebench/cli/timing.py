@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from wirebench.cli.progress import ProgressBar
+from wirebench.cli.progress_bar import ProgressBar
 from wirebench.errors import WirebenchError
 from wirebench.model.labels import pluralise
 from wirebench.model.recording import ENTRIES_MAX, ENTRIES_MIN

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import sys
 import tempfile
+from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +17,7 @@ from wirebench.cli.target import make_target_options
 from wirebench.drivers.driver import CREATED_FIRST_ID
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.measure.conformance import Conformance, check_services
+from wirebench.measure.load_source import LoadSource
 from wirebench.measure.variants import VERIFIED_IDS, Variants, check_variants
 from wirebench.model.cell import ServiceSpec
 from wirebench.plan.load import read_scenario
@@ -75,5 +77,6 @@ def verify(
 def _verify(plan: Plan, endpoints: Mapping[ServiceSpec, Endpoint], folder: Path) -> Conformance:
     if not plan.scenario.variants:
         return check_services(tuple(endpoints.values()), plan.seed)
-    ids = itertools.count(CREATED_FIRST_ID, VERIFIED_IDS)
-    return Variants(plan.scenario, folder, folder).verify(plan.cells, endpoints, plan.seed, ids)
+    variants = Variants(plan.scenario, folder, folder, LoadSource())
+    first_ids = defaultdict[object, int](itertools.count(CREATED_FIRST_ID, VERIFIED_IDS).__next__)
+    return variants.compare(variants.send(plan.cells, endpoints, plan.seed, first_ids))

@@ -30,7 +30,7 @@ _HELD_BY_A_CORE = 0.5
 class GateInput:
     """What gates look at: a job, what its generators saw, their merged histograms, and the record without gates.
 
-    The first generator looked at the server. `host_share` is that of `wirebench.measure.cell.Conditions`.
+    The first generator looked at the server. `host_share` is that of `wirebench.measure.figures.make_record`.
     """
 
     job: Job
@@ -38,6 +38,14 @@ class GateInput:
     merged: HistogramFile
     record: Record
     host_share: float | None = None
+
+    @property
+    def is_closed(self) -> bool:
+        return self.record.rate_asked_per_s is None
+
+    @property
+    def failed(self) -> int:
+        return sum(self.record.errors.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,41 +68,39 @@ class GateRule:
     limit_is_minimum: bool = False
     unit_of_streams: str = ""
 
-    def apply(self, measured: GateInput) -> Gate | None:
-        """Return the gate, passed or not; None where it does not apply."""
-        value = self.value(measured)
-        if value is None:
-            return None
-        limit = self.limit(measured) if callable(self.limit) else self.limit
-        streams = measured.record.streams is not None
-        metrics = (*self.metrics, *CAPACITIES) if measured.record.search else self.metrics
-        return Gate(
-            name=self.name,
-            passed=value >= limit if self.limit_is_minimum else value <= limit,
-            value=value,
-            limit=limit,
-            unit=self.unit_of_streams or self.unit if streams else self.unit,
-            metrics=tuple(_OF_STREAMS[name] for name in self.metrics) if streams else metrics,
-            advice=self.advice,
-        )
-
 
 def check_gates(measured: GateInput) -> tuple[Gate, ...]:
-    gates = (rule.apply(measured) for rule in GATES)
-    return tuple(gate for gate in gates if gate)
-
-
-def _is_closed(of: GateInput) -> bool:
-    return of.record.rate_asked_per_s is None
+    """Return the gates that apply to a record, passed or not."""
+    streams, gates = measured.record.streams is not None, []
+    for rule in GATES:
+        value = rule.value(measured)
+        if value is None:
+            continue
+        limit = rule.limit(measured) if callable(rule.limit) else rule.limit
+        metrics = (*rule.metrics, *CAPACITIES) if measured.record.search else rule.metrics
+        gate = Gate(
+            name=rule.name,
+            passed=value >= limit if rule.limit_is_minimum else value <= limit,
+            value=value,
+            limit=limit,
+            unit=rule.unit_of_streams or rule.unit if streams else rule.unit,
+            metrics=tuple(_OF_STREAMS[name] for name in rule.metrics) if streams else metrics,
+            advice=rule.advice,
+        )
+        gates.append(gate)
+    return tuple(gates)
 
 
 def _compute_generator_share(of: GateInput) -> float | None:
     """Return the busiest generator's share of its cores; under a load that changes, in its busiest second."""
     if of.job.cell.shape is None:
         return of.record.generator.cpu_share
-    uses = [each.generator for each in of.observations]
-    shares = [use.busiest_s / use.cores for use in uses if use.busiest_s is not None and use.cores is not None]
-    return max(shares) if len(shares) == len(uses) else None
+    shares = [
+        each.generator_busiest_s / each.generator_cores
+        for each in of.observations
+        if each.generator_busiest_s is not None and each.generator_cores is not None
+    ]
+    return max(shares) if len(shares) == len(of.observations) else None
 
 
 def _compute_rate_error(of: GateInput) -> float | None:
@@ -114,9 +120,9 @@ def _compute_share_in_use(of: GateInput) -> float | None:
     Little's law, L = λW: J. D. C. Little, A Proof for the Queuing Formula L = λW, Operations Research 9 (1961). Short
     streams are counted by those that ended, and streams that outlast the window by their items.
     """
-    busy_s = sum_if_all_known([each.generator.cpu_s for each in of.observations])
+    busy_s = sum_if_all_known([each.generator_cpu_s for each in of.observations])
     # Of a number of calls, those of a connection that has made its own are not missing.
-    if not _is_closed(of) or of.job.load.calls or busy_s is None:
+    if not of.is_closed or of.job.load.calls or busy_s is None:
         return None
     in_flight_s = max(of.merged.latency_sum_s, of.merged.items_sum_s)
     return (in_flight_s + _HELD_BY_A_CORE * busy_s) / of.record.window_s / of.job.cell.concurrency
@@ -124,7 +130,7 @@ def _compute_share_in_use(of: GateInput) -> float | None:
 
 def _count_missing_calls(of: GateInput) -> int | None:
     """Return how many of a number of calls were not made in time; None where the load isn't one."""
-    if not of.job.load.calls or not _is_closed(of):
+    if not of.job.load.calls or not of.is_closed:
         return None
     calls = of.job.load.calls + (of.job.load.warmup_calls or 0)
     return calls * of.job.cell.concurrency - sum(of.merged.requests_total.values())
@@ -137,7 +143,7 @@ def _compute_opening_s(of: GateInput) -> float | None:
     one, connections take turns, and each is opened by its first request.
     """
     cell, load = of.job.cell, of.job.load
-    if not _is_closed(of):
+    if not of.is_closed:
         rate_per_s = of.record.rate_asked_per_s
         is_looked_at = cell.connection == "keep" and cell.shape != "capacity"
         return cell.concurrency / rate_per_s if rate_per_s and is_looked_at else None
@@ -145,15 +151,11 @@ def _compute_opening_s(of: GateInput) -> float | None:
     return latency.p99_ms / 1e3 if latency and not load.calls else None
 
 
-def _count_failed(of: GateInput) -> int:
-    return sum(of.record.errors.values())
-
-
 def _compute_error_rate(of: GateInput) -> float:
     """Return the share of requests that failed: 1 if there are none, unless all streams are longer than the window."""
     if not of.record.requests:
         return 0.0 if of.record.streams and of.record.streams.items else 1.0
-    return _count_failed(of) / of.record.requests
+    return of.failed / of.record.requests
 
 
 def _count_first_items(of: GateInput) -> int | None:
@@ -164,9 +166,7 @@ def _count_first_items(of: GateInput) -> int | None:
 
 def _compute_item_rate_error(of: GateInput) -> float | None:
     gap, limit_per_s = of.record.streams.gap if of.record.streams else None, of.job.cell.stream_rate_limit_per_s
-    if gap is None or limit_per_s is None:
-        return None
-    return abs(1e3 / gap.mean_ms / limit_per_s - 1)
+    return abs(1e3 / gap.mean_ms / limit_per_s - 1) if gap and limit_per_s else None
 
 
 def _compute_drift(of: GateInput) -> float | None:
@@ -213,7 +213,7 @@ GATES = (
         unit="requests",
         metrics=_SPEED,
         advice="requests were due and never sent: raise the concurrency, or lower the rate",
-        value=lambda of: None if _is_closed(of) else of.record.dropped_iterations,
+        value=lambda of: None if of.is_closed else of.record.dropped_iterations,
     ),
     GateRule(
         "rate_error",
@@ -286,7 +286,7 @@ GATES = (
         unit_of_streams="items",
         metrics=("p99",),
         advice="too few for a p99: lengthen load.window_s",
-        value=lambda of: of.record.streams.items if of.record.streams else of.record.requests - _count_failed(of),
+        value=lambda of: of.record.streams.items if of.record.streams else of.record.requests - of.failed,
     ),
     GateRule(
         "conformance",
@@ -392,6 +392,6 @@ GATES = (
         unit="periods",
         metrics=_SPEED,
         advice="the generator reached its CPU limit: raise the limit",
-        value=lambda of: sum_if_all_known([each.generator.throttled_periods for each in of.observations]),
+        value=lambda of: sum_if_all_known([each.generator_throttled_periods for each in of.observations]),
     ),
 )

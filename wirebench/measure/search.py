@@ -7,9 +7,11 @@ import random
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from wirebench.drivers import Job
-from wirebench.measure.cell import Conditions, make_record
+from wirebench.measure.calibration import Calibration
+from wirebench.measure.figures import make_record
 from wirebench.measure.gates import RATE_ERROR_MAX
 from wirebench.measure.observe import Observation
 from wirebench.model.histogram_file import HistogramFile, merge_parallel
@@ -34,31 +36,35 @@ _TIMEOUT_S_MIN = 1.0
 
 
 def search_capacity(
-    job: Job, conditions: Conditions, send: Callable[[Job], Sequence[Observation]], ids_per_window: int
+    job: Job,
+    observe: Callable[[Job], Sequence[Observation]],
+    ids_per_window: int,
+    calibration: Calibration | None = None,
+    host_share: float | None = None,
 ) -> Record:
     """Search for the capacity of the job's service, and return the record of the last window at it.
 
-    `send` sends the load of a job and returns what was observed; each creates users with `ids_per_window` ids of its
-    own. If no rate was kept, the record is that of the last window. Raises WirebenchError, as `send` does.
+    `observe` sends the load of a job; each creates users with `ids_per_window` ids of its own. If no rate was kept, the
+    record is that of the last window. Raises WirebenchError, as `observe` does.
     """
     load, objective = job.load, job.load.objective
     if objective is None:
         raise ValueError("a search needs an objective")
     timeout_s = load.timeout_s or max(_TIMEOUT_S_MIN, _TIMEOUT_OVER_OBJECTIVE * objective.p99_ms / 1000)
+    record_window = partial(make_record, calibration=calibration, host_share=host_share)
     windows: list[SearchWindow] = []
     observed: list[tuple[Job, Sequence[Observation], Record]] = []
 
     def measure(rate_per_s: int | None) -> Record:
-        cell = replace(job.cell, shape=None, rate_per_s=rate_per_s)
         model = "closed" if rate_per_s is None else "open"
         own = replace(
             job,
-            cell=cell,
+            cell=replace(job.cell, shape=None, rate_per_s=rate_per_s),
             load=load.model_copy(update={"model": model, "timeout_s": timeout_s}),
             id_base=job.id_base + len(observed) * ids_per_window,
         )
-        seen = send(own)
-        observed.append((own, seen, make_record(own, seen, conditions)))
+        seen = observe(own)
+        observed.append((own, seen, record_window(own, seen)))
         return observed[-1][2]
 
     closed_rate_per_s = None if load.from_rate_per_s else measure(None).rate_achieved_per_s
@@ -78,7 +84,7 @@ def search_capacity(
     answers = observed[-len(windows) :]
     at_it = [place for place, each in enumerate(windows) if each.kept and each.rate_asked_per_s == kept]
     answer, seen, _ = answers[at_it[-1] if at_it else -1]
-    record = make_record(answer, seen, conditions, search=search, searched=job.cell)
+    record = record_window(answer, seen, search=search, searched=job.cell)
     files = (merge_parallel([each.file for each in own]) for _, own, _ in answers)
     texts = tuple(each.merge_histograms("response").encode() for each in files)
     HistogramFile.read(job.output).model_copy(update={"search": texts}).write(job.output)

@@ -1,129 +1,172 @@
-"""What processes use over time, so that the usage in the window alone can be computed afterwards."""
+"""What processes, containers and cores use over time, so that the usage in a window can be computed afterwards."""
 
 from __future__ import annotations
 
 import bisect
 import contextlib
 import functools
+import json
 import math
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 import psutil
 
 from wirebench.system import cgroup
+from wirebench.system.http import fetch
 from wirebench.system.processes import Child, read_cpu_s
+from wirebench.targets.target import Containers, Replica
 
 _Number = TypeVar("_Number", int, float)
 #: Sums of the same readings differ by less, in seconds of CPU time and periods.
 _ROUNDING = 1e-6
+#: Reading a clock costs microseconds; asking a node's agent costs the node some milliseconds of CPU time.
+CLOCK_INTERVAL_S = 0.025
+_AGENT_INTERVAL_S = 0.2
+#: Metrics are asked for from the service that is measured.
+_METRICS_INTERVAL_S = 1.0
+#: How often, and how long in between, a pod's containers are looked at until ours is known.
+_ATTEMPTS = 20
+_RETRY_PAUSE_S = 0.1
+_METRIC = r"^{}(?:\{{.*\}})?[ \t]+(\S+)"
+_CPU = re.compile(_METRIC.format("process_cpu_seconds_total"), re.MULTILINE)
+_MEMORY = re.compile(_METRIC.format("process_resident_memory_bytes"), re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """One reading. CPU time and throttled periods count up from some start; None is what can't be read."""
+    """One reading, or what was used between two. None is what can't be read.
+
+    In a reading, CPU time and throttled periods count up from some start.
+    """
 
     time_unix_ns: int
     cpu_s: float | None
     throttled_periods: float | None = None
     memory_bytes: int | None = None
 
-    def since(self, before: Usage) -> Usage:
+
+def sum_if_all_known(values: Iterable[_Number | None]) -> _Number | None:
+    """Return the sum; None if a value is unknown or there is none."""
+    listed = list(values)
+    known = [value for value in listed if value is not None]
+    return sum(known) if listed and len(known) == len(listed) else None
+
+
+class Watch:
+    """Readings of usage every `interval_s`; `read` returns None as long as there is nothing to read."""
+
+    def __init__(self, read: Callable[[], Usage | None], interval_s: float = CLOCK_INTERVAL_S) -> None:
+        self.interval_s = interval_s
+        self._read = read
+        self._readings: list[Usage] = []
+
+    def add(self) -> None:
+        """Add a reading."""
+        reading = self._read()
+        if reading is not None:
+            self._readings.append(reading)
+
+    def close(self) -> None:
+        """Add the last reading."""
+        self.add()
+
+    def between(self, start_unix_ns: int, end_unix_ns: int) -> Usage | None:
+        """Return what was used between two moments, interpolated; None if they weren't both watched."""
+        times = [each.time_unix_ns for each in self._readings]
+        if not times or start_unix_ns < times[0] or end_unix_ns > times[-1]:
+            return None
+
+        def compute_used(values: Iterable[float | None]) -> float | None:
+            known = [math.nan if value is None else value for value in values]
+            start, end = (float(each) for each in np.interp((start_unix_ns, end_unix_ns), times, known))
+            # A counter that has begun again, as that of a restarted service, tells nothing.
+            return max(0.0, end - start) if end >= start - _ROUNDING else None
+
         return Usage(
-            self.time_unix_ns,
-            _subtract(self.cpu_s, before.cpu_s),
-            _subtract(self.throttled_periods, before.throttled_periods),
-            self.memory_bytes,
+            end_unix_ns,
+            compute_used(each.cpu_s for each in self._readings),
+            compute_used(each.throttled_periods for each in self._readings),
+            self._readings[bisect.bisect_left(times, end_unix_ns)].memory_bytes,
         )
 
 
-def _list_processes(root_pid: int) -> frozenset[psutil.Process]:
+class TreeWatch(Watch):
+    """Watches a process and its descendants, as they are when this is made: listing them takes too long for a reading.
+
+    Knows nothing of them if they aren't the same ones at the end: a server may have replaced a worker, or added one.
+    """
+
+    def __init__(self, root_pid: int) -> None:
+        self._root_pid = root_pid
+        self._processes = _list_processes(root_pid)
+        self._is_complete = False
+        self._memory_bytes: int | None = None
+        super().__init__(partial(read_processes, [each.pid for each in self._processes]))
+
+    def close(self) -> None:
+        """Add the last reading, and see whether the processes are still the same."""
+        super().close()
+        self._is_complete = bool(self._processes) and self._processes == _list_processes(self._root_pid)
+        # The proportional set size counts a page that processes share once. For it the kernel visits every page: not
+        # while requests come. Only Linux has it.
+        with contextlib.suppress(psutil.Error, AttributeError):
+            self._memory_bytes = sum(each.memory_full_info().pss for each in self._processes)
+
+    def between(self, start_unix_ns: int, end_unix_ns: int) -> Usage | None:
+        """Return what was used between two moments, and the memory at the end of the watch."""
+        used = super().between(start_unix_ns, end_unix_ns) if self._is_complete else None
+        return used and replace(used, memory_bytes=self._memory_bytes)
+
+
+def watch_replica(replica: Replica) -> Watch | None:
+    """Return a watch of what a replica uses; None where that can't be read."""
+    if replica.root_pid:
+        return TreeWatch(replica.root_pid)
+    if replica.containers:
+        return Watch(partial(read_containers, replica.containers), _AGENT_INTERVAL_S)
+    if replica.metrics_url:
+        return Watch(partial(read_process_metrics, replica.metrics_url), _METRICS_INTERVAL_S)
+    return None
+
+
+@contextlib.contextmanager
+def keep_reading(watches: Sequence[Watch]) -> Iterator[None]:
+    """Add readings to watches while the block runs.
+
+    Those of the same interval share a thread: while one wakes up, requests wait.
+    """
+    stop = threading.Event()
+
+    def read_until_stopped(interval_s: float) -> None:
+        while not stop.wait(interval_s):
+            for watch in watches:
+                if watch.interval_s == interval_s:
+                    watch.add()
+
+    intervals_s = {watch.interval_s for watch in watches}
+    threads = [threading.Thread(target=read_until_stopped, args=[each], daemon=True) for each in intervals_s]
+    for watch in watches:
+        watch.add()
+    for thread in threads:
+        thread.start()
     try:
-        root = psutil.Process(root_pid)
-        return frozenset((root, *root.children(recursive=True)))
-    except psutil.NoSuchProcess:
-        return frozenset()
-
-
-def read_processes(pids: Sequence[int]) -> Usage | None:
-    """Read the CPU time of processes; None if one has gone or can't be seen: the sum would be too small."""
-    now_ns = time.time_ns()
-    known = [value for value in map(read_cpu_s, pids) if value is not None]
-    return Usage(now_ns, sum(known)) if pids and len(known) == len(pids) else None
-
-
-def read_cores(cores: frozenset[int]) -> Usage:
-    """Read how long cores were busy with any process, and the time that the hypervisor gave to other machines."""
-    now_ns = time.time_ns()
-    if not cores:  # reading takes longer than the other clocks
-        return Usage(now_ns, 0.0)
-    all_cores = psutil.cpu_times(percpu=True)
-    used_s = _find_reader()()
-    return Usage(now_ns, sum(_sum_busy_s(all_cores[core], used_s.get(core)) for core in cores if core < len(all_cores)))
-
-
-@functools.cache
-def _find_reader() -> Callable[[], dict[int, float]]:
-    """Return what reads for how long processes ran on each core, where anything does.
-
-    It is looked for once: on Linux 6.18, a file that isn't in /proc, looked for forty times a second, cost a service on
-    the same machine a quarter of its requests/s.
-    """
-    return next((read for read in (read_scheduled_s, cgroup.read_cpu_s_by_core) if read()), dict)
-
-
-def read_scheduled_s(path: Path = Path("/proc/schedstat")) -> dict[int, float]:
-    """Return for how long processes ran on each core, in seconds; nothing where the kernel doesn't count it.
-
-    The field is the seventh of Documentation/scheduler/sched-stats.rst.
-    """
-    try:
-        lines = [line.split() for line in path.read_text(encoding="ascii").splitlines()]
-        return {int(line[0].removeprefix("cpu")): int(line[7]) / 1e9 for line in lines if line[0].startswith("cpu")}
-    except (OSError, ValueError, IndexError):
-        return {}
-
-
-def _sum_busy_s(times: Any, used_s: float | None) -> float:  # noqa: ANN401 - psutil's own type differs by system
-    """Return for how long processes used a core, and other machines had it.
-
-    Without `used_s`, as the kernel has it by looking which process runs at each tick: it misses up to a tenth of what
-    processes use that wake and sleep thousands of times a second.
-    """
-    if used_s is not None:
-        return used_s + float(times.steal)
-    # The kernel counts guests' time in `user` and `nice`, too.
-    not_busy = ("idle", "iowait", "guest", "guest_nice")
-    return math.fsum(value for name, value in times._asdict().items() if name not in not_busy)
-
-
-class Interference:
-    """How much of some cores' time others take: not we, nor processes of ours that have ended."""
-
-    def __init__(self, cores: frozenset[int]) -> None:
-        self._cores = cores
-        self._start = self._read()
-
-    def compute_share(self) -> float:
-        elapsed_s, others_s = (now - start for now, start in zip(self._read(), self._start, strict=True))
-        return max(0.0, others_s) / (elapsed_s * len(self._cores)) if elapsed_s else 0.0
-
-    def _read(self) -> tuple[float, float]:
-        own = os.times()
-        ours_s = own.user + own.system + own.children_user + own.children_system
-        return own.elapsed, (read_cores(self._cores).cpu_s or 0.0) - ours_s
-
-
-def read_throttled_periods(membership: Path = cgroup.MEMBERSHIP, root: Path = cgroup.ROOT) -> int | None:
-    """Return in how many periods our cgroup, the generator too, met its CPU limit; None if it is unreadable."""
-    counts = map(cgroup.read_throttled_periods, cgroup.list_folders("cpu", membership, root))
-    return next((count for count in counts if count is not None), None)
+        yield
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+        for watch in watches:
+            watch.close()
 
 
 class DriverProcesses:
@@ -148,120 +191,150 @@ class DriverProcesses:
         return Usage(now_ns, math.fsum(known), read_throttled_periods())
 
 
-class Watch:
-    """Readings of usage every `interval_s`; `read` returns None as long as there is nothing to read."""
-
-    def __init__(self, read: Callable[[], Usage | None], interval_s: float) -> None:
-        self.interval_s = interval_s
-        self._read = read
-        self._readings: list[Usage] = []
-
-    def add(self) -> None:
-        """Add a reading."""
-        reading = self._read()
-        if reading is not None:
-            self._readings.append(reading)
-
-    def close(self) -> None:
-        """Add the last reading."""
-        self.add()
-
-    def between(self, start_unix_ns: int, end_unix_ns: int) -> Usage | None:
-        """Return what was used between two moments, interpolated; None if they weren't both watched."""
-        start, end = self._at(start_unix_ns), self._at(end_unix_ns)
-        return end.since(start) if start and end else None
-
-    def _at(self, time_unix_ns: int) -> Usage | None:
-        after = bisect.bisect_left(self._readings, time_unix_ns, key=lambda reading: reading.time_unix_ns)
-        if after < len(self._readings) and self._readings[after].time_unix_ns == time_unix_ns:
-            return self._readings[after]
-        if not 0 < after < len(self._readings):
-            return None
-        return _interpolate(self._readings[after - 1], self._readings[after], time_unix_ns)
+def read_throttled_periods(membership: Path = cgroup.MEMBERSHIP, root: Path = cgroup.ROOT) -> int | None:
+    """Return in how many periods our cgroup, the generator too, met its CPU limit; None if it is unreadable."""
+    counts = map(cgroup.read_throttled_periods, cgroup.list_folders("cpu", membership, root))
+    return next((count for count in counts if count is not None), None)
 
 
-class TreeWatch(Watch):
-    """Watches a process and its descendants, as they are when this is made: listing them takes too long for a reading.
-
-    Knows nothing of them if they aren't the same ones at the end: a server may have replaced a worker, or added one.
-    """
-
-    def __init__(self, root_pid: int, interval_s: float) -> None:
-        self._root_pid = root_pid
-        self._processes = _list_processes(root_pid)
-        self._is_complete = False
-        self._memory_bytes: int | None = None
-        super().__init__(partial(read_processes, [each.pid for each in self._processes]), interval_s)
-
-    def close(self) -> None:
-        """Add the last reading, and see whether the processes are still the same."""
-        super().close()
-        self._is_complete = bool(self._processes) and self._processes == _list_processes(self._root_pid)
-        # The proportional set size counts a page that processes share once. For it the kernel visits every page: not
-        # while requests come. Only Linux has it.
-        with contextlib.suppress(psutil.Error, AttributeError):
-            self._memory_bytes = sum(each.memory_full_info().pss for each in self._processes)
-
-    def between(self, start_unix_ns: int, end_unix_ns: int) -> Usage | None:
-        """Return what was used between two moments, and the memory at the end of the watch."""
-        used = super().between(start_unix_ns, end_unix_ns) if self._is_complete else None
-        return used and replace(used, memory_bytes=self._memory_bytes)
-
-
-@contextlib.contextmanager
-def keep_reading(watches: Sequence[Watch]) -> Iterator[None]:
-    """Add readings to watches while the block runs.
-
-    Those of the same interval share a thread: while one wakes up, requests wait.
-    """
-    stop = threading.Event()
-    by_interval_s: dict[float, list[Watch]] = {}
-    for watch in watches:
-        by_interval_s.setdefault(watch.interval_s, []).append(watch)
-
-    def read_until_stopped(interval_s: float) -> None:
-        while not stop.wait(interval_s):
-            for watch in by_interval_s[interval_s]:
-                watch.add()
-
-    threads = [threading.Thread(target=read_until_stopped, args=[each], daemon=True) for each in by_interval_s]
-    for watch in watches:
-        watch.add()
-    for thread in threads:
-        thread.start()
+def _list_processes(root_pid: int) -> frozenset[psutil.Process]:
     try:
-        yield
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join()
-        for watch in watches:
-            watch.close()
+        root = psutil.Process(root_pid)
+        return frozenset((root, *root.children(recursive=True)))
+    except psutil.NoSuchProcess:
+        return frozenset()
 
 
-def _interpolate(before: Usage, after: Usage, time_unix_ns: int) -> Usage:
-    share = (time_unix_ns - before.time_unix_ns) / (after.time_unix_ns - before.time_unix_ns)
+def read_processes(pids: Sequence[int]) -> Usage | None:
+    """Read the CPU time of processes; None if one has gone or can't be seen: the sum would be too small."""
+    now_ns = time.time_ns()
+    used_s = sum_if_all_known(map(read_cpu_s, pids))
+    return None if used_s is None else Usage(now_ns, used_s)
 
-    def between(first: float | None, second: float | None) -> float | None:
-        return None if first is None or second is None else first + share * (second - first)
 
+def read_cores(cores: frozenset[int]) -> Usage:
+    """Read how long cores were busy with any process, and the time that the hypervisor gave to other machines.
+
+    Where the kernel doesn't count what runs on each core, it looks at each tick which process runs: it misses up to a
+    tenth of what processes use that wake and sleep thousands of times a second.
+    """
+    now_ns = time.time_ns()
+    if not cores:  # reading takes longer than the other clocks
+        return Usage(now_ns, 0.0)
+    all_cores: list[Any] = psutil.cpu_times(percpu=True)
+    used_s = _find_core_reader()()
+    # The kernel counts guests' time in `user` and `nice`, too.
+    not_busy = ("idle", "iowait", "guest", "guest_nice")
+    busy_s = (
+        used_s[core] + float(all_cores[core].steal)
+        if core in used_s
+        else math.fsum(value for name, value in all_cores[core]._asdict().items() if name not in not_busy)
+        for core in cores
+        if core < len(all_cores)
+    )
+    return Usage(now_ns, math.fsum(busy_s))
+
+
+@functools.cache
+def _find_core_reader() -> Callable[[], dict[int, float]]:
+    """Return what reads for how long processes ran on each core, where anything does.
+
+    It is looked for once: on Linux 6.18, a file that isn't in /proc, looked for forty times a second, cost a service on
+    the same machine a quarter of its requests/s.
+    """
+    return next((read for read in (read_scheduled_s, cgroup.read_cpu_s_by_core) if read()), dict)
+
+
+def read_scheduled_s(path: Path = Path("/proc/schedstat")) -> dict[int, float]:
+    """Return for how long processes ran on each core, in seconds; nothing where the kernel doesn't count it.
+
+    The field is the seventh of Documentation/scheduler/sched-stats.rst.
+    """
+    try:
+        lines = [line.split() for line in path.read_text(encoding="ascii").splitlines()]
+        return {int(line[0].removeprefix("cpu")): int(line[7]) / 1e9 for line in lines if line[0].startswith("cpu")}
+    except (OSError, ValueError, IndexError):
+        return {}
+
+
+class Interference:
+    """How much of some cores' time others take: not we, nor processes of ours that have ended."""
+
+    def __init__(self, cores: frozenset[int]) -> None:
+        self._cores = cores
+        self._start = self._read()
+
+    def compute_share(self) -> float:
+        elapsed_s, others_s = (now - start for now, start in zip(self._read(), self._start, strict=True))
+        return max(0.0, others_s) / (elapsed_s * len(self._cores)) if elapsed_s else 0.0
+
+    def _read(self) -> tuple[float, float]:
+        own = os.times()
+        ours_s = own.user + own.system + own.children_user + own.children_system
+        return own.elapsed, (read_cores(self._cores).cpu_s or 0.0) - ours_s
+
+
+def fetch_text(url: str) -> str:
+    """Return what a service answers. Raises OSError if that isn't 200."""
+    reply = fetch(url)
+    if reply.status != HTTPStatus.OK:
+        raise OSError(f"status {reply.status}")
+    return reply.body.decode()
+
+
+def read_process_metrics(url: str) -> Usage | None:
+    """Read what a service's processes have used from its own metrics, all samples added up; None if they lack it."""
+    with contextlib.suppress(OSError, ValueError):
+        now_ns, text = time.time_ns(), fetch_text(url)
+        cpu, memory = (list(map(float, metric.findall(text))) for metric in (_CPU, _MEMORY))
+        if cpu:
+            return Usage(now_ns, sum(cpu), memory_bytes=int(sum(memory)) if memory else None)
+    return None
+
+
+def read_containers(containers: Containers) -> Usage | None:
+    """Ask the agent on a pod's node (`wirebench.system.cgroup_agent`) what its containers have used together.
+
+    None if one is missing, or the agent doesn't answer.
+    """
+    there = _read_pod(containers.agent_url, containers.pod_uid)
+    used = [there[each] for each in containers.ids if each in there]
+    if not used or len(used) < len(containers.ids):
+        return None
     return Usage(
-        time_unix_ns,
-        between(before.cpu_s, after.cpu_s),
-        between(before.throttled_periods, after.throttled_periods),
-        after.memory_bytes,
+        time_unix_ns=used[-1].time_unix_ns,
+        cpu_s=sum_if_all_known(each.cpu_s for each in used),
+        throttled_periods=sum_if_all_known(each.throttled_periods for each in used),
+        memory_bytes=sum_if_all_known(each.memory_bytes for each in used),
     )
 
 
-def sum_if_all_known(values: Iterable[_Number | None]) -> _Number | None:
-    """Return the sum; None if a value is unknown or there is none."""
-    listed = list(values)
-    known = [value for value in listed if value is not None]
-    return sum(known) if listed and len(known) == len(listed) else None
+def _read_own_cpu_s() -> float | None:
+    known = map(cgroup.read_cpu_s, cgroup.list_folders("cpuacct"))
+    return next((value for value in known if value is not None), None)
 
 
-def _subtract(value: float | None, before: float | None) -> float | None:
-    """Return the difference; None if one isn't known, or the service's own counter has begun again."""
-    if value is None or before is None or value < before - _ROUNDING:
-        return None
-    return max(0.0, value - before)
+def find_containers_beside(
+    agent_url: str, pod_uid: str, own_cpu_s: Callable[[], float | None] = _read_own_cpu_s
+) -> tuple[str, ...]:
+    """Return the ids of the containers that run in this process's pod, without its own; empty if they can't be told.
+
+    A container can't always see its own id. But it sees its own CPU time, and no other container has the same.
+    """
+    for _ in range(_ATTEMPTS):
+        before, there, after = own_cpu_s(), _read_pod(agent_url, pod_uid), own_cpu_s()
+        if before is not None and after is not None:
+            own = [each for each, used in there.items() if used.cpu_s is not None and before <= used.cpu_s <= after]
+            if len(own) == 1:
+                return tuple(sorted(there.keys() - own))
+        time.sleep(_RETRY_PAUSE_S)
+    return ()
+
+
+def _read_pod(agent_url: str, pod_uid: str) -> dict[str, Usage]:
+    try:
+        return {
+            each: Usage(**used) for each, used in json.loads(fetch_text(f"{agent_url}/containers/{pod_uid}")).items()
+        }
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}

@@ -6,17 +6,17 @@ import itertools
 import json
 import os
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from wirebench.drivers import Job
 from wirebench.drivers.driver import ID_STEP
-from wirebench.drivers.wireload import Answer, compile_schema, reflect, send_requests
+from wirebench.drivers.wireload import Answer, compile_schema
 from wirebench.errors import UsageError
 from wirebench.measure.conformance import Conformance
+from wirebench.measure.load_source import LoadSource
 from wirebench.model.application import resolve
 from wirebench.model.cell import Cell, ServiceSpec
 from wirebench.model.scenario import Scenario, find_own
@@ -30,33 +30,11 @@ from wirebench.targets import Endpoint
 
 #: Ids for what verification creates, each time that something else is verified.
 VERIFIED_IDS = ID_STEP // 100
-
-
 #: How many requests of each operation are sent to each variant, with the same inputs.
 REQUESTS_EACH = 10
 _SHOWN_CHARACTERS = 300
 #: What a path has that leads to nothing.
 _ABSENT: Any = object()
-
-
-@dataclass(frozen=True, slots=True)
-class RequestFiles:
-    """What drivers read: the application, and the gRPC messages of a variant."""
-
-    application: Path
-    descriptors: Path
-
-
-class Sender:
-    """Sends single requests to variants from this process; its subclass sends them from a load pod."""
-
-    def send(self, job: Job, endpoint: Endpoint, requests_each: int) -> Sequence[Answer]:  # noqa: ARG002 - of load pods
-        """Send `requests_each` of each operation of a job. Raises WirebenchError if the service can't be reached."""
-        return send_requests(job, requests_each)
-
-    def reflect(self, endpoint: Endpoint, folder: Path, calls: Sequence[str], headers: Mapping[str, str]) -> bytes:
-        """Return the messages of calls by server reflection; `folder` is for files. Raises WirebenchError."""
-        return reflect(endpoint.address, folder, endpoint.tls, calls, headers)
 
 
 #: By operation, paths to values that all variants answer alike, by transport.
@@ -73,24 +51,24 @@ class Variants:
         scenario: Scenario,
         folder: Path,
         kept: Path,
-        sender: Sender | None = None,
+        source: LoadSource,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Take a folder for temporary files, one for gRPC messages, and a sender (default: this process)."""
-        self._sleep = sleep
-        self._sender = sender or Sender()
+        """Take a folder for temporary files, one for gRPC messages, and where requests are sent from."""
         self._scenario = scenario
         self._folder = folder
         self._kept = kept
-        self._requests: dict[str, RequestFiles] = {}
+        self._source = source
+        self._sleep = sleep
+        self._files: dict[str, tuple[Path, Path]] = {}
 
-    def prepare(self, endpoint: Endpoint) -> RequestFiles:
-        """Return what drivers read of a running variant; the first call writes its files.
+    def prepare(self, endpoint: Endpoint) -> tuple[Path, Path]:
+        """Return what drivers read of a running variant: the application, and gRPC messages; the first call writes it.
 
         Raises WirebenchError if its messages can't be read, or don't fit the application file.
         """
         name = str(endpoint.service.variant)
-        if name not in self._requests:
+        if name not in self._files:
             application, file, descriptors = self._scenario.application, self._folder / "application.json", CONTRACT
             write_atomic(file, application.text)
             if application.variants[name].transport == "grpc":
@@ -100,68 +78,8 @@ class Variants:
                     kept.write(messages)
                 if _is_reflected(application.variants[name]):  # others are checked before anything starts
                     resolve(application.require_path(), {name: descriptors})
-            self._requests[name] = RequestFiles(file, descriptors)
-        return self._requests[name]
-
-    def verify(
-        self, cells: Iterable[Cell], endpoints: Mapping[ServiceSpec, Endpoint], seed: int, ids: Iterator[int]
-    ) -> Conformance:
-        """Send the requests of cells to all running variants, and compare the answers.
-
-        Each kind of request takes the next of `ids` as the first id of the records it creates. Raises WirebenchError if
-        a request can't be sent.
-        """
-        return self.compare(self.send(cells, endpoints, seed, defaultdict(lambda: next(ids))))
-
-    def send(
-        self,
-        cells: Iterable[Cell],
-        endpoints: Mapping[ServiceSpec, Endpoint],
-        seed: int,
-        first_ids: Mapping[object, int],
-    ) -> Answered:
-        """Send the requests of the cells whose services run.
-
-        `first_ids` has the first id for what each kind of request creates. Raises WirebenchError if one can't be sent.
-        """
-        jobs: dict[tuple[ServiceSpec, object], Job] = {}
-        for cell in cells:
-            if endpoint := endpoints.get(cell.service):
-                id_base = first_ids[describe_work(cell)]
-                jobs.setdefault((cell.service, describe_work(cell)), self._make_job(cell, endpoint, seed, id_base))
-        return [(job, self._send(job, endpoints[job.cell.service])) for job in jobs.values()]
-
-    def compare(self, answered: Answered) -> Conformance:
-        operations = self._scenario.application.operations
-        outcome = compare_answers(answered, {name: each.same for name, each in operations.items()})
-        names = {name for name, _ in find_variables(self._scenario)}
-        return replace(outcome, mismatches=tuple(redact(line, names) for line in outcome.mismatches))
-
-    def _make_job(self, cell: Cell, endpoint: Endpoint, seed: int, id_base: int) -> Job:
-        requests = self.prepare(endpoint)
-        return Job(
-            cell=cell,
-            load=self._scenario.load,
-            address=endpoint.address,
-            seed=seed,
-            id_base=id_base,
-            output=self._folder / "verified.json",
-            log=self._folder / "verified.log",
-            cores=None,
-            tls=endpoint.tls,
-            application=requests.application,
-            descriptors=requests.descriptors,
-        )
-
-    def _send(self, job: Job, endpoint: Endpoint) -> Sequence[Answer]:
-        """Send a few of each request, within the limit of a service that the run hasn't started."""
-        limit = endpoint.limit
-        operations = len(job.load.find_workload(job.cell.operation).operations)
-        requests_each = min(REQUESTS_EACH, max(1, limit.rate_per_s // operations)) if limit else REQUESTS_EACH
-        answers = self._sender.send(job, endpoint, requests_each)
-        if limit:
-            self._sleep(len(answers) / limit.rate_per_s)
-        return answers
+            self._files[name] = file, descriptors
+        return self._files[name]
 
     def _find_messages(self, name: str, endpoint: Endpoint) -> bytes:
         application = self._scenario.application
@@ -171,7 +89,53 @@ class Variants:
             return compile_schema(paths[0], paths[1] or [application.folder], self._folder)
         requests = (each.find_request("grpc", name) for each in application.operations.values())
         calls = [request["call"] for request in requests if request]
-        return self._sender.reflect(endpoint, self._folder, calls, variant.headers)
+        return self._source.reflect(endpoint, self._folder, calls, variant.headers)
+
+    def send(
+        self,
+        cells: Iterable[Cell],
+        endpoints: Mapping[ServiceSpec, Endpoint],
+        seed: int,
+        first_ids: Mapping[object, int],
+    ) -> Answered:
+        """Send a few requests of the cells whose services run, within the limit of one that the run hasn't started.
+
+        `first_ids` has the first id for what each kind of request creates. Raises WirebenchError if one can't be sent.
+        """
+        jobs: dict[tuple[ServiceSpec, object], Job] = {}
+        for cell in cells:
+            endpoint, work = endpoints.get(cell.service), describe_work(cell)
+            if endpoint and (cell.service, work) not in jobs:
+                application, descriptors = self.prepare(endpoint)
+                jobs[cell.service, work] = Job(
+                    cell=cell,
+                    load=self._scenario.load,
+                    address=endpoint.address,
+                    seed=seed,
+                    id_base=first_ids[work],
+                    output=self._folder / "verified.json",
+                    log=self._folder / "verified.log",
+                    cores=None,
+                    tls=endpoint.tls,
+                    application=application,
+                    descriptors=descriptors,
+                )
+        answered = []
+        for job in jobs.values():
+            limit = endpoints[job.cell.service].limit
+            operations = len(job.load.find_workload(job.cell.operation).operations)
+            requests_each = min(REQUESTS_EACH, max(1, limit.rate_per_s // operations)) if limit else REQUESTS_EACH
+            answers = self._source.send(job, endpoints[job.cell.service], requests_each)
+            if limit:
+                self._sleep(len(answers) / limit.rate_per_s)
+            answered.append((job, answers))
+        return answered
+
+    def compare(self, answered: Answered) -> Conformance:
+        operations = self._scenario.application.operations
+        outcome = compare_answers(answered, {name: each.same for name, each in operations.items()})
+        names = {name for name, _ in find_variables(self._scenario)}
+        return replace(outcome, mismatches=tuple(redact(line, names) for line in outcome.mismatches))
 
 
 def check_variants(scenario: Scenario) -> None:
@@ -203,45 +167,41 @@ def _is_reflected(variant: Variant) -> bool:
     return variant.schema_ in ((), (REFLECTION,))
 
 
-def compare_answers(answered: Iterable[tuple[Job, Sequence[Answer]]], alike: Paths) -> Conformance:
-    """Find what is wrong with answers, and where variants differ in values that they should have alike."""
-    by_work: dict[object, list[tuple[Job, Sequence[Answer]]]] = {}
-    for job, answers in answered:
-        by_work.setdefault(describe_work(job.cell), []).append((job, answers))
-    requests = sum(len(answers) for same in by_work.values() for _, answers in same)
-    lines = (line for same in by_work.values() for line in _find_mismatches(same, alike))
-    return Conformance(requests, tuple(lines))
-
-
 def describe_work(cell: Cell) -> tuple[object, ...]:
     return (cell.operation, cell.payload, cell.stream_items, cell.stream_rate_limit_per_s)
 
 
-def _find_mismatches(answered: Sequence[tuple[Job, Sequence[Answer]]], alike: Paths) -> Iterator[str]:
+def compare_answers(answered: Answered, alike: Paths) -> Conformance:
+    """Find what is wrong with answers, and where variants differ in values that they should have alike."""
+    by_work: dict[object, list[tuple[Job, Sequence[Answer]]]] = {}
+    mismatches = []
     for job, answers in answered:
+        by_work.setdefault(describe_work(job.cell), []).append((job, answers))
         for answer in answers:
             if answer.problem:
                 replied = f"it answered {answer.status} {_show(answer.reply)}"
-                yield f"{job.cell.variant}, {_name_answer(answer)}: {answer.problem}; {replied}"
-    for numbered in zip(*(answers for _, answers in answered), strict=False):
-        good = [(job, answer) for (job, _), answer in zip(answered, numbered, strict=True) if not answer.problem]
-        for pair in itertools.combinations(good, 2):
-            yield from _compare(pair, alike)
+                mismatches.append(f"{job.cell.variant}, {_name_answer(answer)}: {answer.problem}; {replied}")
+    for same in by_work.values():
+        for numbered in zip(*(answers for _, answers in same), strict=False):
+            good = [(job, answer) for (job, _), answer in zip(same, numbered, strict=True) if not answer.problem]
+            for pair in itertools.combinations(good, 2):
+                mismatches += _compare(pair, alike)
+    return Conformance(sum(len(answers) for _, answers in answered), tuple(mismatches))
 
 
 def _compare(sides: tuple[tuple[Job, Answer], tuple[Job, Answer]], alike: Paths) -> Iterator[str]:
     """Yield a line for each value that two answers should have alike, and haven't."""
-    (first, answer), (other, _) = sides
+    transports = [job.cell.transport for job, _ in sides]
+    (_, answer), _ = sides
     for each in alike[answer.operation]:
-        paths = [each.get(job.cell.transport) for job in (first, other)]
-        if None in paths:
+        if not all(transport in each for transport in transports):
             continue
-        values = tuple(_resolve_path(reply.reply, str(path)) for (_, reply), path in zip(sides, paths, strict=True))
-        may_lack = (first.cell.transport == "grpc", other.cell.transport == "grpc")
-        if not _are_alike(values[0], values[1], may_lack):
+        paths = [each[transport] for transport in transports]
+        one, other = (_resolve_path(reply.reply, path) for (_, reply), path in zip(sides, paths, strict=True))
+        if not _are_alike(one, other, (transports[0] == "grpc", transports[1] == "grpc")):
             sides_shown = (
                 f"{job.cell.variant} has {path or 'the reply'}: {_show(value)} in {_show(reply.reply)}"
-                for (job, reply), path, value in zip(sides, paths, values, strict=True)
+                for (job, reply), path, value in zip(sides, paths, (one, other), strict=True)
             )
             yield f"{_name_answer(answer)}: {'; '.join(sides_shown)}"
 

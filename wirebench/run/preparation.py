@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import psutil
 
-from wirebench.drivers import DRIVERS, capacity
+from wirebench.drivers import DRIVERS
 from wirebench.drivers.metrics_push import check_receiver
 from wirebench.errors import UsageError
 from wirebench.measure import environment
@@ -17,6 +16,7 @@ from wirebench.measure.variants import check_variants
 from wirebench.model.run_info import RunInfo
 from wirebench.model.scenario import locate_factor
 from wirebench.plan.plan import Plan
+from wirebench.run.user_limits import check_users_fit, raise_open_files, read_free_memory_mib
 from wirebench.system.network_namespace import explain_no_netem
 from wirebench.targets import Target, toxiproxy
 
@@ -39,32 +39,23 @@ def prepare(plan: Plan, target: Target) -> None:
         hint = "it needs root and the kernel's sch_netem; without loss_percent a proxy adds the delay"
         raise UsageError(message, hint)
     if target.load_pods is None:
-        _check_capacity(plan)
+        check_users_fit(plan, read_free_memory_mib(), raise_open_files())
     if target.prometheus:
         check_receiver(target.prometheus)
     lay_out_ids(plan, target)
     target.prepare(plan.services)
 
 
-def _check_capacity(plan: Plan) -> None:
-    """Raise UsageError for more users than fit on this machine: it would swap, or kill a process, during the run."""
-    found = capacity.read_capacity()
-    load = plan.scenario.load
-    if shortfall := capacity.find_shortfall(map(load.add_connections, plan.cells), found):
-        cell = shortfall.cell
-        is_max = load.swept or load.concurrency_max
-        field = ("load", "concurrency_max") if is_max else ("factors", "concurrency")
-        raise UsageError(
-            f"{plan.scenario.locate(field)}: {cell.concurrency:,} {cell.driver} users of {cell.transport} take "
-            f"{shortfall.needed}, and {shortfall.available}: {shortfall.users_max:,} fit",
-            "lower it, make room, or share the load among pods of a cluster: load.generators",
-        )
-    capacity.raise_open_files(found)
-
-
 def create_info(plan: Plan, target: Target, run_id: str, command: str, *, calibrate: bool = True) -> RunInfo:
     """Return the run.json of a run that is about to start, by a command line. Raises UsageError."""
-    description, source = target.describe(), plan.scenario.source
+    description, source, notes = target.describe(), plan.scenario.source, list[str]()
+    if plan.left_out:
+        notes.append(f"left out, as the target {plan.target} doesn't have them: {', '.join(plan.left_out)}")
+    for name in plan.skipped:
+        notes.append(f"cross-check by {name} skipped: {name} is not installed; {DRIVERS[name].setup}")
+    notes += description.notes
+    if not description.is_elsewhere:
+        notes += environment.find_warnings(target.cores)
     return RunInfo(
         id=run_id,
         scenario=source.path.stem,
@@ -92,21 +83,9 @@ def create_info(plan: Plan, target: Target, run_id: str, command: str, *, calibr
         equivalence_margin=plan.scenario.equivalence_margin,
         versions={**environment.read_versions(), **description.versions},
         machine={**environment.read_machine(), **description.machine},
-        notes=(
-            *_describe_plan(plan),
-            *description.notes,
-            *(() if description.is_elsewhere else environment.find_warnings(target.cores)),
-        ),
+        notes=tuple(notes),
         commit=environment.read_commit(),
     )
-
-
-def _describe_plan(plan: Plan) -> Iterator[str]:
-    """Describe what is left out."""
-    if plan.left_out:
-        yield f"left out, as the target {plan.target} doesn't have them: {', '.join(plan.left_out)}"
-    for name in plan.skipped:
-        yield f"cross-check by {name} skipped: {name} is not installed; {DRIVERS[name].setup}"
 
 
 def lay_out_ids(plan: Plan, target: Target) -> IdLayout:

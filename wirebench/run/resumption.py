@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from bisect import bisect
 from datetime import UTC, datetime
 from pathlib import Path
 
-from wirebench.analysis.differences import Difference, find_differences
+from wirebench.analysis.differences import find_differences
 from wirebench.errors import UsageError
 from wirebench.model.labels import pluralise
 from wirebench.model.run_info import RunInfo
-from wirebench.model.scenario import Load, Scenario
+from wirebench.model.scenario import Scenario
 from wirebench.model.source import parse_yaml
 from wirebench.plan.load import check_scenario
 from wirebench.plan.plan import Plan
 from wirebench.results.runs import APPLICATION_FILE, TIMING_FILE, Run
-from wirebench.run.execution import TimeSpent
 from wirebench.run.target_options import TargetOptions, plan_for_target
 
 _RUN_AGAIN = "`wirebench run` measures its scenario again"
@@ -38,35 +36,27 @@ def check_resumable(run: Run) -> None:
         )
 
 
-def _read_application_text(folder: Path) -> str:
-    """Return the application that the run was measured with. Raises UsageError if it is missing."""
-    path = folder / APPLICATION_FILE
-    try:
-        return path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"can't read {path}: {error}", _RUN_AGAIN) from None
-
-
 def plan_rest(run: Run, target: TargetOptions, application_file: Path | None = None) -> Plan:
     """Return the plan of a run with its records marked as done. Raises UsageError if they don't match the plan."""
     plan = plan_for_target(_read_scenario(run, application_file), target, run.info.seed, run.info.versions)
     application = plan.scenario.application
-    if application.variants and _read_application_text(run.folder) != application.text.strip():
-        raise UsageError(
-            f"run {run.info.id}: {application.path} has changed since",
-            f"the rest would measure something else; {_RUN_AGAIN}",
-        )
-    planned = {(each.id, each.order): each.cell.factors for block in plan.blocks for each in block}
-    for record in run.records:
-        if planned.get((record.id, record.order)) != record.factors:
+    if application.variants:
+        path = run.folder / APPLICATION_FILE
+        try:
+            measured = path.read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"can't read {path}: {error}", _RUN_AGAIN) from None
+        if measured != application.text.strip():
             raise UsageError(
-                f"run {run.info.id}: its record {record.id} isn't in the plan of its scenario and seed",
-                f"use the version that created the run; {_RUN_AGAIN}",
+                f"run {run.info.id}: {application.path} has changed since",
+                f"the rest would measure something else; {_RUN_AGAIN}",
             )
-    if plan.cells_total != run.info.cells * run.info.blocks:
+    planned = {(each.id, each.order): each.cell.factors for block in plan.blocks for each in block}
+    differs = [each.id for each in run.records if planned.get((each.id, each.order)) != each.factors]
+    if differs or plan.cells_total != run.info.cells * run.info.blocks:
+        wrong = f"its record {differs[0]} isn't in" if differs else "its number of windows isn't that of"
         raise UsageError(
-            f"run {run.info.id}: its scenario plans {pluralise(plan.cells_total, 'window')}, and run.json has "
-            f"{run.info.cells * run.info.blocks}",
+            f"run {run.info.id}: {wrong} the plan of its scenario and seed",
             f"use the version that created the run; {_RUN_AGAIN}",
         )
     return dataclasses.replace(plan, done=frozenset(record.id for record in run.records))
@@ -93,11 +83,12 @@ def resume_info(run: Run, now: RunInfo) -> RunInfo:
     """
     found = find_differences(run, dataclasses.replace(run, info=now.model_copy(update={"status": run.info.status})))
     if found:
+        lines = [f"{each.name}: {each.base} then, {each.head} now" for each in found]
         others = f", and {pluralise(len(found) - 1, 'thing')} more" if len(found) > 1 else ""
         raise UsageError(
-            f"run {run.info.id} was measured on or with something else ({_describe(found[0])}{others})",
+            f"run {run.info.id} was measured on or with something else ({lines[0]}{others})",
             f"their figures can't be compared in one run; {_RUN_AGAIN}",
-            "\n".join(map(_describe, found)) if len(found) > 1 else "",
+            "\n".join(lines) if len(found) > 1 else "",
         )
     return run.info.model_copy(
         update={
@@ -108,33 +99,5 @@ def resume_info(run: Run, now: RunInfo) -> RunInfo:
             "process_began_unix_s": now.process_began_unix_s,
             "resumed_at": (*run.info.resumed_at, datetime.now(UTC).replace(microsecond=0)),
             "notes": tuple(dict.fromkeys((*run.info.notes, *now.notes))),
-            # Unknown until it ends. If it is killed, they are computed from its records.
-            "duration_s": None,
-            "measured_s": None,
-            "services_start_s": None,
         }
     )
-
-
-def compute_time_spent(run: Run, load: Load) -> TimeSpent:
-    """Return what the parts of a run took; those of a killed one, up to the end of their last windows."""
-    duration_s = run.info.duration_s
-    return TimeSpent(
-        duration_s=_add_up_parts(run) if duration_s is None else duration_s,
-        measured_s=sum(record.compute_load_s(load.warmup_s) for record in run.records),
-        services_start_s=run.info.services_start_s,
-    )
-
-
-def _add_up_parts(run: Run) -> float:
-    moments = (datetime.fromisoformat(run.info.started_at), *run.info.resumed_at)
-    began_s = [moment.timestamp() for moment in moments]
-    ended_s: dict[int, float] = {}
-    for record in run.records:
-        part = bisect(began_s, record.window_start_unix_ns / 1e9, lo=1) - 1
-        ended_s[part] = max(ended_s.get(part, 0.0), record.window_end_unix_ns / 1e9)
-    return sum(end_s - began_s[part] for part, end_s in ended_s.items())
-
-
-def _describe(found: Difference) -> str:
-    return f"{found.name}: {found.base} then, {found.head} now"

@@ -40,27 +40,24 @@ class TargetOptions:
 
     def make_target(self, scenario: Scenario, run_id: str, out: Path) -> Target:
         """Return the target of a run, whose folder is in `out`. Raises UsageError."""
-        target = self._make_target(scenario, run_id, out)
+        target: Target
+        if self.kind == "local":
+            logs = out / run_id / "logs"
+            target = LocalTarget(divide_cores(), lambda service: logs / f"{service}.log", scenario.application)
+        elif self.kind == "external" and scenario.variants:
+            target = ExternalTarget.of_variants(scenario.application, scenario.variants)
+        elif self.kind == "external":
+            target = self.external or ExternalTarget.of_transports({})
+        elif self.deployed:
+            target = self.deployed
+        else:
+            # Variables that only commands need are left out: commands are for the target local.
+            named = {name for name, field in find_variables(scenario) if field[2] != "environment"}
+            access = find_access(self.context, self.kubeconfig, self.values)
+            target = KubernetesTarget(run_id, access, scenario, named)
         if self.prometheus:
             target.prometheus = parse_base_url(self.prometheus, "Prometheus")
         return target
-
-    def _make_target(self, scenario: Scenario, run_id: str, out: Path) -> Target:
-        match self.kind:
-            case "local":
-                logs = out / run_id / "logs"
-                return LocalTarget(divide_cores(), lambda service: logs / f"{service}.log", scenario.application)
-            case "external" if scenario.variants:
-                return ExternalTarget.of_variants(scenario.application, scenario.variants)
-            case "external":
-                return self.external or ExternalTarget.of_transports({})
-            case "kubernetes" if self.deployed:
-                return self.deployed
-            case "kubernetes":
-                # Variables that only commands need are left out: commands are for the target local.
-                named = {name for name, field in find_variables(scenario) if field[2] != "environment"}
-                access = find_access(self.context, self.kubeconfig, self.values)
-                return KubernetesTarget(run_id, access, scenario, named)
 
 
 def choose_target(scenario: Scenario) -> TargetName:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from wirebench.errors import WirebenchError
 from wirebench.model.cell import Cell, ServiceSpec
 from wirebench.model.scenario import Load
 from wirebench.model.variant import Limit
@@ -88,10 +87,6 @@ class Description:
         return "cpu" in self.machine
 
 
-class LoadLostError(WirebenchError):
-    """A load pod has gone, with what it measured."""
-
-
 class LoadPods(Protocol):
     """Where load comes from if not from this process: pods that each carry out a task (`wirebench.run.load_pod`)."""
 
@@ -101,8 +96,7 @@ class LoadPods(Protocol):
     def measure(self, cell: Cell, load: Load, endpoint: Endpoint, task: Task) -> tuple[str, ...]:
         """Have a pod for each of the load's generators carry out the task, and return what each has printed.
 
-        They are placed as the cell says. Raises WirebenchError if one can't be started, or fails, and LoadLostError if
-        one has gone.
+        They are placed as the cell says. Raises WirebenchError if one can't be started, fails, or has gone.
         """
 
     def run_once(

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from tests.support.report_run import START_NS, cell, run_info
 from wirebench.analysis.compare_cells import Comparison, find_comparisons
 from wirebench.drivers import Job
-from wirebench.measure.cell import Conditions, make_record, place_record
-from wirebench.measure.observe import GeneratorUse, Observation, ServerUse
+from wirebench.measure.figures import make_record, place_record
+from wirebench.measure.observe import Observation
 from wirebench.model.cell import Cell
 from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import DriverVersion, HistogramFile, PerSecond, Series, Slices, Streams, Window
@@ -112,7 +112,7 @@ def write_run(folder: Path, kind: str, blocks: int = 3) -> Run:
             planned = PlannedCell(block + 1, 0, of)
             output = writer.histogram_path(planned.id)
             job = Job(of, load, "127.0.0.1:1", 1, 1, output, writer.log_path("driver"), None)
-            record = make_record(job, observe(kind, of, block), Conditions())
+            record = make_record(job, observe(kind, of, block))
             writer.add(place_record(record, planned, writer.info, output.relative_to(writer.folder)))
     return load_run(writer.folder)
 
@@ -128,12 +128,19 @@ def observe(kind: str, of: Cell, block: int) -> list[Observation]:
         for half in range(2)
     ]
     cpu_s = CPU_US[of.transport][block] / 1e6 * max(map(len, times.values()))
-    server = ServerUse(cpu_s=cpu_s, requests={"a": {"1": sum(file.sent for file in files)}})
-    generator = GeneratorUse(cpu_s=0.1, cores=1.0, throttled_periods=0, busiest_s=0.1)
-    return [
-        Observation(file=file, window_s=window_s, generator=generator, server=seen)
-        for file, seen in zip(files, (server, ServerUse()), strict=True)
-    ]
+    first, second = (
+        Observation(
+            file=file,
+            window_s=window_s,
+            generator_cpu_s=0.1,
+            generator_cores=1.0,
+            generator_throttled_periods=0,
+            generator_busiest_s=0.1,
+        )
+        for file in files
+    )
+    server = {"server_cpu_s": cpu_s, "server_requests": {"a": {"1": sum(file.sent for file in files)}}}
+    return [first.model_copy(update=server), second]
 
 
 def draw_times(kind: str, of: Cell, block: int) -> dict[str, Times]:

@@ -22,7 +22,7 @@ from wirebench.analysis.compare_cells import find_comparisons
 from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.cli.client import format_ms
 from wirebench.cli.output import make_console
-from wirebench.cli.progress import ProgressBar
+from wirebench.cli.progress_bar import ProgressBar
 from wirebench.cli.table import print_table
 from wirebench.cli.verbosity import is_quiet, note, set_verbosity
 from wirebench.errors import UsageError

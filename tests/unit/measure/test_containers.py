@@ -10,9 +10,8 @@ import pytest
 
 from tests.support.cgroups import CGROUPFS, PAUSE, SERVICE, UID, write_v2
 from tests.support.http_servers import serving
-from wirebench.measure import counters
-from wirebench.measure.counters import find_containers_beside, read_containers
-from wirebench.measure.usage import Usage
+from wirebench.measure import usage
+from wirebench.measure.usage import Usage, find_containers_beside, read_containers
 from wirebench.system.cgroup_agent import make_server
 from wirebench.targets.target import Containers
 
@@ -62,7 +61,7 @@ def test_a_container_is_known_by_its_own_cpu_time(url: str) -> None:
 
 def test_two_containers_that_have_used_as_much_are_told_apart_later(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first look was too wide; the next one isn't."""
-    monkeypatch.setattr(counters, "_RETRY_PAUSE_S", 0.0)
+    monkeypatch.setattr(usage, "_RETRY_PAUSE_S", 0.0)
     own = iter([1.4, 2.1, 1.999, 2.001])
     assert (SERVICE, PAUSE) == find_containers_beside(url, UID, lambda: next(own))
 
@@ -72,5 +71,5 @@ def test_a_container_that_is_not_found_is_not_guessed(
     url: str, monkeypatch: pytest.MonkeyPatch, own_s: float | None
 ) -> None:
     """Then nothing is read, which the run says."""
-    monkeypatch.setattr(counters, "_RETRY_PAUSE_S", 0.0)
+    monkeypatch.setattr(usage, "_RETRY_PAUSE_S", 0.0)
     assert () == find_containers_beside(url, UID, lambda: own_s)

@@ -16,16 +16,14 @@ import pytest
 from tests.support.histogram_files import make_file
 from tests.support.judged_window import CLOSED, FAILING, GOOD, JudgedWindow, with_connections, with_requests
 from tests.support.simulated_service import make_search
-from tests.support.waiting import TIMEOUT_S, wait_until
+from tests.support.waiting import TIMEOUT_S
 from wirebench.errors import WirebenchError
 from wirebench.measure import counters, usage
-from wirebench.measure.cell import Conditions
 from wirebench.measure.counters import (
     compute_fairness,
     count_dropped_packets,
     count_since,
-    parse_counts,
-    subtract,
+    read_counts,
     wait_until_settled,
 )
 from wirebench.measure.usage import (
@@ -59,13 +57,6 @@ def test_the_connections_of_an_open_load_take_turns(tmp_path: Path) -> None:
     assert "warmup" not in list_failed(replace(GOOD, cell={"concurrency": 2000, "connection": "reopen"}), tmp_path)
 
 
-def test_a_counter_that_begins_again_tells_nothing() -> None:
-    """A service that was restarted counts its CPU time from 0; readings alike to a rounding error are no such thing."""
-    assert Usage(2, 2.0).since(Usage(1, 98.0)).cpu_s is None
-    assert 1.5 == Usage(2, 3.5).since(Usage(1, 2.0)).cpu_s
-    assert 0.0 == Usage(2, 0.3).since(Usage(1, 0.1 + 0.2)).cpu_s
-
-
 def test_the_pauses_between_the_parts_of_a_load_are_no_drift(tmp_path: Path) -> None:
     """Counts of the parts stand side by side, and the window spans their pauses."""
     counts = (PerSecond(operation="users.get", code="ok", counts=(1000, 1000)),)
@@ -95,20 +86,22 @@ def test_a_queue_of_the_warm_up_may_end_in_a_window_of_a_search(tmp_path: Path) 
 def test_only_a_load_that_should_be_steady_is_to_show_no_drift(tmp_path: Path) -> None:
     """A replay changes by its nature; that all of their requests were sent is checked all the same."""
     growing = {"per_second": (PerSecond(operation="users.get", code="ok", counts=(100, 200, 300, 400)),)}
-    grown = replace(GOOD, file=growing, generator={"busiest_s": 0.5})
+    grown = replace(GOOD, file=growing, seen={"generator_busiest_s": 0.5})
     assert ["drift"] == list_failed(grown, tmp_path)
     changing = replace(grown, cell={"shape": "replay"}, load={"model": "replay"})
     assert [] == list_failed(changing, tmp_path)
     late = replace(changing, succeeded=3920, file={**growing, "dropped_iterations": 20})
     assert ["dropped_iterations", "rate_error"] == list_failed(late, tmp_path)
-    full = replace(changing, generator={"busiest_s": 0.95})
+    full = replace(changing, seen={"generator_busiest_s": 0.95})
     assert ["generator_cpu"] == list_failed(full, tmp_path)
 
 
-def test_requests_are_summed_by_worker() -> None:
+def test_requests_are_summed_by_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     """Over operations and outcomes; a worker's first ones count from zero, and one that had none isn't listed."""
-    assert {"70": 12, "81": 5} == parse_counts(METRICS)
-    assert {"70": 2, "81": 5} == subtract({**parse_counts(METRICS), "65": 3}, {"70": 10, "65": 3})
+    monkeypatch.setattr(counters, "fetch_text", lambda _: METRICS)
+    assert {"70": 12, "81": 5} == read_counts("http://127.0.0.1:1")
+    before = {"a": {"70": 12, "65": 3}}
+    assert {"a": {"81": 5}} == count_since([Replica("a", "http://127.0.0.1:1")], before, 5)
 
 
 def counting(monkeypatch: pytest.MonkeyPatch, *readings: int) -> list[int]:
@@ -123,7 +116,7 @@ def counting(monkeypatch: pytest.MonkeyPatch, *readings: int) -> list[int]:
 def test_counts_settle_when_they_stand_still(monkeypatch: pytest.MonkeyPatch) -> None:
     """Waiting ends with the first reading that is the one before."""
     left = counting(monkeypatch, 1, 2, 2, 9)
-    wait_until_settled(["http://127.0.0.1:1"])
+    wait_until_settled([Replica("a", "http://127.0.0.1:1")])
     assert [9] == left
 
 
@@ -204,7 +197,7 @@ def test_a_closed_load_on_all_connections_passes(
 
 def test_what_was_not_seen_has_no_gate(tmp_path: Path) -> None:
     """An external server's counters can't pass or fail."""
-    unseen = replace(GOOD, requests=None, conditions=Conditions(), generator={"cpu_s": None}, record={})
+    unseen = replace(GOOD, requests=None, host_share=None, seen={"generator_cpu_s": None, "pinned": None}, record={})
     assert {
         "counts",
         "replica_balance",
@@ -300,7 +293,7 @@ def test_a_tree_of_processes_is_watched_whole(changes: bool) -> None:  # noqa: F
         assert parent.stdin
         assert parent.stdout
         parent.stdout.readline()
-        watch = TreeWatch(parent.pid, 0.01)
+        watch = TreeWatch(parent.pid)
         with keep_reading([watch]):
             start_ns = time.time_ns() + 10**7
             time.sleep(0.1)
@@ -321,13 +314,32 @@ def test_a_tree_of_processes_is_watched_whole(changes: bool) -> None:  # noqa: F
         assert 2_000_000 < used.memory_bytes < 200_000_000
 
 
+def watch_readings(*readings: Usage) -> Watch:
+    """Return a watch that has read these."""
+    left = list(readings)
+    watch = Watch(lambda: left.pop(0) if left else None)
+    for _ in readings:
+        watch.add()
+    return watch
+
+
 def test_usage_at_the_edges_of_a_window_is_interpolated() -> None:
     """Between two readings CPU time grows evenly; memory is that of the later one."""
-    readings = [Usage(0, 1.0, 0, 50), Usage(100, 2.0, 10, 60), Usage(200, 2.0, 20, 70)]
-    watch = Watch(lambda: readings.pop(0) if readings else None, 0.001)
-    with keep_reading([watch]):
-        wait_until(lambda: not readings, "all are read")
+    watch = watch_readings(Usage(0, 1.0, 0, 50), Usage(100, 2.0, 10, 60), Usage(200, 2.0, 20, 70))
     assert Usage(150, 0.5, 10.0, 70) == watch.between(50, 150)
+    assert watch.between(50, 201) is None
+
+
+@pytest.mark.parametrize(
+    ("before_s", "after_s", "expected"), [(98.0, 2.0, None), (2.0, 3.5, 1.5), (0.1 + 0.2, 0.3, 0.0), (None, 1.0, None)]
+)
+def test_a_counter_that_begins_again_tells_nothing(
+    before_s: float | None, after_s: float, expected: float | None
+) -> None:
+    """A service that was restarted counts its CPU time from 0; readings alike to a rounding error are no such thing."""
+    used = watch_readings(Usage(1, before_s), Usage(2, after_s)).between(1, 2)
+    assert used is not None
+    assert expected == used.cpu_s
 
 
 @pytest.mark.parametrize(

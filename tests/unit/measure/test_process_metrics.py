@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.fake_prometheus import answering
-from wirebench.measure.counters import read_process_metrics
+from wirebench.measure.usage import read_process_metrics
 
 PAGE = """\
 # HELP process_cpu_seconds_total Total user and system CPU time spent in seconds.

@@ -12,8 +12,8 @@ from tests.support.histogram_files import make_histogram_file
 from tests.support.report_run import cell, run_info
 from wirebench.drivers import Job
 from wirebench.measure.calibration import Calibration
-from wirebench.measure.cell import Conditions, make_record, place_record
-from wirebench.measure.observe import GeneratorUse, Observation, ProxyUse, ServerUse
+from wirebench.measure.figures import make_record, place_record
+from wirebench.measure.observe import Observation
 from wirebench.model.histogram_file import Window
 from wirebench.model.record import Proxy, Record
 from wirebench.model.scenario import Load
@@ -32,7 +32,6 @@ JOB = Job(
 )
 #: What place_record fills in.
 PLACE = {"run", "scenario", "id", "block", "order", "histogram_file", "versions", "machine", "commit"}
-CONDITIONS = Conditions(host_share=0.75)
 #: The second worker of b had none, and so isn't listed.
 REQUESTS = {"a": {"70": 2, "71": 2}, "b": {"80": 3}}
 
@@ -42,14 +41,21 @@ def seen(cpu_s: float, requests: dict[str, dict[str, int]] | None = None, start_
     return Observation(
         file=make_histogram_file(start_s, [1, 2, 3], (2, 1)),
         window_s=2.0,
-        generator=GeneratorUse(cpu_s=cpu_s, cores=2.0, throttled_periods=1),
-        server=ServerUse(cpu_s=0.3, memory_bytes=2**20, throttled_periods=4, requests=requests),
+        generator_cpu_s=cpu_s,
+        generator_cores=2.0,
+        generator_throttled_periods=1,
+        server_cpu_s=0.3,
+        server_memory_bytes=2**20,
+        server_throttled_periods=4,
+        server_requests=requests,
     )
 
 
-def record_of(folder: Path, *observations: Observation, job: Job = JOB, conditions: Conditions = CONDITIONS) -> Record:
+def record_of(
+    folder: Path, *observations: Observation, job: Job = JOB, calibration: Calibration | None = None
+) -> Record:
     """Return the record of observations."""
-    return make_record(replace(job, output=folder / "h.json"), observations, conditions)
+    return make_record(replace(job, output=folder / "h.json"), observations, calibration=calibration, host_share=0.75)
 
 
 def test_rates_of_generators_add_up(tmp_path: Path) -> None:
@@ -68,7 +74,7 @@ def test_the_error_is_that_of_all_connections_that_may_be_opened(tmp_path: Path)
     calibration = MagicMock(Calibration)
     calibration.look_up.return_value = None
     job = replace(JOB, cell=replace(JOB.cell, rate_per_s=2), load=Load(model="open", window_s=2, concurrency_max=99))
-    record = record_of(tmp_path, seen(1.0), job=job, conditions=Conditions(calibration=calibration))
+    record = record_of(tmp_path, seen(1.0), job=job, calibration=calibration)
     calibration.look_up.assert_called_once_with(replace(job.cell, concurrency=99), record.rate_achieved_per_s, 1)
 
 
@@ -113,7 +119,7 @@ def test_the_warm_up_counts_from_the_start_of_the_last_user(tmp_path: Path) -> N
 
 def test_a_proxy_takes_the_generator_s_time_and_holds_no_connection(tmp_path: Path) -> None:
     """Its CPU time counts for the gate of the generator's; requests within it are on their way all the same."""
-    observed = seen(1.8, REQUESTS).model_copy(update={"proxy": ProxyUse(cpu_s=1.9, added_ms=0.1, pairs=100)})
+    observed = seen(1.8, REQUESTS).model_copy(update={"proxy_cpu_s": 1.9, "proxy_added_ms": 0.1, "proxy_pairs": 100})
     record = record_of(tmp_path, observed)
     straight = record_of(tmp_path, seen(1.8, REQUESTS))
     assert (1.8 + 1.9) / (2 * 2.0) == pytest.approx(record.generator.cpu_share)

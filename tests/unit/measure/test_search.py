@@ -17,8 +17,7 @@ from wirebench.analysis.ratio import mean, paired_ratio
 from wirebench.analysis.summary import summarise
 from wirebench.drivers import Job
 from wirebench.drivers.driver import ID_STEP
-from wirebench.measure.cell import Conditions
-from wirebench.measure.observe import GeneratorUse, Observation, ServerUse
+from wirebench.measure.observe import Observation
 from wirebench.measure.search import choose_first_rate, choose_rate, find_bounds, judge_window, search_capacity
 from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import Clock, HistogramFile
@@ -173,8 +172,15 @@ def observe_service(job: Job) -> tuple[Observation, ...]:
     clocks: tuple[Clock, ...] = ("service", "response") if job.cell.rate_per_s else ("service",)
     series = tuple(make_series(histogram, clock=clock) for clock in clocks)
     file = make_file(10**18, 2, series=series, requests_total={"ok": histogram.count})
-    use = GeneratorUse(cpu_s=1.9 if is_over else 0.5, cores=1.0, throttled_periods=None)
-    return (Observation(file=file, window_s=2.0, generator=use, server=ServerUse(cpu_s=1.0, memory_bytes=10**8)),)
+    seen = Observation(
+        file=file,
+        window_s=2.0,
+        generator_cpu_s=1.9 if is_over else 0.5,
+        generator_cores=1.0,
+        server_cpu_s=1.0,
+        server_memory_bytes=10**8,
+    )
+    return (seen,)
 
 
 def search_service(folder: Path, jobs: list[Job], disturbed: tuple[int, int] = (0, 0)) -> Record:
@@ -189,7 +195,7 @@ def search_service(folder: Path, jobs: list[Job], disturbed: tuple[int, int] = (
         interference = 0.2 if is_disturbed else 0.01
         return tuple(each.model_copy(update={"interference": interference}) for each in observe_service(own))
 
-    return search_capacity(job, Conditions(), send, ids_per_window=ID_STEP)
+    return search_capacity(job, send, ids_per_window=ID_STEP)
 
 
 def test_the_record_is_that_of_the_highest_rate_that_was_kept(tmp_path: Path) -> None:

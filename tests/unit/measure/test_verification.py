@@ -44,7 +44,7 @@ def outcome(folder: Path, replies: dict[str, Any], problem: str = "") -> tuple[s
         ]
 
     alike = {name: each.same for name, each in application.operations.items()}
-    found = compare_answers(((job(name), answers(name)) for name in replies), alike)
+    found = compare_answers([(job(name), answers(name)) for name in replies], alike)
     assert 4 == found.requests
     return found.mismatches
 

@@ -13,7 +13,7 @@ from tests.support import scenario_text
 from tests.support.histogram_files import make_histogram_file
 from tests.support.jobs import cell
 from wirebench.drivers import Job
-from wirebench.measure.cell import compute_slices
+from wirebench.measure.figures import compute_slices
 from wirebench.model.cell import Cell
 from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import HistogramFile, Slices, merge_parallel

@@ -10,7 +10,7 @@ from tests.support.drawn import Drawn
 from tests.support.histogram_files import make_file, make_series
 from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell
 from wirebench.analysis.summary import summarise
-from wirebench.measure.cell import summarise_operations
+from wirebench.measure.figures import summarise_operations
 from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import HistogramFile
 from wirebench.model.labels import name_gate

@@ -16,7 +16,7 @@ from wirebench.drivers.metrics_push import MetricsPush
 from wirebench.errors import WirebenchError
 from wirebench.measure.calibration import Probe
 from wirebench.measure.conformance import Conformance
-from wirebench.measure.observe import GeneratorUse, Observation, ServerUse
+from wirebench.measure.observe import Observation
 from wirebench.model.cell import ServiceSpec
 from wirebench.model.histogram_file import Window, merge_parallel
 from wirebench.run.load_pod import main
@@ -83,7 +83,9 @@ def test_a_task_of_another_version_is_rejected(tmp_path: Path, text: str) -> Non
     assert str(path) in caught.value.message
 
 
-def test_a_task_holds_nothing_of_the_machine_that_it_comes_from(tmp_path: Path) -> None:
+def test_a_task_holds_nothing_of_the_machine_that_it_comes_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Neither paths nor names of the machine are put into the cluster; the pod puts its own in their place."""
     push = MetricsPush("http://10.0.0.9:9090", {"node": "here"})
     local = replace(
@@ -98,8 +100,13 @@ def test_a_task_holds_nothing_of_the_machine_that_it_comes_from(tmp_path: Path) 
     assert push.url in task
     assert str(tmp_path) not in task
     assert "here" not in task
+    for name in ("NAMESPACE", "POD", "NODE"):
+        monkeypatch.setenv(f"WIREBENCH_{name}", f"a {name}")
+    monkeypatch.setenv("JOB_COMPLETION_INDEX", "1")
     job = main._make_job(MeasureTask.model_validate_json(task))
-    assert (main.OUTPUT / "histograms.json", None) == (job.output, job.cores)
+    assert (main.OUTPUT / "histograms.json", None, (1, 1)) == (job.output, job.cores, job.generator)
+    labels = {"namespace": "a NAMESPACE", "pod": "a POD", "node": "a NODE", "transport": JOB.cell.transport}
+    assert MetricsPush(push.url, labels) == job.metrics_push
 
 
 def test_an_answer_is_found_among_what_a_pod_printed() -> None:
@@ -107,8 +114,9 @@ def test_an_answer_is_found_among_what_a_pod_printed() -> None:
     observation = Observation(
         file=make_histogram_file(100, list(range(1, 5000)), (1, 2)),
         window_s=2.0,
-        generator=GeneratorUse(cpu_s=1.0, cores=1.0, throttled_periods=0),
-        server=ServerUse(requests={"a": {"0": 5}}),
+        generator_cpu_s=1.0,
+        generator_cores=1.0,
+        server_requests={"a": {"0": 5}},
     )
     printed = f"a warning\n{encode_answer(observation)}another line\n"
     assert max(map(len, printed.splitlines())) < 16_000

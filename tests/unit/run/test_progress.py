@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
+from tests.support.scenario_text import read
+from wirebench.plan.plan import make_plan
 from wirebench.run.progress import TimeLeft
 
 
@@ -15,10 +20,17 @@ class Clock:
         return self.now_s
 
 
-def test_the_time_left_is_that_of_the_cells_to_come() -> None:
+def count(folder: Path, clock: Clock, blocks: int, done: int = 0) -> TimeLeft:
+    """Begin to count for one cell of two seconds, in so many blocks of which some are done."""
+    text = f"question: x\nfactors: {{transport: rest}}\nload: {{warmup_s: 0.5, window_s: 1}}\nblocks: {blocks}\n"
+    plan = make_plan(read(folder, text), seed=1)
+    return TimeLeft(replace(plan, done=frozenset(map(str, range(done)))), clock)
+
+
+def test_the_time_left_is_that_of_the_cells_to_come(tmp_path: Path) -> None:
     """The first takes as long as expected, those to come as long as the ones before, on average."""
     clock = Clock()
-    left = TimeLeft(7, 2.0, clock, done=3)
+    left = count(tmp_path, clock, 7, done=3)
     assert 8.0 == left.compute_s()
     clock.now_s += 1.5
     assert 6.5 == left.compute_s()
@@ -30,10 +42,10 @@ def test_the_time_left_is_that_of_the_cells_to_come() -> None:
     assert 7.0 == left.compute_s()
 
 
-def test_a_cell_that_takes_long_leaves_the_time_of_those_to_come() -> None:
+def test_a_cell_that_takes_long_leaves_the_time_of_those_to_come(tmp_path: Path) -> None:
     """The time left never falls below it, nor below nothing."""
     clock = Clock()
-    left = TimeLeft(2, 2.0, clock)
+    left = count(tmp_path, clock, 2)
     clock.now_s += 60.0
     assert 2.0 == left.compute_s()
     left.count_done(1)

@@ -11,15 +11,14 @@ from typing import Any
 import pytest
 
 from tests.support.command_line import reject, render_run, wirebench
-from tests.support.report_run import WINDOW_S, RunBuilder
+from tests.support.report_run import RunBuilder
 from wirebench.errors import UsageError
 from wirebench.plan.load import read_scenario
 from wirebench.plan.plan import Plan, make_plan
 from wirebench.report import write_report
 from wirebench.results.runs import Run, RunWriter, load_run
-from wirebench.run.execution import TimeSpent
 from wirebench.run.progress import TimeLeft
-from wirebench.run.resumption import compute_time_spent, plan_rest, resume_info
+from wirebench.run.resumption import plan_rest, resume_info
 from wirebench.run.target_options import TargetOptions
 
 TEXT = """\
@@ -69,7 +68,7 @@ def files(folder: Path) -> dict[Path, bytes]:
         ({"status": "running", "pid": os.getpid()}, "20261121T101500Z-quick is still running"),
         ({"conformance_mismatches": ("rest: 200, grpc: 404",)}, "ended because the services didn't answer alike"),
         ({"seed": SEED + 1}, "isn't in the plan of its scenario and seed"),
-        ({"cells": 2}, "its scenario plans 9 windows, and run.json has 6"),
+        ({"cells": 2}, "its number of windows isn't that of the plan"),
         ({"scenario_text": "question: [\n"}, "not valid YAML"),
         ({"target": "external"}, "no address is given"),
         ({}, "was measured on or with something else (cpu: Some CPU"),
@@ -79,7 +78,7 @@ def test_what_cannot_be_resumed_is_rejected_before_it_is_touched(
     tmp_path: Path, plan: Plan, monkeypatch: pytest.MonkeyPatch, info: dict[str, Any], expected: str
 ) -> None:
     """One line, a next step, status 2, and the run is as it was."""
-    monkeypatch.setattr("wirebench.run.preparation.prepare", lambda *_: None)
+    monkeypatch.setattr("wirebench.run.runner.prepare", lambda *_: None)
     run = stopped(tmp_path / "results", plan, **info)
     before = files(run.folder)
     assert expected in reject("resume", run.folder)
@@ -103,14 +102,14 @@ def test_what_is_left_is_what_has_no_record(tmp_path: Path, plan: Plan) -> None:
 
 
 def test_a_run_that_goes_on_says_so(tmp_path: Path, plan: Plan) -> None:
-    """By a process that is here, with what is noted this time, once; how long it takes is not known before its end."""
+    """By a process that is here, with what is noted this time, once."""
     run = stopped(tmp_path, plan)
     now = run.info.model_copy(update={"pid": 17, "notes": ("as noted", "busy"), "id": "another", "resumed_at": ()})
     info = resume_info(run, now)
     assert ("running", "", 17, ("as noted", "busy"), run.info.id) == (
         info.status, info.reason, info.pid, info.notes, info.id,
     )  # fmt: skip
-    assert (None, None, None) == (info.duration_s, info.measured_s, info.services_start_s)
+    assert run.info.duration_s == info.duration_s
     (resumed_at,) = info.resumed_at
     assert timedelta(0) <= datetime.now(UTC) - resumed_at < timedelta(seconds=30)
     again = resume_info(dataclasses.replace(run, info=info.model_copy(update=STOPPED)), now)
@@ -137,23 +136,6 @@ def test_what_was_measured_otherwise_shares_no_run(
         resume_info(run, run.info.model_copy(update=changes))
     assert expected in caught.value.message
     assert "`wirebench run` measures its scenario again" in caught.value.hint
-
-
-def test_a_run_takes_as_long_as_its_parts(tmp_path: Path, plan: Plan) -> None:
-    """What it took until it ended; one that was killed took as long as its windows reach, without the pauses."""
-    run = stopped(tmp_path, plan, duration_s=50.0, services_start_s=9.0)
-    measured_s = 4 * (1 + WINDOW_S)
-    expected = TimeSpent(duration_s=50.0, measured_s=measured_s, services_start_s=9.0)
-    assert expected == compute_time_spent(run, plan.scenario.load)
-    began_s = STARTED.timestamp()
-    moved = (
-        record.model_copy(update={"window_start_unix_ns": int(at_s * 1e9), "window_end_unix_ns": int((at_s + 5) * 1e9)})
-        for record, at_s in zip(run.records, (began_s + 2, began_s + 10, began_s + 3601, began_s + 3609), strict=True)
-    )
-    changes = {"duration_s": None, "services_start_s": None, "resumed_at": (STARTED + timedelta(seconds=3600),)}
-    killed = dataclasses.replace(run, info=run.info.model_copy(update=changes), records=tuple(moved))
-    expected = TimeSpent(duration_s=15.0 + 14.0, measured_s=measured_s, services_start_s=None)
-    assert expected == compute_time_spent(killed, plan.scenario.load)
 
 
 def test_a_pause_is_told_wherever_figures_are(tmp_path: Path, plan: Plan) -> None:
@@ -199,4 +181,4 @@ def test_what_a_window_has_left_that_was_not_finished_is_removed(tmp_path: Path,
 def test_progress_counts_what_was_done_before_and_time_what_is_left(tmp_path: Path, plan: Plan) -> None:
     """By what windows are expected to take."""
     rest = plan_rest(stopped(tmp_path, plan), TargetOptions())
-    assert 5 * 6.0 < TimeLeft.of(rest, "local").compute_s() <= 5 * 6.5
+    assert 5 * 6.0 < TimeLeft(rest).compute_s() <= 5 * 6.5

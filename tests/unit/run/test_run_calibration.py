@@ -16,9 +16,10 @@ from tests.support.scenario_text import read
 from wirebench.errors import WirebenchError
 from wirebench.measure.calibration import CoarsePoints, Errors, Point
 from wirebench.plan.plan import make_plan
-from wirebench.run.execution import _Execution
+from wirebench.run.execution import Execution
 from wirebench.run.load_pod import main
 from wirebench.run.load_pod.task import CalibrateTask, encode_answer, read_task
+from wirebench.targets import Description
 
 SCENARIO = """\
 question: What are the figures of a load pod worth?
@@ -41,9 +42,9 @@ class LoadPods:
         """Return the share of one core."""
         return 0.5
 
-    def run_once(self, task: object, cores: float, *, expected_s: float) -> str:
+    def run_once(self, task: object, cores: float, endpoints: object, expected_s: float) -> str:
         """Carry out a task: the pod has as many cores for the server, and is left alone meanwhile."""
-        assert cores == 1.0
+        assert (1.0, ()) == (cores, endpoints)
         assert expected_s > 0.5
         self._file.write_text(json.dumps(task), encoding="utf-8")
         asked = read_task(self._file)
@@ -67,12 +68,11 @@ class LoadPods:
         return CoarsePoints(tuple(points), ("no time left",))
 
 
-def execution_of(load_pods: object, folder: Path, start: Any) -> _Execution:  # noqa: ANN401 - a function
+def execution_of(load_pods: object, folder: Path, start: Any) -> Execution:  # noqa: ANN401 - a function
     """Return the execution of a plan in a cluster."""
     plan = make_plan(read(folder, SCENARIO), seed=1, target="kubernetes")
-    target = SimpleNamespace(load_pods=load_pods, cores=None, start=start)
-    parts = {name: cast("Any", None) for name in ("ids", "verifier", "description", "before")}
-    return _Execution(plan, cast("Any", target), MagicMock(), MagicMock(), **parts, done=0)
+    target = SimpleNamespace(load_pods=load_pods, cores=None, start=start, restarts_services=True, describe=Description)
+    return Execution(plan, cast("Any", target), MagicMock(), MagicMock(), folder)
 
 
 def test_a_run_in_a_cluster_measures_the_error_of_a_load_pod(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+from collections import defaultdict
 from concurrent import futures
 from pathlib import Path
 
@@ -12,7 +12,9 @@ import pytest
 from tests.support.shop import SCENARIO, read
 from wirebench.drivers.wireload import Answer
 from wirebench.errors import UsageError
-from wirebench.measure import variants
+from wirebench.measure import load_source
+from wirebench.measure.load_source import LoadSource
+from wirebench.measure.variants import Variants
 from wirebench.model.cell import ServiceSpec
 from wirebench.plan.plan import make_plan
 from wirebench.system.processes import ProcessError
@@ -87,11 +89,11 @@ def test_a_foreign_service_is_verified_within_its_limit(tmp_path: Path, monkeypa
         asked.append(requests_each)
         return [Answer(operation="item", number=number, status=200) for number in range(1, requests_each + 1)]
 
-    monkeypatch.setattr(variants, "send_requests", send_requests)
+    monkeypatch.setattr(load_source, "send_requests", send_requests)
     limit = plan.scenario.variants["there"].limit
     endpoints = {service: Endpoint(service, "shop.example.com:80", limit=limit) for service in plan.services}
-    measured = variants.Variants(plan.scenario, tmp_path, tmp_path, sleep=pauses_s.append)
-    found = measured.verify(plan.cells, endpoints, 1, itertools.count())
+    measured = Variants(plan.scenario, tmp_path, tmp_path, LoadSource(), sleep=pauses_s.append)
+    found = measured.compare(measured.send(plan.cells, endpoints, 1, defaultdict(int)))
     assert ([4], [1.0], 4, ()) == (asked, pauses_s, found.requests, found.mismatches)
 
 

@@ -13,16 +13,14 @@ import sys
 import time
 from pathlib import Path
 
-from pydantic import BaseModel
-
 from wirebench.drivers import Job
 from wirebench.drivers.metrics_push import MetricsPush
 from wirebench.drivers.wireload import reflect, send_requests
 from wirebench.errors import WirebenchError
 from wirebench.measure.calibration import measure_coarsely
 from wirebench.measure.conformance import check_services
-from wirebench.measure.counters import find_containers_beside
-from wirebench.measure.observe import observe
+from wirebench.measure.observe import Observation, observe
+from wirebench.measure.usage import find_containers_beside
 from wirebench.model.address import parse_address
 from wirebench.run.load_pod.start_barrier import join_start_barrier
 from wirebench.run.load_pod.task import (
@@ -73,29 +71,30 @@ def _carry_out(task: Task) -> object:
             return measure_coarsely(task.probes, divide_cores())
 
 
-def _measure(task: MeasureTask) -> BaseModel:
+def _measure(task: MeasureTask) -> Observation:
     index, count = int(os.environ["JOB_COMPLETION_INDEX"]), task.job.load.generators
     # The host name of pod 2 of the Job `load` is load-2, and load-2.load is how others find it.
     job_name = socket.gethostname().rpartition("-")[0]
     with join_start_barrier(index, count, f"{job_name}-0.{job_name}") as barrier:
         _wait_for_name(task.job)
-        job = dataclasses.replace(
-            _make_job(task),
-            load=task.job.load.replay(task.recording),
-            generator=(index, count),
-            metrics_push=_make_metrics_push(task),
-        )
         _limit_threads(task.cores)
-        return observe(job, _find_replicas(task) if index == 0 else (), task.cores, barrier)
+        return observe(_make_job(task), _find_replicas(task) if index == 0 else (), task.cores, barrier=barrier)
 
 
 def _make_job(task: MeasureTask | SendTask) -> Job:
-    """Return the job of a task, with its files in this pod."""
+    """Return the job of a task as this pod does it: with its own files, and the labels of services' own metrics."""
     job = dataclasses.replace(task.job, output=OUTPUT / "histograms.json", log=OUTPUT / "driver.log")
-    if task.files is None:
-        return job
-    application, descriptors = task.files.write(OUTPUT)
-    return dataclasses.replace(job, application=application, descriptors=descriptors)
+    if task.files:
+        application, descriptors = task.files.write(OUTPUT)
+        job = dataclasses.replace(job, application=application, descriptors=descriptors)
+    if isinstance(task, MeasureTask):
+        generator = int(os.environ["JOB_COMPLETION_INDEX"]), job.load.generators
+        job = dataclasses.replace(job, load=job.load.replay(task.recording), generator=generator)
+    if job.metrics_push:
+        labels = {name: os.environ[f"WIREBENCH_{name.upper()}"] for name in ("namespace", "pod", "node")}
+        push = MetricsPush(job.metrics_push.url, {**labels, "transport": job.cell.transport})
+        job = dataclasses.replace(job, metrics_push=push)
+    return job
 
 
 def _limit_threads(cores: float) -> None:
@@ -111,14 +110,6 @@ def _find_replicas(task: MeasureTask) -> tuple[Replica, ...]:
     beside = find_containers_beside(url, pod_uid)
     containers = Containers(url, pod_uid, beside) if beside else None
     return tuple(dataclasses.replace(each, containers=containers) for each in task.replicas)
-
-
-def _make_metrics_push(task: MeasureTask) -> MetricsPush | None:
-    """Return where metrics are pushed; the labels are those of the services' own metrics."""
-    if task.job.metrics_push is None:
-        return None
-    own = {name: os.environ[f"WIREBENCH_{name.upper()}"] for name in ("namespace", "pod", "node")}
-    return MetricsPush(task.job.metrics_push.url, {**own, "transport": task.job.cell.transport})
 
 
 def _wait_for_name(job: Job) -> None:

@@ -16,7 +16,7 @@ from wirebench.plan import driver_support
 from wirebench.targets.kubernetes.cluster import Cluster
 from wirebench.targets.kubernetes.pods import Pod, explain, fail_if_hopeless
 from wirebench.targets.kubernetes.release import SERVICES, build_load_values
-from wirebench.targets.target import Endpoint, LoadLostError, Task
+from wirebench.targets.target import Endpoint, Task
 
 #: What a load pod may take besides its load: to start, to find the others, to wait for a name, to write its answer.
 _EXTRA_S = 240.0
@@ -103,7 +103,7 @@ class KubernetesLoadPods:
     def _wait(self, job: str, count: int, deadline: float, phases: Sequence[str], seen: int) -> tuple[Pod, ...]:
         """Wait until all pods of a Job are in one of these phases; return them in the order of their indices.
 
-        Raises WirebenchError if they fail or take too long, LoadLostError if they are fewer than were `seen` before.
+        Raises WirebenchError if they fail or take too long, or if they are fewer than were `seen` before.
         """
         while True:
             pods = [Pod.read(each) for each in self.cluster.get("pods", f"batch.kubernetes.io/job-name={job}")]
@@ -111,16 +111,16 @@ class KubernetesLoadPods:
             if len(pods) == count and all(pod.phase in phases for pod in pods):
                 return tuple(sorted(pods, key=lambda pod: pod.index))
             if len(pods) < seen or time.monotonic() > deadline:
-                self._fail(job, pods, LoadLostError if len(pods) < seen else WirebenchError)
+                self._fail(job, pods)
             seen = len(pods)
             time.sleep(_POLL_S)
 
-    def _fail(self, job: str, pods: Sequence[Pod], kind: type[WirebenchError]) -> None:
+    def _fail(self, job: str, pods: Sequence[Pod]) -> None:
         """Raise what the Job says of itself: a pod has gone, or time is up."""
         (found,) = self.cluster.get("jobs", f"batch.kubernetes.io/job-name={job}") or ({},)
         conditions = found.get("status", {}).get("conditions", ())
         said = "; ".join(each.get("message", "") for each in conditions if each["type"] == "Failed")
-        raise kind(
+        raise WirebenchError(
             f"the load's Job {job} has failed: {said or 'its pods have gone, or it took too long'}",
             "check that the cluster's nodes are healthy: kubectl describe nodes",
             "\n".join(explain(self.cluster, pod) for pod in pods),

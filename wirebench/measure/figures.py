@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +11,9 @@ from wirebench.drivers import Job
 from wirebench.measure.calibration import Calibration
 from wirebench.measure.counters import compute_fairness
 from wirebench.measure.gates import GateInput, check_gates
-from wirebench.measure.observe import Observation, ServerUse
+from wirebench.measure.observe import Observation
 from wirebench.measure.usage import sum_if_all_known
 from wirebench.model.cell import Cell
-from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import CLOCKS, OK, Clock, HistogramFile, merge_parallel
 from wirebench.model.record import (
     CapacitySearch,
@@ -33,63 +31,49 @@ from wirebench.model.run_info import RunInfo
 from wirebench.model.scenario import Load
 from wirebench.plan.arrivals import compute_rate_asked_per_s, compute_window_arrivals_ns
 from wirebench.plan.plan import PlannedCell
-from wirebench.targets import Cores
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conditions:
-    """Under what a job is done, as far as a record needs it.
-
-    `host_share` are the CPU limits of services and generators that share a machine, as a share of its cores; None where
-    they have machines or cores of their own.
-    """
-
-    cores: Cores | None = None
-    host_share: float | None = None
-    #: What is known of the driver's own error; None where it isn't looked up.
-    calibration: Calibration | None = None
-
-
-def make_record(
+def make_record(  # noqa: PLR0913 - what only some records have, each with a default
     job: Job,
     observations: Sequence[Observation],
-    conditions: Conditions,
     *,
+    calibration: Calibration | None = None,
+    host_share: float | None = None,
     search: CapacitySearch | None = None,
     searched: Cell | None = None,
 ) -> Record:
     """Make the record of what one generator or several observed, and merge their histograms into the job's output.
 
-    What places it in a run is empty: see `place_record`. `search` is one that the job is the answer of, and `searched`
-    the cell that was searched. Raises WirebenchError if no request was sent at all.
+    What places it in a run is empty: see `place_record`. `calibration` is what is known of the driver's own error.
+    `host_share` are the CPU limits of services and generators that share a machine, as a share of its cores; None where
+    they have machines or cores of their own. `search` is one that the job is the answer of, and `searched` the cell
+    that was searched. Raises WirebenchError if no request was sent at all.
     """
-    cell, load = job.cell, job.load
+    load, first = job.load, observations[0]
+    cell = searched or job.cell
     merged = merge_parallel([each.file for each in observations])
     merged.write(job.output)
     # Each has a window of its own, all of them equally long: rates add up.
     window_s = sum(each.window_s for each in observations) / len(observations)
     counts = merged.count_by_code()
     requests = sum(counts.values())
-    rate = counts.get(OK, 0) / window_s
-    server = _summarise_server(observations[0].server, requests, cell.workers)
+    rate_per_s = counts.get(OK, 0) / window_s
     window = merged.require_window()
-    over_time = compute_slices(merged, load)
-    calibration, loaded = conditions.calibration, load.add_connections(cell)
     record = Record(
         run="",
         scenario="",
         id="",
-        cell=(searched or cell).id,
+        cell=cell.id,
         block=0,
         order=0,
-        factors=(searched or cell).factors,
+        factors=cell.factors,
         window_start_unix_ns=window.start_unix_ns,
         window_end_unix_ns=window.end_unix_ns,
         window_s=window_s,
         requests=requests,
         requests_total=merged.sent,
-        rate_achieved_per_s=rate,
-        rate_asked_per_s=compute_rate_asked_per_s(load, cell),
+        rate_achieved_per_s=rate_per_s,
+        rate_asked_per_s=compute_rate_asked_per_s(load, job.cell),
         errors={code: count for code, count in counts.items() if code != OK},
         error_texts=merged.errors,
         dropped_iterations=merged.dropped_iterations,
@@ -98,25 +82,27 @@ def make_record(
         service=summarise_latency(merged, "service"),
         response=summarise_latency(merged, "response"),
         operations=summarise_operations(merged),
-        streams=_summarise_streams(merged, server, window_s),
+        streams=_summarise_streams(merged, first.server_cpu_s, window_s),
         merged={clock: latency for clock in CLOCKS if (latency := summarise_latency(merged, clock))},
         histogram_file="",
-        server=server,
-        generator=_summarise_generator(conditions.cores, observations),
-        instrument=calibration.look_up(loaded, rate, load.generators) if calibration else None,
-        reference_us=observations[0].reference_us,
+        server=_summarise_server(first, requests, job.cell.workers),
+        generator=_summarise_generator(observations),
+        instrument=calibration.look_up(load.add_connections(job.cell), rate_per_s, load.generators)
+        if calibration
+        else None,
+        reference_us=first.reference_us,
         bytes_sent_per_request=_divide(merged.bytes_sent, merged.bytes_requests),
         bytes_received_per_request=_divide(merged.bytes_received, merged.bytes_requests),
         proxy=_summarise_proxy(observations, requests),
         tls=merged.tls,
-        over_time=over_time,
+        over_time=compute_slices(merged, load),
         search=search,
         gates=(),
         versions={},
         machine={},
         commit=None,
     )
-    gates = check_gates(GateInput(job, observations, merged, record, conditions.host_share))
+    gates = check_gates(GateInput(job, observations, merged, record, host_share))
     return record.model_copy(update={"gates": gates})
 
 
@@ -165,7 +151,7 @@ def summarise_operations(merged: HistogramFile) -> dict[str, OperationFigures]:
     return figures
 
 
-def _summarise_streams(file: HistogramFile, server: Server, window_s: float) -> StreamFigures | None:
+def _summarise_streams(file: HistogramFile, cpu_s: float | None, window_s: float) -> StreamFigures | None:
     if file.streams is None:
         return None
     items, items_total = file.items, file.streams.items_total
@@ -175,30 +161,34 @@ def _summarise_streams(file: HistogramFile, server: Server, window_s: float) -> 
         item_rate_per_s=items / window_s,
         items_per_stream=items_total / file.sent if file.sent else 0.0,
         bytes_received_per_item=_divide(file.bytes_received, items_total),
-        cpu_us_per_item=server.cpu_s / items * 1e6 if server.cpu_s is not None and items else None,
+        cpu_us_per_item=_compute_us_each(cpu_s, items),
         cancelled=file.streams.cancelled,
         first_item=summarise_latency(file, "first_item"),
         gap=summarise_latency(file, "gap"),
     )
 
 
-def _summarise_server(use: ServerUse, requests: int, workers: int) -> Server:
+def _compute_us_each(cpu_s: float | None, count: int) -> float | None:
+    return cpu_s / count * 1e6 if cpu_s is not None and count else None
+
+
+def _summarise_server(seen: Observation, requests: int, workers: int) -> Server:
     """Return the figures of the service, whose replicas have so many workers each; an idle one has counted nothing."""
-    by_worker, by_replica = None, None
-    if use.requests is not None:
-        alone = len(use.requests) == 1
+    counted, by_worker, by_replica = seen.server_requests, None, None
+    if counted is not None:
+        alone = len(counted) == 1
         by_worker = {
             worker if alone else f"{replica}/{worker}": count
-            for replica, counts in use.requests.items()
+            for replica, counts in counted.items()
             for worker, count in counts.items()
         }
-        by_replica = {replica: sum(counts.values()) for replica, counts in use.requests.items()}
-    shares = [compute_fairness(list(counts.values()), workers) for counts in (use.requests or {}).values()]
+        by_replica = {replica: sum(counts.values()) for replica, counts in counted.items()}
+    shares = [compute_fairness(list(counts.values()), workers) for counts in (counted or {}).values()]
     return Server(
-        cpu_s=use.cpu_s,
-        cpu_us_per_request=use.cpu_s / requests * 1e6 if use.cpu_s is not None and requests else None,
-        memory_bytes=use.memory_bytes,
-        throttled_periods=use.throttled_periods,
+        cpu_s=seen.server_cpu_s,
+        cpu_us_per_request=_compute_us_each(seen.server_cpu_s, requests),
+        memory_bytes=seen.server_memory_bytes,
+        throttled_periods=seen.server_throttled_periods,
         requests_by_worker=by_worker,
         fairness=min((each for each in shares if each is not None), default=None),
         requests_by_replica=by_replica,
@@ -206,35 +196,32 @@ def _summarise_server(use: ServerUse, requests: int, workers: int) -> Server:
     )
 
 
-def _summarise_generator(cores: Cores | None, observations: Sequence[Observation]) -> Generator:
-    """Return the share of the generator that was busiest: where one is at its end, the load isn't what it should be."""
+def _summarise_generator(observations: Sequence[Observation]) -> Generator:
+    """Return the share of the generator that was busiest: where one is at its end, the load isn't what it should be.
+
+    A proxy runs on its cores.
+    """
+    used = [(sum_if_all_known([each.generator_cpu_s, each.proxy_cpu_s]), each) for each in observations]
     shares = [
-        cpu_s / (each.window_s * each.generator.cores)
-        for each in observations
-        if (cpu_s := _sum_generator_cpu_s(each)) is not None and each.generator.cores is not None
+        cpu_s / (each.window_s * each.generator_cores)
+        for cpu_s, each in used
+        if cpu_s is not None and each.generator_cores is not None
     ]
+    pinned = observations[0].pinned
     return Generator(
         cpu_share=max(shares) if len(shares) == len(observations) else None,
-        cores=tuple(sorted(cores.generator)) if cores else None,
-        shares_cores_with_server=cores.shared if cores else None,
+        cores=tuple(sorted(pinned.generator)) if pinned else None,
+        shares_cores_with_server=pinned.shared if pinned else None,
     )
 
 
-def _sum_generator_cpu_s(observation: Observation) -> float | None:
-    """Return what the driver used, and with it the proxy that runs on its cores."""
-    proxy = [observation.proxy.cpu_s] if observation.proxy else []
-    return sum_if_all_known([observation.generator.cpu_s, *proxy])
-
-
 def _summarise_proxy(observations: Sequence[Observation], requests: int) -> Proxy | None:
-    first = observations[0].proxy
-    if first is None or first.added_ms is None:
+    first = observations[0]
+    if first.proxy_added_ms is None:
         return None
-    cpu_s = sum_if_all_known([each.proxy.cpu_s if each.proxy else None for each in observations])
+    cpu_s = sum_if_all_known([each.proxy_cpu_s for each in observations])
     return Proxy(
-        added_ms=first.added_ms,
-        pairs=first.pairs,
-        cpu_us_per_request=cpu_s / requests * 1e6 if cpu_s is not None and requests else None,
+        added_ms=first.proxy_added_ms, pairs=first.proxy_pairs, cpu_us_per_request=_compute_us_each(cpu_s, requests)
     )
 
 
@@ -243,26 +230,22 @@ def compute_slices(file: HistogramFile, load: Load) -> tuple[Slice, ...]:
     histograms, due_ns = file.over_time, compute_window_arrivals_ns(load)
     if due_ns is None or not histograms:
         return ()
-    edges_s = np.linspace(0, load.window_s, len(histograms) + 1)
+    edges_s = np.linspace(0, load.window_s, len(histograms) + 1).tolist()
     # As wireload/histogram/window.go divides them, so that a slice's requests are those that are due in it.
     places = (due_ns / round(load.window_s * 1e9) * len(histograms)).astype(np.int64)
-    asked = np.bincount(places, minlength=len(histograms))
-    return tuple(
-        _make_slice(float(start), float(end), int(count), histogram)
-        for start, end, count, histogram in zip(edges_s, edges_s[1:], asked, histograms, strict=False)
-    )
-
-
-def _make_slice(start_s: float, end_s: float, asked: int, histogram: Histogram) -> Slice:
-    p50_ms, p99_ms, max_ms = None, None, None
-    if histogram.count:
-        p50_ms, p99_ms, max_ms = (each / 1e6 for each in histogram.compute_quantiles_ns(0.5, 0.99, 1))
-    return Slice(
-        start_s=start_s,
-        end_s=end_s,
-        rate_asked_per_s=asked / (end_s - start_s),
-        requests_ok=histogram.count,
-        p50_ms=p50_ms,
-        p99_ms=p99_ms,
-        max_ms=max_ms,
-    )
+    asked = np.bincount(places, minlength=len(histograms)).tolist()
+    slices = []
+    for start_s, end_s, count, histogram in zip(edges_s, edges_s[1:], asked, histograms, strict=False):
+        latency = summarise_histogram(histogram)
+        slices.append(
+            Slice(
+                start_s=start_s,
+                end_s=end_s,
+                rate_asked_per_s=count / (end_s - start_s),
+                requests_ok=histogram.count,
+                p50_ms=latency and latency.p50_ms,
+                p99_ms=latency and latency.p99_ms,
+                max_ms=latency and latency.max_ms,
+            )
+        )
+    return tuple(slices)

@@ -3,59 +3,58 @@
 from __future__ import annotations
 
 import resource
-from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
 
 from tests.support.command_line import reject
-from tests.support.jobs import cell
-from wirebench.drivers import capacity
-from wirebench.drivers.capacity import Capacity, find_shortfall, raise_open_files, read_capacity
+from tests.support.scenario_text import read
+from wirebench.errors import UsageError
 from wirebench.model.contract import TRANSPORTS, Transport
 from wirebench.plan import driver_support
+from wirebench.plan.plan import make_plan
+from wirebench.run import preparation
+from wirebench.run.user_limits import check_users_fit, raise_open_files, read_free_memory_mib
 
-AMPLE = Capacity(memory_mib=64_000, open_files=1_048_576)
+
+def check(folder: Path, factors: str, memory_mib: float = 64_000, open_files: int = 1_048_576) -> None:
+    """Check that the users of a scenario fit."""
+    plan = make_plan(read(folder, f"question: Do they fit?\nfactors: {{{factors}}}\n"), seed=1)
+    check_users_fit(plan, memory_mib, open_files)
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
-def test_as_many_users_fit_as_it_is_said(transport: Transport) -> None:
+def test_as_many_users_fit_as_it_is_said(tmp_path: Path, transport: Transport) -> None:
     """With one more they don't; on a large machine, the most that a scenario can ask for does."""
-    assert find_shortfall([cell(transport, "wireload", concurrency=10_000)], AMPLE) is None
-    short = replace(AMPLE, memory_mib=400)
-    shortfall = find_shortfall([cell(transport, "wireload", concurrency=10_000)], short)
-    assert shortfall is not None
-    assert 5000 < shortfall.users_max < 10_000
-    assert find_shortfall([cell(transport, "wireload", concurrency=shortfall.users_max)], short) is None
-    assert find_shortfall([cell(transport, "wireload", concurrency=shortfall.users_max + 1)], short) is not None
-    assert driver_support.estimate_memory_mib("wireload", transport, shortfall.users_max) <= 360
+    check(tmp_path, f"transport: {transport}, concurrency: 10000")
+    with pytest.raises(UsageError, match="360 MiB are free") as error:
+        check(tmp_path, f"transport: {transport}, concurrency: 10000", memory_mib=400)
+    users = int(error.value.message.split()[-2].replace(",", ""))
+    assert 5000 < users < 10_000
+    assert driver_support.estimate_memory_mib("wireload", transport, users) <= 360
+    check(tmp_path, f"transport: {transport}, concurrency: {users}", memory_mib=400)
+    with pytest.raises(UsageError):
+        check(tmp_path, f"transport: {transport}, concurrency: {users + 1}", memory_mib=400)
 
 
-def test_the_tightest_cell_is_told() -> None:
+def test_the_tightest_cell_is_told(tmp_path: Path) -> None:
     """Of all that don't fit, the one of which the least fits: its number is enough for the others."""
-    short = replace(AMPLE, memory_mib=250)
-    cells = [cell(transport, "wireload", concurrency=5000) for transport in TRANSPORTS]
-    shortfall = find_shortfall(cells, short)
-    assert shortfall is not None
-    assert "grpc" == shortfall.cell.transport
+    with pytest.raises(UsageError, match="5,000 wireload users of grpc take"):
+        check(tmp_path, "transport: [rest, grpc, socket], concurrency: 5000", memory_mib=250)
 
 
-def test_each_connection_is_an_open_file() -> None:
+def test_each_connection_is_an_open_file(tmp_path: Path) -> None:
     """Two where a proxy is between; some are open besides."""
-    few = replace(AMPLE, open_files=1024)
-    shortfall = find_shortfall([cell("socket", "wireload", concurrency=1000)], few)
-    assert shortfall is not None
-    assert (824, "1,200 open files") == (shortfall.users_max, shortfall.needed)
-    behind_proxy = replace(cell("socket", "wireload", concurrency=500), delay_ms=5)
-    shortfall = find_shortfall([behind_proxy], few)
-    assert shortfall is not None
-    assert 412 == shortfall.users_max
+    with pytest.raises(UsageError, match=r"1,200 open files, .*: 824 fit"):
+        check(tmp_path, "transport: socket, concurrency: 1000", open_files=1024)
+    with pytest.raises(UsageError, match=r": 412 fit"):
+        check(tmp_path, "transport: socket, concurrency: 500, network: {delay_ms: 5}", open_files=1024)
 
 
-def test_what_a_driver_takes_is_not_guessed() -> None:
+def test_what_a_driver_takes_is_not_guessed(tmp_path: Path) -> None:
     """Of drivers whose users weren't measured, only files are counted."""
-    assert find_shortfall([cell("grpc", "ghz", concurrency=10_000)], replace(AMPLE, memory_mib=1)) is None
+    check(tmp_path, "transport: grpc, driver: ghz, concurrency: 10000", memory_mib=1)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +91,7 @@ def test_a_cgroup_s_limit_counts(
     for name, text in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text, encoding="ascii")
-    free_mib = read_capacity(tmp_path / "membership", root).memory_mib
+    free_mib = read_free_memory_mib(tmp_path / "membership", root)
     if expected_mib is None:
         assert psutil.virtual_memory().available / 2**20 == pytest.approx(free_mib, rel=0.2)
     else:
@@ -104,9 +103,7 @@ def test_open_files_are_raised_to_what_is_allowed() -> None:
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (256, before[1]))
-        found = read_capacity()
-        raise_open_files(found)
-        assert (found.open_files, before[1]) == resource.getrlimit(resource.RLIMIT_NOFILE)
+        assert (raise_open_files(), before[1]) == resource.getrlimit(resource.RLIMIT_NOFILE)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
@@ -135,7 +132,8 @@ def test_a_run_that_does_not_fit_is_rejected_with_how_many_do(
 ) -> None:
     """With the line of the scenario; nothing is started or written."""
     open_files = 20_000 if "k6" in rest else 2000
-    monkeypatch.setattr(capacity, "read_capacity", lambda: Capacity(memory_mib=2000, open_files=open_files))
+    monkeypatch.setattr(preparation, "read_free_memory_mib", lambda: 2000)
+    monkeypatch.setattr(preparation, "raise_open_files", lambda: open_files)
     path = tmp_path / "many.yaml"
     path.write_text(
         f"question: Do they fit?\nfactors:\n  transport: {'rest' if 'k6' in rest else '[rest, socket]'}\n{rest}",
