@@ -142,12 +142,10 @@ def test_the_external_target_measures_them(ports: dict[str, str], tmp_path: Path
 def test_the_client_calls_them_from_a_container(
     ports: dict[str, str], containers: dict[str, Any], transport: str
 ) -> None:
-    """It finds each service by its name, shows the response time, and leaves no container; the services stay."""
-    done = make("compose-client", ports, f"ARGS={transport} users.get id={FIRST_SEEDED_ID} --json")
+    """It finds each service by its name, and leaves no container; the services stay."""
+    done = make("compose-client", ports, f"ARGS={transport} users.get id={FIRST_SEEDED_ID}")
     assert 0 == done.returncode, done.stdout + done.stderr
-    shown = json.loads(done.stdout[done.stdout.index("{") :])
-    assert FIRST_SEEDED_ID == shown["data"]["id"]
-    assert shown["response_time_ms"] > 0
+    assert FIRST_SEEDED_ID == json.loads(done.stdout[done.stdout.index("{") :])["id"]
     running = docker("ps", "--all", "--quiet", "--no-trunc", *OURS).split()
     assert {each["Id"] for each in containers.values()} == set(running)
 

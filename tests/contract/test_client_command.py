@@ -58,52 +58,39 @@ def complaint(done: Ended) -> str:
     return error.removeprefix("error: ")
 
 
-@pytest.mark.parametrize("transport", TRANSPORTS)
-def test_message(services: dict[str, Service], transport: str) -> None:
-    """A text comes back upper-cased, on every transport; stdout is the text alone, stderr the response time."""
-    done = run(transport, "--address", services[transport].address, "--message", "Hello World")
-
-    assert (0, "HELLO WORLD\n") == (done.status, done.stdout)
-    assert re.fullmatch(rf"{MS}\n", done.stderr)
+def records_of(done: Ended) -> list[dict[str, object]]:
+    """Return what a successful command printed: a record a line."""
+    assert 0 == done.status, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_calls(services: dict[str, Service], transport: str) -> None:
     """Users are created, got, changed, listed and deleted from the command line, on every transport."""
-    at = ("--address", services[transport].address)
+    at = (transport, "--address", services[transport].address)
     user_id = next(fresh_ids)
-    ada = {"id": user_id, "name": "Ada", "email": "ada@example.com", "tags": ["x", "y"]}
-
-    fields = (f"id={user_id}", "name=Ada", "email=ada@example.com", "tags=x, y")
-    created = run(transport, *at, "users.create", *fields, "--json")
-    assert (0, ada, "") == (created.status, json.loads(created.stdout)["data"], created.stderr)
-    assert 0 < json.loads(created.stdout)["response_time_ms"] < TIMEOUT_S * 1000
+    ada = {"id": user_id, "name": "Ada", "email": "ada@example.com", "tags": ["x", "y"], "avatar": "cGhvdG8="}
     changed = {**ada, "phone": "+44"}
-    assert (
-        changed
-        == json.loads(run(transport, *at, "users.update", f"id={user_id}", "phone=+44", "--json").stdout)["data"]
-    )
-    listed = run(transport, *at, "users.list", f"after_id={user_id - 1}", "limit=1", "--json")
-    assert [changed] == json.loads(listed.stdout)["data"]
-    message, *table = run(transport, *at, "users.get", f"id={user_id}").stdout.splitlines()
-    assert re.fullmatch(rf"User retrieved successfully \({MS}\)", message)
-    assert ["id\tname\temail\tphone\ttags", f"{user_id}\tAda\tada@example.com\t+44\tx, y"] == table
-    assert run(transport, *at, "users.delete", f"id={user_id}").stdout.startswith("User deleted successfully (")
-    gone = run(transport, *at, "users.get", f"id={user_id}")
+    fields = (f"id={user_id}", "name=Ada", "email=ada@example.com", "tags=x, y", "avatar=photo")
+
+    created = run(*at, "users.create", *fields)
+
+    assert [ada] == records_of(created)
+    assert re.fullmatch(rf"User created successfully \({MS}\)\n", created.stderr)
+    assert [changed] == records_of(run(*at, "users.update", f"id={user_id}", "phone=+44"))
+    assert [changed] == records_of(run(*at, "users.list", f"after_id={user_id - 1}", "limit=1"))
+    assert [changed] == records_of(run(*at, "users.delete", f"id={user_id}"))
+    gone = run(*at, "users.get", f"id={user_id}")
     assert 1 == gone.status
     assert re.fullmatch(rf"User not found\. \({MS}\)", complaint(gone))
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_a_stream(services: dict[str, Service], transport: str) -> None:
-    """Its items come one a line, as tabs or as JSON; the end is said to stderr, and a rejection is an error."""
+    """Its items come one a line; a rejection is an error."""
     stream = (transport, "--address", services[transport].address, "ledger.stream_transactions")
 
-    shown, encoded = run(*stream, "limit=3"), run(*stream, "limit=3", "--json")
-
-    assert ["id", "1", "2", "3"] == [line.split("\t")[0] for line in shown.stdout.splitlines()]
-    assert [1, 2, 3] == [json.loads(line)["id"] for line in encoded.stdout.splitlines()]
-    assert re.fullmatch(rf"records: 3; first after {MS}, last after {MS}\n", shown.stderr)
+    assert [1, 2, 3] == [record["id"] for record in records_of(run(*stream, "limit=3"))]
     assert "Field 'limit' must be between 1 and 100000." in complaint(run(*stream, "limit=0"))
 
 
@@ -126,15 +113,10 @@ def test_demo_twice(services: dict[str, Service], transport: str) -> None:
         for _ in range(2):
             done = run(transport, "--address", service.address, "--demo")
 
-            assert (0, "") == (done.status, done.stderr)
+            assert [3, 4] == [record["id"] for record in records_of(done)[-2:]]
             for verb, times in {"created": 3, "retrieved": 1, "updated": 1, "deleted": 1}.items():
-                assert times == done.stdout.count(f"User {verb} successfully"), verb
-            assert 2 == done.stdout.count("Users retrieved successfully")
-            assert 8 == len(re.findall(rf"successfully \({MS}\)$", done.stdout, re.MULTILINE))
-            final_state = done.stdout.partition("the final state")[2]
-            assert "countess@example.com" in final_state
-            assert "Grace Hopper" in final_state
-            assert "Alan Turing" not in final_state
+                assert times == done.stderr.count(f"User {verb} successfully"), verb
+            assert 2 == done.stderr.count("Users retrieved successfully")
             assert before == client.call("users.list", {}).data
         client.call("users.delete", {"id": 2})
 
@@ -143,42 +125,37 @@ def test_demo_twice(services: dict[str, Service], transport: str) -> None:
 def test_menu(services: dict[str, Service], transport: str) -> None:
     """The menu does what it says, asks again after a wrong answer, and continues after a rejection."""
     user_id = next(fresh_ids)
-    typed = "\n".join(
-        [
-            *["99", "", "nope"],
-            *["1", "x", str(user_id), "Ada", "ada@example.com", "", "", "", "a, b", ""],
-            *["users.get", str(user_id)],
-            *["3", str(user_id), "", "new@example.com", "+44", "", "", "", ""],
-            *["5", "2", str(user_id - 1)],
-            *["users.delete", str(user_id)],
-            *["2", str(user_id)],
-            "exit",
-        ]
-    )
+    typed = [
+        *["99", "", "nope"],
+        *["1", "x", "Ada", "ada@example.com", "", "", "", "", ""],
+        *["users.create", str(user_id), "Ada", "ada@example.com", "", "", "", "a, b", ""],
+        *["3", str(user_id), "", "new@example.com", "+44", "", "", "", ""],
+        *["users.delete", str(user_id)],
+        *["2", str(user_id)],
+        "exit",
+    ]
 
-    done = run(transport, "--address", services[transport].address, typed=typed + "\n")
+    done = run(transport, "--address", services[transport].address, typed="\n".join(typed))
 
-    assert (0, "") == (done.status, done.stderr)
-    assert 3 == done.stdout.count("write a number from 1 to 10, or a name")
-    assert 1 == done.stdout.count("id=x: id must be a whole number")
-    assert f"{user_id}\tAda\tada@example.com\ta, b" in done.stdout
-    assert f"{user_id}\tAda\tnew@example.com\t+44\ta, b" in done.stdout
-    for message in ("User created", "User retrieved", "User updated", "Users retrieved", "User deleted"):
-        assert f"{message} successfully" in done.stdout
-    assert re.search(rf"User not found\. \({MS}\)", done.stdout)
+    assert 0 == done.status
+    assert ["no operation '99'", "no operation ''", "no operation 'nope'"] == done.stderr.splitlines()[:3]
+    assert "users.create id=x name=Ada email=ada@example.com: invalid literal" in done.stderr
+    for message in ("User created", "User updated", "User deleted"):
+        assert f"{message} successfully" in done.stderr
+    assert '"email": "new@example.com", "phone": "+44", "tags": ["a", "b"]' in done.stdout
+    assert re.search(rf"User not found\. \({MS}\)", done.stderr)
 
 
 def test_menu_on_a_terminal(services: dict[str, Service]) -> None:
-    """On a terminal users are a table, control characters are harmless, and Ctrl-C ends with 130."""
+    """On a terminal control characters are harmless, and Ctrl-C ends with 130."""
     user_id = next(fresh_ids)
     with services["rest"].connect() as client:
-        user = {"id": user_id, "name": "\x1b[31m[bold]Eve", "email": "eve@example.com"}
+        user = {"id": user_id, "name": "\x1b[31mEve\x9b", "email": "eve@example.com"}
         client.call("users.create", {"user": user})
     ours, theirs = pty.openpty()
     arguments = [*COMMAND, "rest", "--address", str(services["rest"].address)]
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
     with subprocess.Popen(
-        arguments, cwd=ROOT, env=environment, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
+        arguments, cwd=ROOT, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
     ) as process:
         os.close(theirs)
         shown = bytearray()
@@ -197,10 +174,7 @@ def test_menu_on_a_terminal(services: dict[str, Service]) -> None:
 
         assert 130 == process.wait(TIMEOUT_S)
     os.close(ours)
-    screen = shown.decode()
-    assert "\\x1b[31m[bold]Eve" in screen
-    assert "\x1b[31m[bold]Eve" not in screen
-    assert "┃" in screen
+    assert '"name": "\\u001b[31mEve\\u009b"' in shown.decode()
 
 
 @contextlib.contextmanager
@@ -261,10 +235,7 @@ def test_wrong_port(services: dict[str, Service], transport: str, other: str) ->
     done = call(transport, port, "--timeout-s", 20)
 
     assert 1 == done.status
-    found = (
-        f"{HOST}:{port} gave no reply: " if transport == "grpc" else f"what listens at {HOST}:{port} does not speak "
-    )
-    assert complaint(done).startswith(found)
+    assert complaint(done).startswith(f"{HOST}:{port} gave no reply of ")
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
@@ -304,7 +275,6 @@ def test_hang_up(transport: str, beginning: bytes) -> None:
         ("rest", "users.create_batch", "users=[{"),
         ("rest", "users.drop"),
         ("rest", "--nonsense"),
-        ("socket", "--message", "x", "--demo"),
         ("rest", "users.get", "id=7", "--demo"),
         ("nope",),
     ],

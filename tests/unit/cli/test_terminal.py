@@ -20,7 +20,6 @@ from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell
 from tests.support.waiting import run_program
 from wirebench.analysis.compare_cells import find_comparisons
 from wirebench.analysis.summary import CellSummary, summarise
-from wirebench.cli.client import format_ms
 from wirebench.cli.output import make_console
 from wirebench.cli.progress_bar import ProgressBar
 from wirebench.cli.table import print_table
@@ -195,12 +194,6 @@ def test_quiet_and_verbose_exclude_each_other() -> None:
     for command in ("load rest", "run quick", "resume", "calibrate", "verify"):
         said = reject(*command.split(), "-q", "-v")
         assert said.startswith("error: --quiet and --verbose: they exclude each other\n")
-
-
-@pytest.mark.parametrize(("milliseconds", "expected"), [(0.01234, "0.0123 ms"), (999.6, "1,000 ms")])
-def test_response_times_have_three_digits(milliseconds: float, expected: str) -> None:
-    """Three digits, and whole milliseconds from a second on."""
-    assert expected == format_ms(milliseconds)
 
 
 def test_a_stdout_that_is_not_utf_8_shows_the_rest(tmp_path: Path) -> None:

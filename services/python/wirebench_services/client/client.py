@@ -130,26 +130,21 @@ class Client(ABC):
 
     def _explain(self, error: Exception) -> tuple[str, str]:
         """Return what went wrong, and the next step."""
-        where, log = format_address(self.address), "see the service's log, and whether it expects TLS (https://)"
+        where, check_log = format_address(self.address), "see the service's log, and whether it expects TLS (https://)"
         match error:
             case ConnectionRefusedError():
-                found = f"nothing listens at {where}", "start the service, or correct the address"
+                return f"nothing listens at {where}", "start the service, or correct the address"
             case socket.gaierror():
-                found = f"unknown host {self.address[0]!r}", "correct the address"
+                return f"unknown host {self.address[0]!r}", "correct the address"
             case TimeoutError():
-                hint = "check the port, see whether the service is overloaded, or allow more time"
-                found = f"{where} did not answer within {self.timeout_s:g} s", hint
+                return f"{where} did not answer within {self.timeout_s:g} s", "check the port, or allow more time"
             case ssl.SSLCertVerificationError():
                 hint = "name the authority that signed it (--cacert), or renew it"
-                found = f"{where}: its certificate is not trusted: {error.verify_message}", hint
-            case ConnectionError() | EOFError() | http.client.IncompleteRead() | ssl.SSLEOFError():
-                found = f"{where} hung up before its reply was complete", log
-            case OSError():
-                found = f"can't reach {where}: {error.strerror or error}", "check the address and the port"
-            case _:
-                said = " ".join(str(error).split())[:100]
-                found = f"what listens at {where} does not speak {self.protocol}: {said}", f"check the port; {log}"
-        return found
+                return f"{where}: its certificate is not trusted: {error.verify_message}", hint
+            case ConnectionError() | EOFError() | http.client.IncompleteRead():
+                return f"{where} hung up before its reply was complete", check_log
+        said = " ".join(str(error).split())[:200]
+        return f"{where} gave no reply of {self.protocol}: {said}", f"check the port; {check_log}"
 
 
 def make_request(operation: str, fields: Fields) -> AnyMessage:

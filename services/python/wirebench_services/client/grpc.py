@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import grpc
 
-from wirebench_services.client.client import Client, ClientError, Reply, format_address
+from wirebench_services.client.client import Client, Reply, format_address
 from wirebench_services.client.operations import AnyMessage, Data, Operation, read_data
 
 _OPTIONS = [
@@ -63,8 +63,7 @@ class GrpcClient(Client):
         if status in _NO_ANSWER:
             if "failed to connect" in details:
                 self.dial().close()  # says why
-            message = f"{format_address(self.address)} gave no reply: {' '.join(details.split())}"
-            raise ClientError(message, "check the port, and see the service's log") from None
+            raise ValueError(details)
         return Reply(status.name.lower(), details)
 
     def close(self) -> None:

@@ -44,19 +44,20 @@ class RestClient(Client):
     _connection: http.client.HTTPConnection | None = None
 
     def _call(self, operation: Operation, request: AnyMessage) -> Reply:
-        return _read_reply(operation, _read(self._send_request(operation, request, self.codec)))
+        return _read_reply(operation, self._send_request(operation, request, self.codec))
 
     def request(
         self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
     ) -> Response:
         """Send any HTTP request and return the response, whatever it is. Raises ClientError."""
         with self.translate_errors():
-            return _read(self._send(method, path, body, headers or {}))
+            response = self._send(method, path, body, headers or {})
+            return Response(response.status, response.headers, response.read())
 
     def _stream(self, operation: Operation, request: AnyMessage) -> Generator[Data, None, Reply]:
         response = self._send_request(operation, request, "json")
         if response.headers.get_content_type() != "text/event-stream":
-            return _read_reply(operation, _read(response))
+            return _read_reply(operation, response)
         try:
             event = b"message"
             for line in response:  # Server-Sent Events (WHATWG HTML, section 9.2), as far as the contract has them
@@ -85,9 +86,8 @@ class RestClient(Client):
         headers["Content-Type"] = _MEDIA_TYPES[codec]
         if codec == "protobuf":
             return self._send(method, path, request.SerializeToString(), headers)
-        return self._send(
-            method, path, orjson.dumps(fields.get(operation.body, {}) if operation.body else fields), headers
-        )
+        body = fields.get(operation.body, {}) if operation.body else fields
+        return self._send(method, path, orjson.dumps(body), headers)
 
     def _send(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> http.client.HTTPResponse:
         if not (self._connection and self._connection.sock) or has_ended(self._connection.sock):
@@ -103,22 +103,19 @@ class RestClient(Client):
         self._connection = None
 
 
-def _read(response: http.client.HTTPResponse) -> Response:
-    return Response(response.status, response.headers, response.read())
-
-
-def _read_reply(operation: Operation, response: Response) -> Reply:
+def _read_reply(operation: Operation, response: http.client.HTTPResponse) -> Reply:
     """Return the reply that is in the envelope. Raises ValueError."""
+    body = response.read()
     if response.headers.get_content_type() == _MEDIA_TYPES["protobuf"]:
-        parsed = operation.parse(response.body)
+        parsed = operation.parse(body)
         success, message = parsed.success, parsed.message
     else:
-        envelope = orjson.loads(response.body)
+        envelope = orjson.loads(body)
         if not isinstance(envelope, dict):
             raise ValueError(repr(envelope))
-        success, message = envelope.get("success"), envelope.get("message")
-        parsed = operation.parse({"data": envelope.get("data")})
+        success, message, data = (envelope.get(name) for name in ("success", "message", "data"))
+        parsed = operation.parse({"data": data})
     code = _CODES.get(response.status, "")
     if not code or success is not (code == "ok"):
-        raise ValueError(f"{response.status} {response.body!r}")
-    return Reply(code, message, read_data(parsed) if code == "ok" else None)
+        raise ValueError(f"{response.status} {body!r}")
+    return Reply(code, message, read_data(parsed) if success else None)

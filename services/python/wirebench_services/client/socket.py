@@ -43,8 +43,7 @@ class SocketClient(Client):
 
     def _call(self, operation: Operation, request: AnyMessage) -> Reply:
         frame = self.receive_frame(self._send(operation, request))
-        code = _CODES[frame.status]
-        return Reply(code, frame.message, self._read_data(operation, frame) if code == "ok" else None)
+        return Reply(_CODES[frame.status], frame.message, None if frame.status else self._read_data(operation, frame))
 
     def _stream(self, operation: Operation, request: AnyMessage) -> Generator[Data, None, Reply]:
         request_id = self._send(operation, request)
@@ -63,9 +62,8 @@ class SocketClient(Client):
         return self._last_id
 
     def _read_data(self, operation: Operation, frame: Frame) -> Data:
-        return read_data(
-            operation.parse(frame.body if self.codec == "protobuf" else {"data": orjson.loads(frame.body)})
-        )
+        encoded = frame.body if self.codec == "protobuf" else {"data": orjson.loads(frame.body)}
+        return read_data(operation.parse(encoded))
 
     def send_frame(self, request_id: int, method: str, body: bytes) -> None:
         """Send a request frame, whatever its body. Raises ClientError."""
