@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,8 @@ import orjson
 
 from wirebench.drivers.calls import CODES, Call, Report
 from wirebench.drivers.driver import SETUP_CROSS_CHECK, Job
-from wirebench.drivers.replay import Part, ReplayDriver
+from wirebench.drivers.replay import ReplayDriver, compute_duration_s, write_input
+from wirebench.drivers.wireload import RenderedRequest
 from wirebench.errors import WirebenchError
 from wirebench.system.paths import TOOLS
 from wirebench.system.processes import list_flags
@@ -36,19 +38,18 @@ class Ghz(ReplayDriver):
     def build_environment(self, job: Job) -> dict[str, str]:  # noqa: ARG002 - the same for all
         return {"TZ": "UTC"}  # of the timestamps
 
-    def build_arguments(self, job: Job, part: Part) -> list[str | Path]:
-        requests = part.render(job)
+    def build_arguments(self, job: Job, requests: Sequence[RenderedRequest]) -> list[str | Path]:
         flags = {
             "--call": requests[0].call,
             "--protoset": job.descriptors,
-            "--data-file": part.write("data.json", json.dumps([each.message for each in requests])),
-            "--metadata-file": part.write("metadata.json", json.dumps(_convert_metadata(requests[0].metadata))),
+            "--data-file": write_input(job, "data.json", json.dumps([each.message for each in requests])),
+            "--metadata-file": write_input(job, "metadata.json", json.dumps(_convert_metadata(requests[0].metadata))),
             "--concurrency": job.cell.concurrency,
             "--connections": job.cell.connections or job.cell.concurrency,
-            "--duration": f"{part.duration_s:.3f}s",
+            "--duration": f"{compute_duration_s(job):.3f}s",
             "--duration-stop": "wait",
             "--format": "json",
-            "--output": part.output,
+            "--output": job.output,
             "--rps": job.cell.rate_per_s,
             "--timeout": None if job.load.timeout_s is None else f"{job.load.timeout_s}s",
             "--lb-strategy": "round_robin" if job.replicas else None,
@@ -59,8 +60,8 @@ class Ghz(ReplayDriver):
         tls = job.tls_flags if job.tls else ["--insecure"]
         return [self.path, *tls, "--count-errors", "--disable-template-data", *list_flags(flags), address]
 
-    def read(self, job: Job, part: Part) -> Report:  # noqa: ARG002 - all is in the part
-        details: list[dict[str, Any]] = orjson.loads(part.output.read_bytes())["details"] or []
+    def read(self, job: Job) -> Report:
+        details: list[dict[str, Any]] = orjson.loads(job.output.read_bytes())["details"] or []
         if len(details) >= DETAILS_MAX:
             raise WirebenchError(
                 f"ghz made over {DETAILS_MAX:,} calls and kept no more of them",

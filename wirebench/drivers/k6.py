@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import itertools
 from bisect import bisect
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -18,7 +19,8 @@ from urllib.parse import urlsplit
 from wirebench.drivers.calls import Call, Report, classify_http
 from wirebench.drivers.driver import SETUP_CROSS_CHECK, Job
 from wirebench.drivers.metrics_push import OTLP
-from wirebench.drivers.replay import Part, ReplayDriver
+from wirebench.drivers.replay import ReplayDriver, compute_duration_s, write_requests
+from wirebench.drivers.wireload import RenderedRequest
 from wirebench.system.paths import K6_SCRIPT, TOOLS
 
 #: k6's codes of errors: https://grafana.com/docs/k6/latest/javascript-api/error-codes/
@@ -58,12 +60,12 @@ class K6(ReplayDriver):
             }
         return environment
 
-    def build_arguments(self, job: Job, part: Part) -> list[str | Path]:
+    def build_arguments(self, job: Job, requests: Sequence[RenderedRequest]) -> list[str | Path]:
         settings = {
             "URL": ",".join(replace(job, address=each).rest_url for each in job.replicas or (job.address,)),
-            "REQUESTS": part.write_requests(job),
+            "REQUESTS": write_requests(job, requests),
             "CONCURRENCY": job.cell.concurrency,
-            "DURATION": f"{round(1000 * max(part.duration_s, 1))}ms",  # k6 takes no less
+            "DURATION": f"{round(1000 * max(compute_duration_s(job), 1))}ms",  # k6 takes no less
             "RATE": job.cell.rate_per_s,
             "TIMEOUT": f"{round(1000 * job.timeout_s)}ms",
             "REOPEN": "yes" if job.cell.connection == "reopen" else None,
@@ -76,15 +78,15 @@ class K6(ReplayDriver):
             options += [("--out", "opentelemetry"), *(("--tag", f"{name}={value}") for name, value in labels.items())]
         # The caller's environment is not ours: a variable called URL must not change the load.
         switches = ["--quiet", "--summary-mode=disabled", "--no-usage-report", "--include-system-env-vars=false"]
-        output = ("--out", f"csv={part.output}")
+        output = ("--out", f"csv={job.output}")
         return [self.path, "run", *switches, *output, *itertools.chain(*options), K6_SCRIPT]
 
-    def read(self, job: Job, part: Part) -> Report:
+    def read(self, job: Job) -> Report:
         """Read the CSV; a request's samples stand together, `http_req_duration` before its `http_req_connecting`."""
         calls: list[Call] = []
         orders: list[str] = []
         dropped_unix_ns: list[int] = []
-        with part.output.open(encoding="utf-8", newline="") as file:
+        with job.output.open(encoding="utf-8", newline="") as file:
             rows = csv.reader(file)  # hundred thousands of them
             places = {name: place for place, name in enumerate(next(rows, ()))}
             status, code, error, metadata = (places[name] for name in ("status", "error_code", "error", "metadata"))

@@ -9,6 +9,7 @@ users keep (`constant_throughput`) waits for replies all the same, and isn't mea
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
@@ -16,7 +17,8 @@ import orjson
 
 from wirebench.drivers.calls import Call, Report, classify_http
 from wirebench.drivers.driver import Job
-from wirebench.drivers.replay import Part, ReplayDriver
+from wirebench.drivers.replay import ReplayDriver, compute_duration_s, write_requests
+from wirebench.drivers.wireload import RenderedRequest
 from wirebench.system.paths import LOCUST, LOCUSTFILE
 from wirebench.system.processes import list_flags
 
@@ -39,26 +41,26 @@ class Locust(ReplayDriver):
         found = next(iter(metadata.distributions(name="locust", path=folders)), None)
         return found.version if found and self.path.exists() else None
 
-    def build_arguments(self, job: Job, part: Part) -> list[str | Path]:
+    def build_arguments(self, job: Job, requests: Sequence[RenderedRequest]) -> list[str | Path]:
         users = job.cell.concurrency
         flags = {
             "--locustfile": LOCUSTFILE,
             "--host": job.rest_url,
             "--users": users,
             "--spawn-rate": job.load.spawn_rate_per_s or users,
-            "--run-time": f"{math.ceil(part.duration_s) + _SPAWN_S}s",
+            "--run-time": f"{math.ceil(compute_duration_s(job)) + _SPAWN_S}s",
             "--stop-timeout": _STOP_TIMEOUT_S,
             "--exit-code-on-error": 0,
             "--loglevel": "WARNING",
             "--operation": job.cell.operation,
-            "--requests": part.write_requests(job),
-            "--calls": part.output,
+            "--requests": write_requests(job, requests),
+            "--calls": job.output,
             "--seed": job.seed,
         }
         return [self.path, "--headless", "--only-summary", *job.tls_flags, *list_flags(flags)]
 
-    def read(self, job: Job, part: Part) -> Report:  # noqa: ARG002 - all is in the part
-        written: list[tuple[int, int, int, str]] = orjson.loads(part.output.read_bytes())
+    def read(self, job: Job) -> Report:
+        written: list[tuple[int, int, int, str]] = orjson.loads(job.output.read_bytes())
         return Report(
             [
                 Call(end, latency, *classify_http(status, error, is_timeout="timed out" in error))

@@ -53,18 +53,15 @@ class MetricsPush:
 
 
 def parse_base_url(text: str, name: str) -> str:
-    """Return the base URL of a server of that name. Raises UsageError."""
-    if "@" in text:
-        # Files, pages and messages would repeat it.
-        raise UsageError(f"the URL of a {name} can't have a user or password", "use one that needs none")
+    """Return the base URL of a server of that name. Raises UsageError, without the text: it may have a password."""
     try:
         parts = urlsplit(text)
-        is_base = parts.scheme in ("http", "https") and parts.hostname and not (parts.query or parts.fragment)
-        is_valid = is_base and parts.port != 0
+        is_base = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        is_base = is_base and not ("@" in text or parts.query or parts.fragment)
     except ValueError:  # of brackets and ports
-        is_valid = False
-    if not is_valid:
-        raise UsageError(f"{text!r} is not the URL of a {name}", "write it like http://127.0.0.1:9090")
+        is_base = False
+    if not is_base:
+        raise UsageError(f"not the URL of a {name}", "write it like http://127.0.0.1:9090, without user and password")
     return text.rstrip("/")
 
 

@@ -12,16 +12,21 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 
 import orjson
 
 from wirebench.drivers.calls import Call, Report, classify_http
 from wirebench.drivers.driver import Job
-from wirebench.drivers.replay import Part, ReplayDriver
+from wirebench.drivers.replay import ReplayDriver, compute_duration_s, write_input
+from wirebench.drivers.wireload import RenderedRequest
 from wirebench.errors import WirebenchError
 from wirebench.system.paths import TOOLS
 from wirebench.system.processes import list_flags
+
+#: Files beside a job's output.
+_URLS, _DATABASE = "urls.txt", "calls.sqlite"
 
 
 class Oha(ReplayDriver):
@@ -31,50 +36,51 @@ class Oha(ReplayDriver):
     path = TOOLS / "oha"
     setup = "make driver-oha"
 
-    def build_arguments(self, job: Job, part: Part) -> list[str | Path]:
+    def build_arguments(self, job: Job, requests: Sequence[RenderedRequest]) -> list[str | Path]:
         cell = job.cell
-        # oha picks from the URLs at random, by itself.
-        requests = part.render(job)
         flags = {
             "-c": cell.concurrency,
             "-m": requests[0].method,
-            "-z": f"{round(part.duration_s * 1e3)}ms",
+            "-z": f"{round(compute_duration_s(job) * 1e3)}ms",
             "-t": f"{round(job.timeout_s * 1e3)}ms",
             "-q": cell.rate_per_s,
             "--worker-threads": len(job.cores) if job.cores else None,
             "-r": 0,  # a redirect is the reply
             "--output-format": "json",
-            "--output": part.output,
-            "--db-url": part.folder / "calls.sqlite",
+            "--output": job.output,
+            "--db-url": job.output.with_name(_DATABASE),
         }
         switches = ["--no-tui", "--disable-compression", "--wait-ongoing-requests-after-deadline"]
         switches += ["--disable-keepalive"] if cell.connection == "reopen" else []
         switches += [] if cell.rate_per_s is None else ["--latency-correction"]
         headers = [part for name, value in requests[0].headers.items() for part in ("-H", f"{name}: {value}")]
-        urls = part.write("urls.txt", "\n".join(f"{job.rest_url}{each.path}" for each in requests))
+        # oha picks from the URLs at random, by itself.
+        urls = write_input(job, _URLS, "\n".join(f"{job.rest_url}{each.path}" for each in requests))
         return [self.path, *switches, *headers, *job.tls_flags, *list_flags(flags), "--urls-from-file", urls]
 
-    def read(self, job: Job, part: Part) -> Report:
+    def read(self, job: Job) -> Report:
         """Read every call.
 
-        oha counts time from its own start, which it doesn't report: it is taken for the moment that we started it, some
-        milliseconds too early. Only the CPU time that server and generator are said to have used in the window can
-        tell the difference.
+        oha counts time from its own start, which it doesn't report: it is taken for the moment that its URLs were
+        written, some milliseconds too early. Only the CPU time that server and generator are said to have used in the
+        window can tell the difference.
         """
-        rate_per_s = job.cell.rate_per_s
-        with contextlib.closing(sqlite3.connect(f"file:{part.folder / 'calls.sqlite'}?mode=ro", uri=True)) as database:
+        rate_per_s, load = job.cell.rate_per_s, job.load
+        started_unix_ns = job.output.with_name(_URLS).stat().st_mtime_ns
+        path = job.output.with_name(_DATABASE)
+        with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
             rows = database.execute("SELECT start, start_latency_correction, end, status FROM oha").fetchall()
         # Doubles of seconds hold nanoseconds for as long as a part lasts.
         calls = [
             Call(
-                part.started_unix_ns + round(end * 1e9),
+                started_unix_ns + round(end * 1e9),
                 round((end - start) * 1e9),
                 *classify_http(status),
                 None if rate_per_s is None else round((end - due) * 1e9),
             )
             for start, due, end, status in rows
         ]
-        errors: dict[str, int] = orjson.loads(part.output.read_bytes())["errorDistribution"]
+        errors: dict[str, int] = orjson.loads(job.output.read_bytes())["errorDistribution"]
         if errors and not calls:
             texts = "; ".join(f"{text} ({count}×)" for text, count in errors.items())
             raise WirebenchError(f"oha made no call that was answered: {texts}", "see its log")
@@ -82,7 +88,7 @@ class Oha(ReplayDriver):
         first_unix_ns = min((call.end_unix_ns - call.latency_ns for call in calls), default=0)
         for text, count in errors.items():
             outcome = classify_http(0, text, is_timeout=text == "timeout")
-            end_unix_ns = first_unix_ns + round(part.warmup_s * 1e9)
+            end_unix_ns = first_unix_ns + round(load.warmup_s * 1e9)
             calls += [Call(end_unix_ns, 0, *outcome, None if rate_per_s is None else 0)] * count
-        due = 0 if rate_per_s is None else int(rate_per_s * (part.warmup_s + part.window_s))
+        due = 0 if rate_per_s is None else int(rate_per_s * (load.warmup_s + load.window_s))
         return Report(calls, max(0, due - len(calls)))

@@ -43,22 +43,15 @@ def issue(server_names: Sequence[str]) -> dict[str, bytes]:
 
 
 class CertificateFolder:
-    """Certificates as files that only this user may read, until they are removed."""
+    """Certificates as files in a folder that only this user may enter, until they are removed."""
 
     def __init__(self, server_names: Sequence[str]) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="wirebench-tls-")
-        self._path = Path(self._folder.name)
+        path = Path(self._folder.name)
         for name, content in issue(server_names).items():
-            (self._path / name).touch(0o600)
-            (self._path / name).write_bytes(content)
-
-    @property
-    def server_flags(self) -> dict[str, Path]:
-        return {"--tls-cert": self._path / "tls.crt", "--tls-key": self._path / "tls.key"}
-
-    @property
-    def client_tls(self) -> ClientTls:
-        return ClientTls(self._path / "ca.crt")
+            (path / name).write_bytes(content)
+        self.server_flags = {"--tls-cert": path / "tls.crt", "--tls-key": path / "tls.key"}
+        self.client_tls = ClientTls(path / "ca.crt")
 
     def remove(self) -> None:
         self._folder.cleanup()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
-import struct
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -36,6 +35,26 @@ class Cores:
         return f"server on {_format_cores(self.server)}, generator on {_format_cores(self.generator)}"
 
 
+def divide_cores(available: frozenset[int] | None = None) -> Cores:
+    """Give the server the lower half of the cores that this process may use, and the generator the upper half.
+
+    On an odd number the generator has one more: a generator that is too slow falsifies what it measures, a server
+    that is too slow is what is measured.
+    """
+    if available is None:
+        # Where processes can't be bound to cores, all share all.
+        available = frozenset(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else {0})
+    cores = sorted(available)
+    half = len(cores) // 2
+    if half == 0:
+        return Cores(available, available)
+    return Cores(frozenset(cores[:half]), frozenset(cores[half:]))
+
+
+def _format_cores(cores: frozenset[int]) -> str:
+    return f"core{'s' if len(cores) > 1 else ''} {', '.join(map(str, sorted(cores)))}"
+
+
 def _announce(message: str) -> None:
     sys.stderr.write(f"{message} (Ctrl-C to give up)\n")
 
@@ -50,12 +69,13 @@ class CoreClaim:
         """Claim the cores; if another run has one of them, announce it and wait until that run ends."""
         self._sockets = contextlib.ExitStack()
         for core in sorted(cores) if sys.platform == "linux" else ():  # in order, so that two runs can't wait in turns
-            claim = self._sockets.enter_context(socket.socket(socket.AF_UNIX))
-            name = f"\0wirebench-core-{core}"
-            if not bind_name(claim, name):
-                announce(f"waiting for another run, of process {_find_holder(name)}, that measures on core {core}")
-                while not bind_name(claim, name):
-                    time.sleep(_POLL_S)
+            claim, name = self._sockets.enter_context(socket.socket(socket.AF_UNIX)), f"\0wirebench-core-{core}"
+            is_announced = False
+            while not _try_bind(claim, name):
+                if not is_announced:
+                    announce(f"waiting for another run that measures on core {core}")
+                    is_announced = True
+                time.sleep(_POLL_S)
             claim.listen()
 
     def __enter__(self) -> Self:
@@ -69,43 +89,9 @@ class CoreClaim:
         self._sockets.close()
 
 
-def bind_name(claim: socket.socket, name: str) -> bool:
-    """Return whether an abstract name is this socket's now; the kernel releases it however the process ends."""
+def _try_bind(claim: socket.socket, name: str) -> bool:
     try:
         claim.bind(name)
     except OSError:
         return False
     return True
-
-
-def _find_holder(name: str) -> int | str:
-    with socket.socket(socket.AF_UNIX) as peer, contextlib.suppress(OSError):
-        peer.connect(name)
-        credentials = struct.Struct("3i")  # pid, uid, gid
-        answer = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, credentials.size)
-        return int(credentials.unpack(answer)[0])
-    return "unknown"  # it has just ended
-
-
-def divide_cores(available: frozenset[int] | None = None) -> Cores:
-    """Give the server the lower half of the cores that this process may use, and the generator the upper half.
-
-    On an odd number the generator has one more: a generator that is too slow falsifies what it measures, a server
-    that is too slow is what is measured.
-    """
-    cores = sorted(_find_available() if available is None else available)
-    half = len(cores) // 2
-    if half == 0:
-        return Cores(frozenset(cores), frozenset(cores))
-    return Cores(frozenset(cores[:half]), frozenset(cores[half:]))
-
-
-def _find_available() -> frozenset[int]:
-    if hasattr(os, "sched_getaffinity"):
-        return frozenset(os.sched_getaffinity(0))
-    # Where processes can't be bound to cores, all share all.
-    return frozenset({0})
-
-
-def _format_cores(cores: frozenset[int]) -> str:
-    return f"core{'s' if len(cores) > 1 else ''} {', '.join(map(str, sorted(cores)))}"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.address import Address, parse_address
@@ -52,7 +53,7 @@ class ExternalTarget(Target):
     def prepare(self, services: Sequence[ServiceSpec]) -> None:
         by_name: dict[str, ServiceSpec] = {}
         for service in services:
-            name = _name_service(service)
+            name = service.variant or service.transport
             if name not in self._addresses:
                 hint = f"add --{name} HOST:PORT"
                 raise UsageError(f"the scenario loads {name}: no address is given for it", hint)
@@ -65,7 +66,7 @@ class ExternalTarget(Target):
         self._claim = CoreClaim(divide_cores().all)  # the drivers run here, on any core
 
     def start(self, services: Sequence[ServiceSpec]) -> Mapping[ServiceSpec, Endpoint]:
-        return {service: self._build_endpoint(service) for service in services}
+        return {service: self._build_endpoint(service, service.variant or service.transport) for service in services}
 
     def clean_up(self) -> None:
         if self._claim:
@@ -74,16 +75,14 @@ class ExternalTarget(Target):
     def describe(self) -> Description:
         note = "services were not restarted between blocks: intervals leave out what differs from start to start"
         addresses = ", ".join(f"{name} at {address}" for name, address in self._addresses.items())
-        return Description(machine={"services": addresses}, notes=(note, *self._describe_limits()))
+        places = {name: variant.find_foreign(self.name) for name, variant in self._variants.items()}
+        limits = [
+            f"{name} {place}: its limit is {self._variants[name].limit}" for name, place in places.items() if place
+        ]
+        return Description(machine={"services": addresses}, notes=(note, *limits))
 
-    def _describe_limits(self) -> Iterator[str]:
-        for name, variant in self._variants.items():
-            if place := variant.find_foreign(self.name):
-                yield f"{name} {place}: its limit is {variant.limit}"
-
-    def _build_endpoint(self, service: ServiceSpec) -> Endpoint:
-        name = _name_service(service)
-        address = self._addresses[name]
+    def _build_endpoint(self, service: ServiceSpec, name: str) -> Endpoint:
+        address, variant = self._addresses[name], self._variants.get(name)
         try:
             socket.create_connection(address, timeout=_CONNECT_TIMEOUT_S).close()
         except (OSError, UnicodeError) as error:  # or it can be no name of a host
@@ -91,24 +90,23 @@ class ExternalTarget(Target):
                 f"nothing answers at {address} for {name}: {getattr(error, 'strerror', None) or error}",
                 "start the service there, or correct the address",
             ) from None
-        variant = self._variants.get(name)
-        metrics_url = variant.metrics if variant else None
-        replicas = (Replica(name, None, metrics_url=metrics_url),) if metrics_url else ()
-        unread = f"{metrics_url} didn't answer with process_cpu_seconds_total throughout"
-        problem = unread if metrics_url else _USAGE_PROBLEM
-        limit = variant.limit if variant and variant.find_foreign(self.name) else None
-        return Endpoint(service, str(address), replicas, tls=self._tls[name], usage_problem=problem, limit=limit)
-
-
-def _name_service(service: ServiceSpec) -> str:
-    """Return the variant of a service, or its transport for the built-in application."""
-    return service.variant or service.transport
+        endpoint = Endpoint(service, str(address), tls=self._tls[name], usage_problem=_USAGE_PROBLEM)
+        if variant is None:
+            return endpoint
+        limit = variant.limit if variant.find_foreign(self.name) else None
+        if variant.metrics is None:
+            return replace(endpoint, limit=limit)
+        return replace(
+            endpoint,
+            limit=limit,
+            replicas=(Replica(name, None, metrics_url=variant.metrics),),
+            usage_problem=f"{variant.metrics} didn't answer with process_cpu_seconds_total throughout",
+        )
 
 
 def _parse_address(name: str, text: str) -> Address:
     try:
         return parse_address(split_scheme(text)[1])
     except UsageError as error:
-        raise UsageError(
-            f"{name}: {text!r} is not an address", "write HOST:PORT, or https://HOST:PORT for TLS"
-        ) from error
+        hint = "write HOST:PORT, or https://HOST:PORT for TLS"
+        raise UsageError(f"{name}: {text!r} is not an address", hint) from error

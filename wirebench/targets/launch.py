@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import shutil
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,22 +14,26 @@ from pathlib import Path
 
 from wirebench.errors import UsageError
 from wirebench.model.application import Application
+from wirebench.model.cell import ServiceSpec
 from wirebench.model.variables import expand
-from wirebench.model.variant import Variant
 from wirebench.system.paths import TOOLS
 from wirebench.system.ports import LOOPBACK
+from wirebench.system.processes import list_flags
 from wirebench.system.readiness import accepts_connections, answers_http, is_serving
 from wirebench.system.tls import ClientTls
 
+#: How long a built-in service may take to finish requests in flight.
+DRAIN_TIMEOUT_S = 10.0
 _PLACEHOLDER = re.compile(r"\{(port|admin_port|workers)\}")
 _ADMIN = "{admin_port}"
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A service's command, and when it is ready."""
+    """A service's command, the port that it listens on, and when it is ready."""
 
     arguments: Sequence[str | Path]
+    port: int
     is_ready: Callable[[], bool]
     ready_timeout_s: float = 60.0
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -40,21 +45,65 @@ class Launch:
     where: str = ""
 
 
+def launch_builtin(
+    service: ServiceSpec, port: int, admin_port: int, more_flags: Mapping[str, object], store_url: str | None
+) -> Launch:
+    """Return how a built-in service is started."""
+    flags = {
+        "--host": LOOPBACK,
+        "--port": port,
+        "--admin-port": admin_port,
+        "--runtime": service.runtime,
+        "--workers": service.workers,
+        "--threads": service.threads,
+        "--store": service.store,
+        "--store-connections": service.store_connections,
+        "--drain-timeout-s": DRAIN_TIMEOUT_S,
+        **more_flags,
+    }
+    return Launch(
+        arguments=[*find_builtin_command(service), *list_flags(flags)],
+        port=port,
+        is_ready=partial(answers_http, f"{LOOPBACK}:{admin_port}", "/readyz"),
+        environment={"WIREBENCH_STORE_URL": store_url} if store_url else {},
+        admin_url=f"http://{LOOPBACK}:{admin_port}",
+    )
+
+
+def find_builtin_command(service: ServiceSpec) -> list[str | Path]:
+    """Return the program of a built-in service, and what it is told first. Raises UsageError if it isn't there."""
+    # Programs in Python stand beside the interpreter that runs us: both come with the same set-up.
+    program = Path(sys.executable).with_name(f"wirebench-{service.transport}")
+    if is_go := service.implementation == "go":
+        program = TOOLS / "wirebench-go"
+    if not program.exists():
+        raise UsageError(f"the command {program.name} is not at {program}", "run `make setup`")
+    return [program, service.transport] if is_go else [program]
+
+
 def launch_variant(application: Application, name: str, port: int, admin_port: int, workers: int) -> Launch:
     """Return how a variant is started. Raises UsageError, with file and line, if its command can't be found."""
-    variant = application.variants[name]
+    variant, tls = application.variants[name], application.find_tls(name)
     values = {"port": port, "admin_port": admin_port, "workers": workers}
 
     def fill(text: str) -> str:
         return _PLACEHOLDER.sub(lambda match: str(values[match[1]]), text)
 
-    tls = application.find_tls(name)
+    address, path = f"{LOOPBACK}:{port}", (variant.ready or "").removeprefix("GET ")
+    is_ready = partial(answers_http, address, path, tls)
+    if not path:
+        is_ready = partial(accepts_connections, LOOPBACK, port)
+    elif path == "health":
+        is_ready = partial(is_serving, address, tls)
+    elif path.startswith(_ADMIN):
+        is_ready = partial(answers_http, f"{LOOPBACK}:{admin_port}", path.removeprefix(_ADMIN))
     return Launch(
         arguments=[fill(word) for word in find_command(application, name)],
-        is_ready=_make_readiness_check(variant, port, admin_port, tls),
+        port=port,
+        is_ready=is_ready,
         ready_timeout_s=variant.ready_timeout_s,
         environment={key: expand(fill(text)) for key, text in variant.environment.items()},
-        folder=_find_folder(application, variant),
+        folder=application.folder / (variant.folder or ""),
         tls=tls,
         where=application.locate(("variants", name, "start")),
     )
@@ -66,11 +115,10 @@ def find_command(application: Application, name: str) -> list[str]:
     A program without a slash is looked for where the shell does, and among the tools of this project.
     """
     variant = application.variants[name]
-    where, folder = application.locate(("variants", name, "start")), _find_folder(application, variant)
+    where, folder = application.locate(("variants", name, "start")), application.folder / (variant.folder or "")
     if not folder.is_dir():
-        raise UsageError(
-            f"{application.locate(('variants', name, 'folder'))}: {folder} isn't a folder", "correct the path"
-        )
+        place = application.locate(("variants", name, "folder"))
+        raise UsageError(f"{place}: {folder} isn't a folder", "correct the path")
     try:
         program, *others = shlex.split(variant.start or "")
     except ValueError as error:
@@ -81,18 +129,3 @@ def find_command(application: Application, name: str) -> list[str]:
         hint = "install it, put it on PATH, or write its path, relative to the variant's folder"
         raise UsageError(f"{where}: the command {program!r} is not found", hint)
     return [found, *others]
-
-
-def _find_folder(application: Application, variant: Variant) -> Path:
-    return application.folder / (variant.folder or "")
-
-
-def _make_readiness_check(variant: Variant, port: int, admin_port: int, tls: ClientTls | None) -> Callable[[], bool]:
-    address, path = f"{LOOPBACK}:{port}", (variant.ready or "").removeprefix("GET ")
-    if not path:
-        return partial(accepts_connections, LOOPBACK, port)
-    if path == "health":
-        return partial(is_serving, address, tls)
-    if path.startswith(_ADMIN):
-        return partial(answers_http, f"{LOOPBACK}:{admin_port}", path.removeprefix(_ADMIN))
-    return partial(answers_http, address, path, tls)

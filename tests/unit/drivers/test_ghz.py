@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from tests.support.jobs import CELL, JOB
-from wirebench.drivers import Ghz
+from wirebench.drivers import Ghz, Job
 from wirebench.drivers import ghz as ghz_module
 from wirebench.drivers.calls import Call
-from wirebench.drivers.replay import Part
+from wirebench.drivers.replay import render
 from wirebench.errors import WirebenchError
 
 
@@ -27,9 +27,14 @@ def detail(end_ms: int, latency_ms: float = 1.0, status: str = "OK", error: str 
 
 def read(folder: Path, *details: dict[str, Any]) -> Sequence[Call]:
     """Return what is read of these details."""
-    part = Part(0, 0.5, 1.0, folder)
-    part.output.write_text(json.dumps({"details": details}))
-    return Ghz().read(JOB, part).calls
+    job = replace(JOB, output=folder / "calls")
+    job.output.write_text(json.dumps({"details": details}))
+    return Ghz().read(job).calls
+
+
+def command(job: Job) -> dict[Any, Any]:
+    """Return the command line, each argument with the one after it."""
+    return dict(itertools.pairwise(Ghz().build_arguments(job, render(job))))
 
 
 def test_a_detail_is_a_call(tmp_path: Path) -> None:
@@ -55,13 +60,11 @@ def test_a_load_at_the_limit_of_details_is_rejected(tmp_path: Path, monkeypatch:
 
 def test_connections_equal_concurrency(tmp_path: Path) -> None:
     """The tool's default of one connection for all workers is never used; a load without a rate has no limit."""
-    assert "--rps" not in Ghz().build_arguments(JOB, Part(0, 0.5, 1.0, tmp_path))
-    paced = replace(JOB, cell=replace(CELL, rate_per_s=50))
-    arguments = Ghz().build_arguments(paced, Part(0, 0.5, 1.0, tmp_path))
-    assert "50" == arguments[arguments.index("--rps") + 1]
-    assert "16" == arguments[arguments.index("--connections") + 1]
-    assert "16" == arguments[arguments.index("--concurrency") + 1]
-    assert "wait" == arguments[arguments.index("--duration-stop") + 1]
+    job = replace(JOB, output=tmp_path / "calls")
+    assert "--rps" not in command(job)
+    given = command(replace(job, cell=replace(CELL, rate_per_s=50)))
+    assert ("50", "16", "16") == (given["--rps"], given["--connections"], given["--concurrency"])
+    assert "wait" == given["--duration-stop"]
 
 
 def test_what_is_rendered_becomes_call_messages_and_metadata(tmp_path: Path) -> None:
@@ -83,7 +86,7 @@ def test_what_is_rendered_becomes_call_messages_and_metadata(tmp_path: Path) -> 
         )
     )
     job = replace(JOB, application=tmp_path / "application.json", output=tmp_path / "out.json")
-    given = dict(itertools.pairwise(Ghz().build_arguments(job, Part(0, 0.5, 1.0, tmp_path))))
+    given = command(job)
     assert "wirebench.v1.UserService/GetUser" == given["--call"]
     assert {"x-kind": "a"} == json.loads(Path(given["--metadata-file"]).read_text())
     assert [{"id": 7}] == json.loads(Path(given["--data-file"]).read_text())

@@ -11,7 +11,7 @@ import pytest
 from tests.support.report_run import cell
 from wirebench.drivers import K6, Job
 from wirebench.drivers.calls import Report
-from wirebench.drivers.replay import Part
+from wirebench.drivers.replay import render
 from wirebench.errors import WirebenchError
 from wirebench.model.scenario import Load
 from wirebench.system.tls import ClientTls
@@ -20,34 +20,32 @@ JOB = Job(cell("rest", driver="k6"), Load(), "127.0.0.1:9", 1, 1, Path("o.json")
 HEADER = "metric_name,timestamp,metric_value,error,error_code,name,status,extra_tags,metadata"
 
 
-@pytest.fixture
-def part(tmp_path: Path) -> Part:
-    """Return the only part of a job."""
-    return Part(0, 0.1, 0.2, tmp_path)
-
-
-def read_csv(part: Part, *rows: str, rate_per_s: int | None = None) -> Report:
+def read_csv(folder: Path, *rows: str, rate_per_s: int | None = None) -> Report:
     """Return what is read of a CSV of k6's with these rows."""
-    part.output.write_text("\n".join((HEADER, *rows)), encoding="utf-8")
-    return K6().read(dataclasses.replace(JOB, cell=dataclasses.replace(JOB.cell, rate_per_s=rate_per_s)), part)
+    job = dataclasses.replace(JOB, output=folder / "calls", cell=dataclasses.replace(JOB.cell, rate_per_s=rate_per_s))
+    job.output.write_text("\n".join((HEADER, *rows)), encoding="utf-8")
+    return K6().read(job)
 
 
-def test_k6_is_told_the_load(part: Part) -> None:
+def test_k6_is_told_the_load(tmp_path: Path) -> None:
     """A duration is a second at least; users take the addresses of replicas in turn, over TLS if the service has it."""
-    job = dataclasses.replace(JOB, replicas=("a:1", "b:2"), tls=ClientTls(Path("/ca.pem")))
-    arguments = list(map(str, K6().build_arguments(job, part)))
+    load = Load(warmup_s=0.1, window_s=0.5)
+    job = dataclasses.replace(
+        JOB, load=load, output=tmp_path / "calls", replicas=("a:1", "b:2"), tls=ClientTls(Path("/ca.pem"))
+    )
+    arguments = list(map(str, K6().build_arguments(job, render(job))))
     assert {"URL=https://a:1,https://b:2", "CONCURRENCY=16", "DURATION=1000ms", "NAME=users.get"} <= {*arguments}
     assert not any(each.startswith(("RATE=", "REOPEN=")) for each in arguments)
     assert "/ca.pem" == K6().build_environment(job)["SSL_CERT_FILE"]
-    given = json.loads((part.folder / "requests.jsonl").read_text().partition("\n")[0])
+    given = json.loads((tmp_path / "requests.jsonl").read_text().partition("\n")[0])
     assert ("GET", None) == (given["method"], given.get("body"))
     assert given["path"].startswith("/api/users/10")
 
 
-def test_a_request_holds_its_connecting(part: Part) -> None:
+def test_a_request_holds_its_connecting(tmp_path: Path) -> None:
     """k6's duration leaves it out; a request without a reply has the words of its error."""
     calls, _ = read_csv(
-        part,
+        tmp_path,
         "http_reqs,1000000009000000,1,,,users.get,200,,",
         "http_req_duration,1000000009000000,5.5,,,users.get,200,,",
         "http_req_blocked,1000000009000000,9,,,users.get,200,,",
@@ -69,10 +67,10 @@ def test_a_request_holds_its_connecting(part: Part) -> None:
     assert {None} == {call.response_ns for call in calls}
 
 
-def test_a_rate_is_measured_from_when_requests_were_due(part: Part) -> None:
+def test_a_rate_is_measured_from_when_requests_were_due(tmp_path: Path) -> None:
     """k6 tells the start in whole milliseconds: who waited least was sent at once. What it drops leaves its place."""
     calls, dropped = read_csv(
-        part,
+        tmp_path,
         "http_req_duration,1002700000,2,,,users.get,200,,order=1000+0",
         "dropped_iterations,1010800000,1,,,,,,",
         "http_req_duration,1024200000,3,,,users.get,200,,order=1000+1",

@@ -17,7 +17,6 @@ from tests.support.jobs import CELL, JOB
 from wirebench.drivers import K6
 from wirebench.drivers.calls import Call
 from wirebench.drivers.metrics_push import MetricsPush, check_receiver, parse_base_url, to_otlp
-from wirebench.drivers.replay import Part
 from wirebench.errors import UsageError
 from wirebench.model.histogram_file import Window
 
@@ -129,15 +128,15 @@ def test_what_is_no_url_of_a_prometheus_is_rejected(text: str) -> None:
 
 def test_k6_is_told_where_to_write_and_under_which_labels(tmp_path: Path) -> None:
     """Without live metrics there is one output, and no label."""
-    k6_job, part = replace(JOB, cell=replace(CELL, driver="k6")), Part(0, 1.0, 1.0, tmp_path)
+    k6_job = replace(JOB, cell=replace(CELL, driver="k6"), output=tmp_path / "calls")
     live = MetricsPush("http://p:9090", LABELS)
-    command = list(map(str, K6().build_arguments(replace(k6_job, metrics_push=live), part)))
+    command = list(map(str, K6().build_arguments(replace(k6_job, metrics_push=live), ())))
     assert "opentelemetry" in command
     labels = {**LABELS, "driver": "k6"}
     assert [f"{name}={value}" for name, value in labels.items()] == [
         command[place + 1] for place, part in enumerate(command) if part == "--tag"
     ]
-    plain = list(map(str, K6().build_arguments(k6_job, part)))
+    plain = list(map(str, K6().build_arguments(k6_job, ())))
     assert (1, 0) == (plain.count("--out"), plain.count("--tag"))
 
 

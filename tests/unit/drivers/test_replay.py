@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import os
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,10 +14,11 @@ import pytest
 
 from tests.support import jobs
 from tests.support.scenario_text import read
-from wirebench.drivers import DRIVERS
+from wirebench.drivers import DRIVERS, Job
+from wirebench.drivers.driver import ID_STEP
 from wirebench.drivers.locust import Locust
 from wirebench.drivers.oha import Oha
-from wirebench.drivers.replay import Part, ReplayDriver
+from wirebench.drivers.replay import ReplayDriver, render
 from wirebench.drivers.wireload import Wireload
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.application import Operation, load_builtin
@@ -33,15 +35,16 @@ OTHERS: tuple[Driver, ...] = ("oha", "locust")
 
 
 @pytest.fixture
-def part(tmp_path: Path) -> Part:
-    """Return the only part of a job."""
-    return Part(0, 0.5, 1.0, tmp_path, started_unix_ns=10**18)
+def job(tmp_path: Path) -> Job:
+    """Return a job whose files are in a folder."""
+    return dataclasses.replace(JOB, output=tmp_path / "calls")
 
 
-def command(driver: ReplayDriver, part: Part, **factors: object) -> list[str]:
-    """Return the command line for a cell that differs from ours in some factors."""
-    cell = dataclasses.replace(CELL, driver=driver.name, **factors)  # type: ignore[arg-type]
-    return list(map(str, driver.build_arguments(dataclasses.replace(JOB, cell=cell), part)))
+def command(driver: ReplayDriver, job: Job, **factors: object) -> list[str]:
+    """Return the command line for a cell that differs from the job's in some factors."""
+    cell = dataclasses.replace(job.cell, driver=driver.name, **factors)  # type: ignore[arg-type]
+    asked = dataclasses.replace(job, cell=cell)
+    return list(map(str, driver.build_arguments(asked, render(asked))))
 
 
 def value(arguments: Sequence[str], flag: str) -> str:
@@ -98,33 +101,30 @@ def test_what_cannot_be_replayed_is_known(driver: Driver, name: str, rate_per_s:
     assert (why == "") == (found == "")
 
 
-def test_requests_that_write_are_rendered_once_each(tmp_path: Path) -> None:
+def test_requests_that_write_are_rendered_once_each(job: Job) -> None:
     """As many as an open load sends, with other ids in each part; others are some to choose from."""
-    output = tmp_path / "out.json"
     cell = dataclasses.replace(CELL, driver="k6", operation="users.create", rate_per_s=20)
-    job = dataclasses.replace(JOB, cell=cell, output=output)
     ids = []
     for number in range(2):
-        requests = Part(number, 0.5, 1.0, tmp_path).render(job)
+        part = dataclasses.replace(job, cell=cell, id_base=job.id_base + number * ID_STEP)
+        requests = render(part)
         assert len(requests) >= 30
         ids += [json.loads(each.body or "")["id"] for each in requests]
     assert len(ids) == len(set(ids))
-    reading = dataclasses.replace(job, cell=CELL)
-    assert 1000 == len(Part(0, 0.5, 1.0, tmp_path).render(reading))
-    constant = dataclasses.replace(job, cell=dataclasses.replace(CELL, operation="echo.echo"))
-    assert 1 == len(Part(0, 0.5, 1.0, tmp_path).render(constant))
+    assert 1000 == len(render(job))
+    assert 1 == len(render(dataclasses.replace(job, cell=dataclasses.replace(CELL, operation="echo.echo"))))
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_tls_is_what_the_job_says(name: str, part: Part) -> None:
+def test_tls_is_what_the_job_says(name: str, job: Job) -> None:
     """The service is asked by https, and its authority is told."""
     driver = DRIVERS[name]
     assert isinstance(driver, ReplayDriver)
     for tls, expected in ((ClientTls(Path("ca")), ["--cacert", "ca"]), (ClientTls(), [])):
-        arguments = list(map(str, driver.build_arguments(dataclasses.replace(JOB, tls=tls), part)))
+        arguments = command(driver, dataclasses.replace(job, tls=tls))
         places = [place for place, each in enumerate(arguments) if each == "--cacert"]
         assert expected == [arguments[place + more] for place in places for more in (0, 1)]
-        written = " ".join((*arguments, *(path.read_text() for path in part.folder.glob("urls.txt"))))
+        written = " ".join((*arguments, *(path.read_text() for path in job.output.parent.glob("urls.txt"))))
         assert "https://127.0.0.1:1" in written
         assert "http://" not in written
 
@@ -150,29 +150,32 @@ def test_wireload_renders_what_another_driver_sends(tmp_path: Path, monkeypatch:
         prepare(plan, LocalTarget(divide_cores(), lambda name: tmp_path / name))
 
 
-def test_locust_reports_statuses_and_what_was_raised(part: Part) -> None:
+def test_locust_reports_statuses_and_what_was_raised(job: Job) -> None:
     """Outcomes are in the words of histogram files."""
-    part.output.write_text(
+    job.output.write_text(
         json.dumps([[1, 1, 201, ""], [2, 1, 503, ""], [3, 1, 0, "OSError: no"], [4, 1, 0, "TimeoutError: timed out"]])
     )
-    calls = Locust().read(JOB, part).calls
+    calls = Locust().read(job).calls
     assert [1, 2, 3, 4] == [call.end_unix_ns for call in calls]
     expected = ["ok", "unavailable: HTTP 503", "unavailable: OSError: no", "deadline_exceeded: TimeoutError: timed out"]
     assert expected == [": ".join(filter(None, (call.code, call.error))) for call in calls]
 
 
-def write_oha(part: Part, rows: Sequence[tuple[float, float | None, float, int]], errors: dict[str, int]) -> None:
+def write_oha(job: Job, rows: Sequence[tuple[float, float | None, float, int]], errors: dict[str, int]) -> None:
     """Write what oha writes: seconds since its start, and counts of errors."""
-    with contextlib.closing(sqlite3.connect(part.folder / "calls.sqlite")) as database, database:
+    urls = job.output.with_name("urls.txt")
+    urls.touch()
+    os.utime(urls, ns=(10**18, 10**18))
+    with contextlib.closing(sqlite3.connect(job.output.with_name("calls.sqlite"))) as database, database:
         database.execute("CREATE TABLE oha (start REAL, start_latency_correction REAL, end REAL, status INTEGER)")
         database.executemany("INSERT INTO oha VALUES (?, ?, ?, ?)", rows)
-    part.output.write_text(json.dumps({"errorDistribution": errors}))
+    job.output.write_text(json.dumps({"errorDistribution": errors}))
 
 
-def test_oha_reports_every_call_that_got_a_reply(part: Part) -> None:
+def test_oha_reports_every_call_that_got_a_reply(job: Job) -> None:
     """Times count from its start. Requests without a reply have no time: they count at the start of the window."""
-    write_oha(part, [(0.1, None, 0.3, 200), (0.4, None, 0.45, 404)], {"timeout": 2, "connection closed": 1})
-    first, second, *failed = Oha().read(JOB, part).calls
+    write_oha(job, [(0.1, None, 0.3, 200), (0.4, None, 0.45, 404)], {"timeout": 2, "connection closed": 1})
+    first, second, *failed = Oha().read(job).calls
     assert (10**18 + 300_000_000, 200_000_000, "ok", None) == (
         first.end_unix_ns,
         first.latency_ns,
@@ -184,41 +187,40 @@ def test_oha_reports_every_call_that_got_a_reply(part: Part) -> None:
     assert {(10**18 + 600_000_000, 0)} == {(call.end_unix_ns, call.latency_ns) for call in failed}
 
 
-def test_oha_without_replies_is_an_error(part: Part) -> None:
+def test_oha_without_replies_is_an_error(job: Job) -> None:
     """The message has the errors."""
-    write_oha(part, [], {"connection refused": 7})
+    write_oha(job, [], {"connection refused": 7})
     with pytest.raises(WirebenchError, match=r"no call that was answered: connection refused \(7×\)"):
-        Oha().read(JOB, part)
+        Oha().read(job)
 
 
-def test_oha_measures_a_rate_from_when_a_request_was_due(part: Part) -> None:
+def test_oha_measures_a_rate_from_when_a_request_was_due(job: Job) -> None:
     """Response time holds the wait to be sent; what was due and never sent was dropped."""
-    write_oha(part, [(0.1, 0.0, 0.3, 200), (0.4, 0.4, 0.45, 200)], {})
-    job = dataclasses.replace(JOB, cell=dataclasses.replace(CELL, rate_per_s=4))
-    calls, dropped = Oha().read(job, part)
+    write_oha(job, [(0.1, 0.0, 0.3, 200), (0.4, 0.4, 0.45, 200)], {})
+    calls, dropped = Oha().read(dataclasses.replace(job, cell=dataclasses.replace(CELL, rate_per_s=4)))
     assert [300_000_000, 50_000_000] == [call.response_ns for call in calls]
     assert 4 == dropped  # of the six that were due in a second and a half
-    arguments = command(Oha(), part, rate_per_s=4)
+    arguments = command(Oha(), job, rate_per_s=4)
     assert "4" == value(arguments, "-q")
     assert "--latency-correction" in arguments
 
 
-def test_oha_without_a_result_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_oha_without_a_result_is_an_error(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     """One line says what could not be read."""
     monkeypatch.setattr(Oha, "carry_out", lambda *_: None)
     with pytest.raises(WirebenchError, match="can't read what oha reported"):
-        Oha().run(dataclasses.replace(JOB, output=tmp_path / "out.json"), lambda _: None)
+        Oha().run(job, lambda _: None)
 
 
-def test_oha_follows_no_redirects_and_uses_the_cores_that_it_has(part: Part) -> None:
+def test_oha_follows_no_redirects_and_uses_the_cores_that_it_has(job: Job) -> None:
     """A redirect is the reply, as for other drivers; its own default is the machine's cores."""
-    arguments = command(Oha(), part)
+    arguments = command(Oha(), job)
     assert ("0", "1") == (value(arguments, "-r"), value(arguments, "--worker-threads"))
 
 
-def test_locust_waits_for_its_users(part: Part) -> None:
+def test_locust_waits_for_its_users(job: Job) -> None:
     """All are spawned at once, and the run continues until after the window, in whole seconds."""
-    arguments = command(Locust(), part)
+    arguments = command(Locust(), job)
     assert value(arguments, "--users") == value(arguments, "--spawn-rate")
     assert "3s" == value(arguments, "--run-time")
     assert "0" == value(arguments, "--exit-code-on-error")

@@ -100,7 +100,7 @@ def test_a_user_who_may_not_look_for_it_measures_all_the_same(monkeypatch: pytes
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--prometheus", "localhost:9090"], "'localhost:9090' is not the URL of a Prometheus"),
+        (["--prometheus", "localhost:9090"], "not the URL of a Prometheus"),
         (
             ["--prometheus", URL, "--target", "kubernetes"],
             "--prometheus: load pods push live metrics to the Prometheus",
