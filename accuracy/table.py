@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
-from wirebench.measure.environment import read_commit, read_machine
+from wirebench.run.environment import read_commit, read_machine
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

@@ -15,15 +15,15 @@ from tests.support.waiting import TIMEOUT_S, wait_until
 from wirebench.drivers import DRIVERS
 from wirebench.measure.calibration import (
     Calibration,
-    Errors,
-    Fingerprint,
     Point,
+    describe_conditions,
     identify_version,
     keep_undisturbed,
     locate_calibration,
 )
 from wirebench.measure.truth import SERVER
 from wirebench.measure.usage import Interference
+from wirebench.run.environment import read_machine
 from wirebench.targets import divide_cores
 
 pytestmark = [
@@ -41,7 +41,7 @@ UNCALIBRATED = BY_WIRELOAD.replace("concurrency: 4", "concurrency: 4096").replac
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return where the calibration of this machine is kept."""
     monkeypatch.setenv("WIREBENCH_CALIBRATION", str(tmp_path / "state"))
-    return locate_calibration(Fingerprint.of(divide_cores()))
+    return locate_calibration(describe_conditions(divide_cores(), read_machine()))
 
 
 def succeed(*arguments: str | Path) -> str:
@@ -79,7 +79,6 @@ def test_a_run_looks_up_what_is_calibrated(
 ) -> None:
     """It measures nothing then, and `doctor` shows what is known."""
     monkeypatch.setattr(Interference, "compute_share", lambda _: 0.0)
-    errors = Errors(p50_ms=(0.125, 0.25), p99_ms=None)
     known = Point(
         driver="wireload",
         version=identify_version("wireload"),
@@ -88,14 +87,16 @@ def test_a_run_looks_up_what_is_calibrated(
         rate_asked_per_s=None,
         server_ms=1,
         rate_per_s=3_000,
-        service=errors,
-        response=None,
+        p50_error_ms=(0.125, 0.25),
+        p99_error_ms=None,
         coarse=True,
         measured_at=datetime.now(UTC),
     )
     ceiling = known.model_copy(update={"concurrency": 16, "server_ms": 0, "rate_per_s": 100})
     cores = divide_cores()
-    keep_undisturbed(Calibration(points=(known, ceiling)), Fingerprint.of(cores), Interference(cores.all))
+    keep_undisturbed(
+        Calibration(points=(known, ceiling)), describe_conditions(cores, read_machine()), Interference(cores.all)
+    )
     content = file.read_bytes()
     assert "calibrating" not in succeed("run", scenario(BY_WIRELOAD), "--out", tmp_path / "out", "--calibrate")
     (record,) = only_run(tmp_path / "out").records

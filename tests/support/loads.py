@@ -9,12 +9,12 @@ from pathlib import Path
 
 from wirebench.drivers import Job
 from wirebench.measure.figures import make_record
-from wirebench.measure.ids import find_free, lay_out
 from wirebench.measure.observe import observe
 from wirebench.model.cell import ServiceSpec
 from wirebench.model.record import Record
 from wirebench.plan.load import read_scenario
 from wirebench.plan.plan import make_plan
+from wirebench.run.ids import find_free, lay_out
 from wirebench.targets import Endpoint, LocalTarget, divide_cores
 
 

@@ -14,19 +14,19 @@ from wirebench.cli.verbosity import note
 from wirebench.drivers import DRIVERS
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.measure.calibration import (
-    Fingerprint,
     Point,
+    describe_conditions,
     estimate_duration_s,
     keep_undisturbed,
     list_transports,
     measure_loads,
     read_calibration,
 )
-from wirebench.measure.environment import find_warnings
 from wirebench.measure.usage import Interference
 from wirebench.model.contract import TRANSPORTS, Driver, Transport
 from wirebench.model.labels import format_error
 from wirebench.present.numbers import format_duration
+from wirebench.run.environment import find_warnings, read_machine
 from wirebench.system.signals import STOPPING, handle_interrupts
 from wirebench.targets import divide_cores
 from wirebench.targets.cores import CoreClaim
@@ -92,7 +92,7 @@ def _calibrate(pairs: Sequence[tuple[Driver, Transport]]) -> Path:
     """
     path, failed, cores = None, dict[str, str](), divide_cores()
     with CoreClaim(cores.all):
-        conditions = Fingerprint.of(cores)
+        conditions = describe_conditions(cores, read_machine())
         # Not before: a run that had the cores until now may have added to it.
         calibration, problem = read_calibration(conditions)
         for caveat in filter(None, (problem, *find_warnings(cores), str(cores))):
@@ -121,6 +121,6 @@ def _calibrate(pairs: Sequence[tuple[Driver, Transport]]) -> Path:
 def _print_point(point: Point) -> None:
     load = f"{point.rate_asked_per_s:,}/s" if point.rate_asked_per_s else "closed"
     figures = (load, point.concurrency, f"{point.server_ms:g}", f"{point.rate_per_s:,.0f}")
-    errors = (format_error(each) for each in (point.waited.p50_ms, point.waited.p99_ms))
+    errors = (format_error(each) for each in (point.p50_error_ms, point.p99_error_ms))
     sys.stdout.write(_ROW.format(point.driver, point.transport, *figures, *errors))
     sys.stdout.flush()

@@ -16,13 +16,13 @@ from wirebench.cli.output import fit_installation
 from wirebench.drivers import DRIVERS
 from wirebench.drivers.driver import SETUP
 from wirebench.errors import WirebenchError
-from wirebench.measure import environment
-from wirebench.measure.calibration import Fingerprint, Point, list_transports, read_calibration
+from wirebench.measure.calibration import Point, describe_conditions, list_transports, read_calibration
 from wirebench.model.contract import Driver
 from wirebench.model.labels import format_error
 from wirebench.model.record import join_intervals
 from wirebench.present.numbers import format_moment, format_number
 from wirebench.results.runs import DEFAULT_FOLDER
+from wirebench.run import environment
 from wirebench.targets import divide_cores, toxiproxy
 
 _DISK_BYTES_MIN = 200 * 2**20
@@ -63,7 +63,7 @@ def _check_tools() -> Iterator[Check]:
 
 def _check_calibration() -> Iterator[Check]:
     try:
-        calibration, problem = read_calibration(Fingerprint.of(divide_cores()))
+        calibration, problem = read_calibration(describe_conditions(divide_cores(), environment.read_machine()))
     except WirebenchError as error:
         yield Check(f"{error.message}: {error.hint}", good=False)
         return
@@ -84,11 +84,9 @@ def _describe(points: Sequence[Point]) -> str:
     """Describe the calibration of a driver on a transport; its error at its ceiling is left out."""
     first, coarse = points[0], all(point.coarse for point in points)
     ceiling_per_s = max((point.rate_per_s for point in points if point.is_ceiling), default=None)
-    below = [point.waited for point in points if not point.is_ceiling]
-    p50_ms, p99_ms = (
-        join_intervals(each.p50_ms for each in below),
-        join_intervals(each.p99_ms for each in below if each.p99_ms),
-    )
+    below = [point for point in points if not point.is_ceiling]
+    p50_ms = join_intervals(each.p50_error_ms for each in below)
+    p99_ms = join_intervals(each.p99_error_ms for each in below if each.p99_error_ms)
     measured_at = format_moment(max(point.measured_at for point in points).isoformat())
     errors = f"error of p50 {format_error(p50_ms)} ms, of p99 {format_error(p99_ms)} ms"
     how = f"{'coarsely ' * coarse}calibrated {measured_at}"

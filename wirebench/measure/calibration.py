@@ -8,7 +8,7 @@ import math
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -20,9 +20,8 @@ from pydantic import AwareDatetime, ValidationError
 
 from wirebench.drivers import DRIVERS
 from wirebench.errors import WirebenchError
-from wirebench.measure import environment
 from wirebench.measure.gates import INTERFERENCE_MAX
-from wirebench.measure.truth import SERVER, TruthMeasurement, compute_error_ms, measure_truth
+from wirebench.measure.truth import SERVER, compute_error_ms, measure_truth
 from wirebench.measure.usage import Interference
 from wirebench.model.cell import Cell, find_defaults
 from wirebench.model.contract import OPEN_LOAD_DRIVERS, TRANSPORTS, Driver, Transport
@@ -95,24 +94,18 @@ class Probe(FrozenModel):
         return _WARMUP_S + _WINDOW_S + _OVERHEAD_S.get(self.driver, _OTHERS_OVERHEAD_S)
 
 
-class Errors(FrozenModel):
-    """Measured minus truth in milliseconds, the lowest and the highest of the repetitions.
-
-    None where too few requests lie beyond the percentile.
-    """
-
-    p50_ms: Interval | None
-    p99_ms: Interval | None
-
-
 class Point(Probe):
-    """What was measured under a probe; `rate_per_s` is the highest rate of the repetitions."""
+    """What was measured under a probe; `rate_per_s` is the highest rate of the repetitions.
+
+    Errors are measured minus truth in milliseconds, the lowest and the highest of the repetitions, on the clock of what
+    users wait: None where too few requests lie beyond the percentile.
+    """
 
     #: Of the driver, with a digest of its program.
     version: str
     rate_per_s: float
-    service: Errors
-    response: Errors | None
+    p50_error_ms: Interval | None
+    p99_error_ms: Interval | None
     #: Whether it was measured briefly, at the start of a run.
     coarse: bool
     measured_at: AwareDatetime
@@ -130,11 +123,6 @@ class Point(Probe):
     def kept_up(self) -> bool:
         """Whether the driver sent what it was asked for; if not, its error is that of a full driver."""
         return self.rate_per_s >= _KEPT_UP * self.load_rate_per_s
-
-    @property
-    def waited(self) -> Errors:
-        """Its errors on the clock of what users wait."""
-        return self.response or self.service
 
 
 class Calibration(FrozenModel):
@@ -185,8 +173,8 @@ class Calibration(FrozenModel):
             ceiling_per_s *= generators
         return Instrument(
             coarse=any(point.coarse for point in used or points),
-            p50_error_ms=join_intervals(point.waited.p50_ms for point in used),
-            p99_error_ms=join_intervals(point.waited.p99_ms for point in used),
+            p50_error_ms=join_intervals(point.p50_error_ms for point in used),
+            p99_error_ms=join_intervals(point.p99_error_ms for point in used),
             ceiling_per_s=ceiling_per_s,
             ceiling_share=rate_per_s / ceiling_per_s if ceiling_per_s else None,
         )
@@ -338,64 +326,56 @@ def measure_probe(probe: Probe, cores: Cores, repetitions: int, *, coarse: bool 
     behaviour = ("-behaviour", "constant" if probe.server_ms else "null", "-latency", f"{probe.server_ms}ms")
     cell = Cell(**levels)
     measured = [measure_truth(cell, load, behaviour, seed, cores) for seed in range(repetitions)]
+    clock: Clock = "response" if probe.rate_asked_per_s else "service"
+
+    def find_error_ms(quantile: float) -> Interval | None:
+        found = (compute_error_ms(each.truth, each.file.merge_histograms(clock), quantile) for each in measured)
+        return join_intervals(each and (each[1], each[1]) for each in found)
+
     return Point(
         **dict(probe),
         version=identify_version(probe.driver),
         rate_per_s=max(each.file.count_by_code().get(OK, 0) / each.window_s for each in measured),
-        service=_compute_errors(measured, "service"),
-        response=_compute_errors(measured, "response") if probe.rate_asked_per_s else None,
+        p50_error_ms=find_error_ms(0.5),
+        p99_error_ms=find_error_ms(0.99),
         coarse=coarse,
         measured_at=datetime.now(UTC).replace(microsecond=0),
     )
 
 
-def _compute_errors(measured: Sequence[TruthMeasurement], clock: Clock) -> Errors:
-    def join(quantile: float) -> Interval | None:
-        found = (compute_error_ms(each.truth, each.file.merge_histograms(clock), quantile) for each in measured)
-        return join_intervals(each and (each[1], each[1]) for each in found)
-
-    return Errors(p50_ms=join(0.5), p99_ms=join(0.99))
+#: What calibrations depend on besides the driver, by name; with other conditions they are stale.
+Conditions = Mapping[str, str]
 
 
-class Fingerprint(FrozenModel):
-    """What calibrations depend on besides the driver: with other ones they are stale."""
+def describe_conditions(cores: Cores, machine: Mapping[str, str]) -> Conditions:
+    """Return those of a machine, as `wirebench.run.environment` describes it.
 
-    #: The model of the processor, and how many cores the machine has.
-    cpu: str
-    kernel: str
-    #: Which cores server and driver are bound to.
-    cores: str
-    #: A digest of the server of known latency.
-    truth: str
-
-    @classmethod
-    def of(cls, cores: Cores) -> Fingerprint:
-        """Return those of this machine. Raises WirebenchError if the server of known latency isn't there."""
-        machine = environment.read_machine()
-        if not SERVER.is_file():
-            raise WirebenchError(f"the server of known latency is not at {SERVER}", "run `make setup`")
-        return cls(
-            cpu=f"{machine['cpu']}, {machine['cores']} cores",
-            kernel=machine["kernel"],
-            cores=str(cores),
-            truth=_compute_digest(SERVER),
-        )
+    Raises WirebenchError if the server of known latency isn't there.
+    """
+    if not SERVER.is_file():
+        raise WirebenchError(f"the server of known latency is not at {SERVER}", "run `make setup`")
+    return {
+        "cpu": f"{machine['cpu']}, {machine['cores']} cores",
+        "kernel": machine["kernel"],
+        "cores": str(cores),
+        "truth": _compute_digest(SERVER),
+    }
 
 
 class _CalibrationFile(FrozenModel):
-    schema_version: Literal["wirebench.calibration/1"] = "wirebench.calibration/1"
-    conditions: Fingerprint
+    schema_version: Literal["wirebench.calibration/2"] = "wirebench.calibration/2"
+    conditions: Conditions
     points: tuple[Point, ...]
 
 
-def locate_calibration(conditions: Fingerprint) -> Path:
+def locate_calibration(conditions: Conditions) -> Path:
     """Return where the calibration of this machine is kept: where the system keeps the state of programs."""
     state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
     folder = Path(os.environ.get("WIREBENCH_CALIBRATION") or state / "wirebench" / "calibration")
-    return folder / f"{re.sub(r'[^a-z0-9]+', '-', conditions.cpu.lower())}.json"
+    return folder / f"{re.sub(r'[^a-z0-9]+', '-', conditions['cpu'].lower())}.json"
 
 
-def read_calibration(conditions: Fingerprint) -> tuple[Calibration, str]:
+def read_calibration(conditions: Conditions) -> tuple[Calibration, str]:
     """Return what is known under these conditions, and why what the file holds isn't used, if it isn't.
 
     Points of a driver that has changed aren't; a driver that isn't here hasn't.
@@ -411,8 +391,8 @@ def read_calibration(conditions: Fingerprint) -> tuple[Calibration, str]:
         return Calibration(), f"{path} isn't a calibration: {describe_first(error)}"
     differences = [
         f"the {name} was {theirs!r} and is {ours!r}"
-        for name, ours in conditions
-        if (theirs := getattr(found.conditions, name)) != ours
+        for name, ours in conditions.items()
+        if (theirs := found.conditions.get(name)) != ours
     ]
     if differences:
         return Calibration(), f"the calibration is stale: {', '.join(differences)}"
@@ -422,7 +402,7 @@ def read_calibration(conditions: Fingerprint) -> tuple[Calibration, str]:
     return Calibration(points=current), f"the calibration is stale: {', '.join(changed)} changed" if changed else ""
 
 
-def keep_undisturbed(calibration: Calibration, conditions: Fingerprint, interference: Interference) -> Path:
+def keep_undisturbed(calibration: Calibration, conditions: Conditions, interference: Interference) -> Path:
     """Keep a calibration, and return where. Raises WirebenchError if others took CPU time while it was measured."""
     share = interference.compute_share()
     if share > INTERFERENCE_MAX:

@@ -53,18 +53,17 @@ class GateRule:
     """One gate.
 
     `value` returns None where the gate does not apply. A value passes up to `limit`, or from it on if
-    `limit_is_minimum`. `description` is for the documentation, with `{limit}` in it.
+    `limit_is_minimum`.
     """
 
     name: str
-    description: str
-    limit: float | Callable[[GateInput], float]
-    #: Of the value and of the limit; a share begins with "of" or "from".
-    unit: str
-    #: The metrics that can't be trusted if the gate fails.
-    metrics: tuple[str, ...]
-    advice: str
     value: Callable[[GateInput], float | None]
+    advice: str
+    limit: float | Callable[[GateInput], float] = 0.0
+    #: Of the value and of the limit; a share begins with "of" or "from".
+    unit: str = ""
+    #: The metrics that can't be trusted if the gate fails.
+    metrics: tuple[str, ...] = _ALL
     limit_is_minimum: bool = False
     unit_of_streams: str = ""
 
@@ -185,213 +184,165 @@ def _count_difference(of: GateInput) -> int | None:
     return abs(sum(counted.values()) - of.record.requests_total) if counted else None
 
 
-#: All gates of a record, in the order in which they are shown. docs/method.md lists them.
+#: All gates of a record, in the order in which they are shown. docs/method.md says what each asks.
 GATES = (
     GateRule(
         "generator_cpu",
-        "the load generator uses at most {limit:.0%} of its cores; in the busiest second under a replay",
+        _compute_generator_share,
         limit=GENERATOR_CPU_MAX,
         unit="of its cores",
         metrics=_SPEED,
         advice="the generator was the bottleneck: give it more cores, or lower the concurrency or rate",
-        value=_compute_generator_share,
     ),
     GateRule(
         "ceiling",
-        "the rate is at most {limit:.0%} of the driver's ceiling on as many connections "
-        "([calibrated](#instrument-error) drivers)",
+        lambda of: of.record.instrument.ceiling_share if of.record.instrument else None,
         limit=0.7,
         unit="of what the driver makes at most",
         metrics=_SPEED,
         advice="the driver was nearly full: take a faster one, lower the rate, or give it more cores",
-        value=lambda of: of.record.instrument.ceiling_share if of.record.instrument else None,
     ),
     GateRule(
         "dropped_iterations",
-        "every request that was due was sent (not under a closed load)",
-        limit=0,
+        lambda of: None if of.is_closed else of.record.dropped_iterations,
         unit="requests",
         metrics=_SPEED,
         advice="requests were due and never sent: raise the concurrency, or lower the rate",
-        value=lambda of: None if of.is_closed else of.record.dropped_iterations,
     ),
     GateRule(
         "rate_error",
-        "the rate is within {limit:.0%} of the rate asked for (not under a closed load; in a search for the capacity, "
-        "it may be higher)",
+        _compute_rate_error,
         limit=RATE_ERROR_MAX,
         unit="of the rate asked for",
-        metrics=_ALL,
         advice="the load was not what was asked for: lower the rate, or raise the concurrency or the service's limits",
-        value=_compute_rate_error,
     ),
     GateRule(
         "connections",
-        "at least {limit:.0%} of the connections are in use (closed load, except a number of calls)",
+        _compute_share_in_use,
         limit=0.85,
         limit_is_minimum=True,
         unit="of them in use",
-        metrics=_ALL,
         advice="some were not open yet, or got no reply: lengthen load.warmup_s, lower the concurrency, or see "
         "whether the service limits connections",
-        value=_compute_share_in_use,
     ),
     GateRule(
         "calls",
-        "all of a number of calls were made in time",
-        limit=0,
+        _count_missing_calls,
         unit="calls were not made in time",
-        metrics=_ALL,
         advice="lengthen load.window_s, which is the longest that all calls together may take",
-        value=_count_missing_calls,
     ),
     GateRule(
         "warmup",
-        "the warm-up is at least as long as 99 % of the requests take, or as it takes until each connection of an open "
-        "load has had its turn",
+        _compute_opening_s,
         # How long the last user warmed up.
         limit=lambda of: of.job.load.warmup_s - of.job.load.compute_spawn_s(of.job.cell.concurrency),
         unit="s",
-        metrics=_ALL,
         advice="connections were still being opened, or used for the first time, in the window: lengthen "
         "load.warmup_s, or use fewer connections",
-        value=_compute_opening_s,
     ),
     GateRule(
         "error_rate",
-        "at most {limit:.1%} of the requests fail",
+        _compute_error_rate,
         limit=ERROR_SHARE_MAX,
         unit="of requests",
-        metrics=_ALL,
         advice="see the error texts and the service's log; errors are often faster than answers",
-        value=_compute_error_rate,
     ),
     GateRule(
         "resolution",
-        "the highest rate that kept the objective, and the lowest that didn't, are within the search's resolution "
-        "(load model `capacity`)",
+        lambda of: of.record.search.bracket if of.record.search else None,
         limit=lambda of: of.record.search.bracket_max if of.record.search else 0.0,
         unit="of the rate between the highest that was kept and the lowest that wasn't",
-        metrics=_ALL,
         advice="the search did not end: raise load.windows_max, set load.from_rate_per_s, or choose an objective that "
         "can be kept",
-        value=lambda of: of.record.search.bracket if of.record.search else None,
     ),
     GateRule(
         "samples",
-        "at least {limit:,} successful requests, or items of streams: a quantile needs ten samples beyond it",
+        lambda of: of.record.streams.items if of.record.streams else of.record.requests - of.failed,
         limit=1000,
         limit_is_minimum=True,
         unit="requests",
         unit_of_streams="items",
         metrics=("p99",),
         advice="too few for a p99: lengthen load.window_s",
-        value=lambda of: of.record.streams.items if of.record.streams else of.record.requests - of.failed,
     ),
     GateRule(
         "conformance",
-        "no reply that was checked under load is wrong",
-        limit=0,
+        lambda of: of.record.mismatches,
         unit="wrong replies",
-        metrics=_ALL,
         advice="the service answered wrongly under load: run `wirebench verify`",
-        value=lambda of: of.record.mismatches,
     ),
     GateRule(
         "drift",
-        "the rate differs by at most {limit:.0%} between the window's halves "
-        f"(windows of {_DRIFT_SECONDS_MIN} s and over; closed and open loads, except in phases)",
+        _compute_drift,
         limit=0.1,
         unit="from the window's first half to its last",
-        metrics=_ALL,
         advice="the rate changed during the window: lengthen load.warmup_s, and see whether the service is throttled, "
         "and what else runs on the machine",
-        value=_compute_drift,
     ),
     GateRule(
         "counts",
-        "driver and server count the same requests",
-        limit=0,
+        _count_difference,
         unit="requests that driver and server count differently",
-        metrics=_ALL,
         advice="something else sent requests, or a worker was replaced: see the service's log",
-        value=_count_difference,
     ),
     GateRule(
         "first_items",
-        "at least {limit} streams begin in the window (streams)",
+        _count_first_items,
         limit=20,
         limit_is_minimum=True,
         unit="streams that began",
         metrics=("p50",),
         advice="too few for the median time to the first item: lengthen load.window_s, or shorten the streams",
-        value=_count_first_items,
     ),
     GateRule(
         "rate_limit",
-        "the mean gap is within {limit:.0%} of the one that was asked for (streams with a rate limit)",
+        _compute_item_rate_error,
         limit=RATE_ERROR_MAX,
         unit="of the rate that items were asked for at",
-        metrics=_ALL,
         advice="the service didn't keep streams at their rate limit: lower it or the concurrency, or see its log",
-        value=_compute_item_rate_error,
     ),
     GateRule(
         "shared_cores",
-        "server and generator have cores of their own",
-        limit=0,
-        unit="",
+        lambda of: of.record.generator.shares_cores_with_server,
         metrics=_SPEED,
         advice="server and generator take CPU time from each other: use a machine with two cores or more",
-        value=lambda of: of.record.generator.shares_cores_with_server,
     ),
     GateRule(
         "interference",
-        "other programs use at most {limit:.0%} of the pinned cores' time "
-        "(services on this machine, without PostgreSQL)",
+        lambda of: of.observations[0].interference,
         limit=INTERFERENCE_MAX,
         unit="of the pinned cores",
-        metrics=_ALL,
         advice="other programs, or other machines of the same host, took CPU time: close them, or run again later",
-        value=lambda of: of.observations[0].interference,
     ),
     GateRule(
         "dropped_packets",
-        "the kernel's table of connections was never full (Linux with connection tracking)",
-        limit=0,
+        lambda of: sum_if_all_known([each.dropped_packets for each in of.observations]),
         unit="packets",
-        metrics=_ALL,
         advice="the kernel's table of connections was full, so that new ones waited for seconds: raise "
         "net.netfilter.nf_conntrack_max, or run again in two minutes",
-        value=lambda of: sum_if_all_known([each.dropped_packets for each in of.observations]),
     ),
     GateRule(
         "shared_host",
-        "the CPU limits of services and generators add up to at most the cores of the one machine that all nodes are",
+        lambda of: of.host_share,
         limit=1.0,
         unit="of its cores are promised",
         metrics=_SPEED,
         advice="all nodes are one machine, which has too few cores for all CPU limits: lower limits or replicas",
-        value=lambda of: of.host_share,
     ),
     GateRule(
         "replica_balance",
-        "Jain's index of the requests by replica is at least {limit}, where the client balances",
+        # Only a client that balances promises to spread what it sends.
+        lambda of: of.record.server.replica_fairness if of.job.cell.balancing == "headless" else None,
         limit=FAIRNESS_MIN,
         limit_is_minimum=True,
         unit="Jain's index over replicas",
-        metrics=_ALL,
         advice="some replicas had most of the connections: make the concurrency a multiple of the replicas",
-        # Only a client that balances promises to spread what it sends.
-        value=lambda of: of.record.server.replica_fairness if of.job.cell.balancing == "headless" else None,
     ),
     GateRule(
         "throttled_generator",
-        "the generator never reached its CPU limit",
-        limit=0,
+        lambda of: sum_if_all_known([each.generator_throttled_periods for each in of.observations]),
         unit="periods",
         metrics=_SPEED,
         advice="the generator reached its CPU limit: raise the limit",
-        value=lambda of: sum_if_all_known([each.generator_throttled_periods for each in of.observations]),
     ),
 )

@@ -18,11 +18,16 @@ from wirebench.drivers import Job
 from wirebench.drivers.driver import CREATED_FIRST_ID, ID_STEP
 from wirebench.drivers.metrics_push import MetricsPush
 from wirebench.errors import WirebenchError
-from wirebench.measure.calibration import Calibration, Fingerprint, keep_undisturbed, plan_probes, read_calibration
+from wirebench.measure.calibration import (
+    Calibration,
+    describe_conditions,
+    keep_undisturbed,
+    plan_probes,
+    read_calibration,
+)
 from wirebench.measure.conformance import Conformance
 from wirebench.measure.counters import wait_until_settled
 from wirebench.measure.figures import make_record, place_record
-from wirebench.measure.ids import count_steps, find_free
 from wirebench.measure.load_source import LoadSource
 from wirebench.measure.observe import Observation
 from wirebench.measure.search import search_capacity
@@ -32,6 +37,8 @@ from wirebench.model.cell import Cell, ServiceSpec
 from wirebench.model.labels import pluralise
 from wirebench.plan.plan import Plan, PlannedCell
 from wirebench.results.runs import RunWriter
+from wirebench.run.environment import read_machine
+from wirebench.run.ids import count_steps, find_free
 from wirebench.run.load_pod.pods import PodLoad
 from wirebench.run.preparation import lay_out_ids
 from wirebench.run.progress import Progress
@@ -136,7 +143,7 @@ class Execution:
         known, about, conditions = Calibration(), "in a load pod: ", None
         try:
             if not load_pods:
-                conditions = Fingerprint.of(cores)
+                conditions = describe_conditions(cores, read_machine())
                 known, stale = read_calibration(conditions)
                 about = f"{stale}; " if stale else ""
             probes, left_out = plan_probes(cells, load, known)

@@ -14,7 +14,7 @@ import pytest
 from tests.support.command_line import reject
 from tests.support.scenario_text import read
 from wirebench.errors import WirebenchError
-from wirebench.measure.calibration import CoarsePoints, Errors, Point
+from wirebench.measure.calibration import CoarsePoints, Point
 from wirebench.plan.plan import make_plan
 from wirebench.run.execution import Execution
 from wirebench.run.load_pod import main
@@ -27,7 +27,6 @@ factors: {transport: rest, concurrency: 4}
 load: {warmup_s: 0.5, window_s: 1, generators: 2}
 blocks: 1
 """
-ERRORS = Errors(p50_ms=(0.1, 0.2), p99_ms=(0.3, 0.4))
 
 
 class LoadPods:
@@ -58,8 +57,8 @@ class LoadPods:
                 **dict(each),
                 version="1",
                 rate_per_s=10_000,
-                service=ERRORS,
-                response=None,
+                p50_error_ms=(0.1, 0.2),
+                p99_error_ms=(0.3, 0.4),
                 coarse=True,
                 measured_at=datetime.now(UTC),
             )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from wirebench.measure import environment
+from wirebench.run import environment
 
 
 @pytest.fixture

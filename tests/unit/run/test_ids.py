@@ -13,9 +13,9 @@ from wirebench_services.client import Reply
 from tests.support.scenario_text import read
 from wirebench.drivers.driver import CREATED_FIRST_ID, ID_STEP
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.measure.ids import find_free, lay_out
 from wirebench.model.cell import ServiceSpec
 from wirebench.plan.plan import Plan, make_plan
+from wirebench.run.ids import find_free, lay_out
 from wirebench.targets import Endpoint
 
 INT32_MAX = 2**31 - 1
@@ -59,7 +59,7 @@ def serve_ids(monkeypatch: pytest.MonkeyPatch) -> Callable[[Iterable[int]], None
             def __exit__(self, *_: object) -> None:
                 """Hold nothing open."""
 
-        monkeypatch.setattr("wirebench.measure.ids.connect", lambda *_, **__: Service())
+        monkeypatch.setattr("wirebench.run.ids.connect", lambda *_, **__: Service())
 
     return serve
 
