@@ -75,7 +75,7 @@ func (p *Probe) Send(source request.Source) (*Probed, error) {
 		probed.Wrong = u.check(probed.Reply)
 	}
 	source.Settle(ok)
-	if err != nil || probed.Reply.Close || u.run.load.Reopen {
+	if err != nil || probed.Reply.Close || u.run.load.Reopen || u.socket.hasFailed() {
 		u.close()
 	}
 	return probed, nil

@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
-	"wirebench.dev/wireload/frame"
 	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/request"
 	"wirebench.dev/wireload/transport"
@@ -85,7 +84,7 @@ func readFrame(r *bufio.Reader) error {
 	if err != nil {
 		return err
 	}
-	if bytes.Equal(head, []byte(frame.PrefaceJSON)) {
+	if bytes.Equal(head, []byte("WB1J")) {
 		_, _ = r.Discard(4)
 		if head, err = r.Peek(4); err != nil {
 			return err
@@ -97,7 +96,7 @@ func readFrame(r *bufio.Reader) error {
 
 // socketReply answers ids that count from 1.
 func socketReply(n int) []byte {
-	reply := transporttest.AppendReply(nil, frame.Reply{ID: uint32(n + 1), Body: []byte(body)})
+	reply := transporttest.AppendReply(nil, transporttest.Reply{ID: uint32(n + 1), Body: []byte(body)})
 	return reply
 }
 

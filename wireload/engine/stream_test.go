@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"wirebench.dev/wireload/frame"
 	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/schedule"
 	"wirebench.dev/wireload/transport/transporttest"
@@ -20,7 +19,7 @@ func streaming(items int, gap time.Duration, ends bool) func(net.Conn) {
 		for id := uint32(1); readFrame(r) == nil; id++ {
 			for range items {
 				time.Sleep(gap)
-				item := transporttest.AppendReply(nil, frame.Reply{ID: id, Flags: frame.FlagMore, Body: []byte("{}")})
+				item := transporttest.AppendReply(nil, transporttest.Reply{ID: id, Flags: transporttest.FlagMore, Body: []byte("{}")})
 				if _, err := c.Write(item); err != nil {
 					return
 				}
@@ -29,7 +28,7 @@ func streaming(items int, gap time.Duration, ends bool) func(net.Conn) {
 				_, _ = r.ReadByte()
 				return
 			}
-			end := transporttest.AppendReply(nil, frame.Reply{ID: id})
+			end := transporttest.AppendReply(nil, transporttest.Reply{ID: id})
 			_, _ = c.Write(end)
 		}
 	}

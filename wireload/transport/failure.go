@@ -66,17 +66,15 @@ func NewGarbage(format string, values ...any) *Failure {
 
 // FailedConnect returns why a connection couldn't be opened.
 func FailedConnect(err error) *Failure {
-	if failure := tlsFailure(err); failure != nil {
-		return failure
-	}
-	if isTimeout(err) {
-		return &Failure{Class: Timeout, Message: "no connection in time"}
-	}
 	var handshake *secure.HandshakeError
-	if errors.As(err, &handshake) {
+	switch failure := FailedCall(err, false); {
+	case failure.Class == TLS:
+		return failure
+	case failure.Class == Timeout:
+		return &Failure{Class: Timeout, Message: "no connection in time"}
+	case errors.As(err, &handshake):
 		return &Failure{Class: TLS, Message: "the TLS handshake failed: " + words(err)}
-	}
-	if errors.Is(err, syscall.ECONNREFUSED) {
+	case errors.Is(err, syscall.ECONNREFUSED):
 		return &Failure{Class: Refused, Message: "connection refused"}
 	}
 	return &Failure{Class: Connect, Message: words(err)}
@@ -85,48 +83,33 @@ func FailedConnect(err error) *Failure {
 // FailedCall returns why a call on an open connection failed. `begun` is whether a byte of its reply came.
 func FailedCall(err error, begun bool) *Failure {
 	var failure *Failure
-	if errors.As(err, &failure) {
-		return failure
-	}
-	if failure := tlsFailure(err); failure != nil {
-		return failure
-	}
+	var plain tls.RecordHeaderError
+	var untrusted *tls.CertificateVerificationError
+	var operation *net.OpError
+	isEnd := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 	switch {
-	case isTimeout(err):
+	case errors.As(err, &failure):
+		return failure
+	case errors.As(err, &plain):
+		return &Failure{Class: TLS, Message: "the server does not speak TLS"}
+	case errors.As(err, &untrusted), errors.As(err, &operation) && operation.Op == "remote error": // An alert of the server's.
+		return &Failure{Class: TLS, Message: words(err)}
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
 		return &Failure{Class: Timeout, Message: "no reply in time"}
 	case isReset(err):
 		return &Failure{Class: Reset, Message: words(err), Unanswered: !begun}
-	case begun && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)):
+	case isEnd && begun:
 		return &Failure{Class: CutShort, Message: "the server closed the connection in the middle of a reply"}
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return &Failure{Class: Closed, Message: "the server closed the connection", Unanswered: true}
+	case isEnd:
+		return &Failure{Class: Closed, Message: words(io.EOF), Unanswered: true}
 	case begun:
 		return NewGarbage("the reply can't be read: %.*s", quotedMax, words(err))
 	}
 	return &Failure{Class: Connect, Message: words(err)}
 }
 
-func isTimeout(err error) bool {
-	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded)
-}
-
 func isReset(err error) bool {
 	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
-}
-
-func tlsFailure(err error) *Failure {
-	var plain tls.RecordHeaderError
-	var untrusted *tls.CertificateVerificationError
-	var operation *net.OpError
-	switch {
-	case errors.As(err, &plain):
-		return &Failure{Class: TLS, Message: "the server does not speak TLS"}
-	case errors.As(err, &untrusted):
-		return &Failure{Class: TLS, Message: words(err)}
-	case errors.As(err, &operation) && operation.Op == "remote error": // crypto/tls's name for an alert of the server's.
-		return &Failure{Class: TLS, Message: words(err)}
-	}
-	return nil
 }
 
 func words(err error) string {

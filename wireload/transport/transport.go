@@ -3,8 +3,10 @@
 package transport
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -95,19 +97,34 @@ func Send(connection net.Conn, data []byte) error {
 	return err
 }
 
-// Names interns names of methods, so that requests that are bytes don't allocate.
-type Names map[string]string
+// ReadBufferBytes is what is read at once of most replies.
+const ReadBufferBytes = 8 << 10
 
-const namesMax = 1000
+// Connection is the part of a Client whose connection has one request at a time.
+type Connection struct {
+	socket net.Conn
+	// Out is what Send sends; replies are read with Reader.
+	Out    []byte
+	Reader *bufio.Reader
+}
 
-// Intern returns the bytes as a string.
-func (n Names) Intern(name []byte) string {
-	if known, ok := n[string(name)]; ok {
-		return known
+// NewConnection returns one that isn't open.
+func NewConnection() Connection { return Connection{Reader: bufio.NewReaderSize(nil, ReadBufferBytes)} }
+
+// Open starts to use a fresh connection.
+func (c *Connection) Open(socket net.Conn) {
+	c.socket = socket
+	c.Reader.Reset(socket)
+}
+
+// Close forgets the connection.
+func (c *Connection) Close() { c.socket = nil }
+
+// Send sends a request, and waits until its reply begins.
+func (c *Connection) Send() error {
+	writeError := Send(c.socket, c.Out)
+	if _, err := c.Reader.Peek(1); err != nil {
+		return FailedCall(errors.Join(err, writeError), false)
 	}
-	made := string(name)
-	if len(n) < namesMax {
-		n[made] = made
-	}
-	return made
+	return nil
 }

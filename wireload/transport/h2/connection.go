@@ -1,75 +1,98 @@
-// Package h2 is a client's side of HTTP/2 connections. Frames and header compression are golang.org/x/net/http2's. It is
-// RFC 9113 without what a load doesn't need: priorities and pushes.
+// Package h2 is a client's side of HTTP/2 connections: RFC 9113 without what a load doesn't need, priorities and pushes.
+// golang.org/x/net/http2 writes its frames; it would allocate memory for each frame that it reads.
 package h2
 
 import (
 	"bufio"
 	"bytes"
 	"errors"
+	"maps"
+	"math"
 	"net"
+	"os"
+	"runtime"
 	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
 	"wirebench.dev/wireload/transport"
 )
 
 const (
-	readBufferBytes       = 8 << 10
+	// What a peer may send in a frame unless it was told otherwise, and what it allows at first: RFC 9113, 6.5.2.
+	frameBytesMax = 16 << 10
+	windowBytes   = 65_535
+	// Windows for replies: flow control is TCP's, because replies are read as they come.
+	receiveWindowBytes = 1 << 30
+	// A frame always fits into the buffer.
+	readBufferBytes       = headerBytes + frameBytesMax
 	sharedReadBufferBytes = 64 << 10
 	// Then the connection is replaced: HTTP/2 has no ids beyond 2³¹ - 1.
 	streamIDMax = 1 << 30
 )
 
-// Connection has the streams of one user, one after the other, or of all who share it.
+var errLeaving = &transport.Failure{Class: transport.Closed, Message: "the server is leaving", Unprocessed: true}
+
+// epoch is what deadlines count from.
+var epoch = time.Now()
+
+// Connection has the streams of one user, one after the other, or of all who share it. A user reads its own connection by
+// itself; one that is shared has a goroutine that reads.
 type Connection struct {
-	// mutex guards all but the socket and what reads from it.
+	socket   net.Conn
+	reader   *bufio.Reader
+	isShared bool
+
+	// mutex guards the rest.
 	mutex   sync.Mutex
 	headers headers
-	socket  net.Conn
-	frames  frameReader
+	decoder *hpack.Decoder
+	framer  *http2.Framer
+	// out is what is to be written, the client's preface first; sent is what came before it.
+	out, sent bytes.Buffer
+	// isUrgent says that the server has to hear at once.
+	isUrgent bool
+	// write is a goroutine of a shared connection, which isWriting. It's kept here so that none is allocated for a request.
+	write     func()
+	isWriting bool
+	// isLeaving is set by GOAWAY; err is why nothing can be written, or read.
+	isLeaving bool
+	err       error
 
-	// out is what is to be written: the client's preface at first, then frames.
-	out    bytes.Buffer
-	framer *http2.Framer
-	// urgent is set when the server has to hear at once.
-	urgent bool
-	// isLate is set while what was written is still to be sent by the next read.
-	isLate     bool
-	writeError error
-
-	peer peer
+	// window is the server's room for bodies; initialWindow is that of a fresh stream.
+	window, initialWindow int64
+	frameBytesMax         uint32
+	// streamsMax is how many streams may be open at once. On a shared connection it's negative before the server's first
+	// settings, and none may, as gRPC's own clients have it: the server would reject those that are too many.
+	streamsMax int
 	// nextID is that of the next stream; open has those that are under way.
 	nextID uint32
 	open   map[uint32]*Stream
 	// queued wait for the server to take one more stream, and blocked for room for the rest of their bodies.
 	queued, blocked []*Stream
-	reply           reply
-
-	// shared is nil on a user's own connection.
-	shared *shared
+	// continued is the stream whose headers are coming, and endsStream says that nothing follows them.
+	continued  uint32
+	endsStream bool
+	// unreported is what came of replies since the server last heard of room for more.
+	unreported uint32
+	// soonest is the deadline of a shared socket: one of its calls has none that is sooner.
+	soonest int64
 }
 
-func newConnection(of *Stream, bufferBytes int) *Connection {
+// newConnection returns one with a fresh socket. The client's preface goes with the first request, so that it costs no
+// packet of its own.
+func newConnection(of *Stream, socket net.Conn, bufferBytes int) *Connection {
 	c := &Connection{
-		headers: newHeaders(of.scheme, of.authority, of.fields),
-		frames:  frameReader{reader: bufio.NewReaderSize(nil, bufferBytes)},
-		open:    map[uint32]*Stream{},
+		socket: socket, reader: bufio.NewReaderSize(socket, bufferBytes),
+		headers: newHeaders(of.scheme, of.authority), decoder: hpack.NewDecoder(headerTableBytes, nil),
+		window: windowBytes, initialWindow: windowBytes, frameBytesMax: frameBytesMax, streamsMax: math.MaxInt,
+		nextID: 1, open: map[uint32]*Stream{}, soonest: math.MaxInt64,
 	}
+	c.write = c.writeShared
+	c.decoder.SetMaxStringLength(headerTextBytesMax)
 	c.framer = http2.NewFramer(&c.out, nil)
-	return c
-}
-
-// start begins with a fresh socket. The client's preface goes with the first request, so that it costs no packet of its own.
-func (c *Connection) start(socket net.Conn) {
-	c.socket = socket
-	c.frames.reader.Reset(socket)
-	c.peer, c.nextID, c.urgent, c.isLate, c.writeError = newPeer(), 1, false, false, nil
-	c.headers.reset()
-	c.reply.reset()
-	clear(c.open)
-	c.queued, c.blocked = c.queued[:0], c.blocked[:0]
-	c.out.Reset()
 	c.out.WriteString(http2.ClientPreface)
 	// A bytes.Buffer takes everything, so that errors of the framer would be mistakes of ours.
 	_ = c.framer.WriteSettings(
@@ -77,6 +100,7 @@ func (c *Connection) start(socket net.Conn) {
 		http2.Setting{ID: http2.SettingInitialWindowSize, Val: receiveWindowBytes},
 	)
 	_ = c.framer.WriteWindowUpdate(0, receiveWindowBytes-windowBytes)
+	return c
 }
 
 // IsSpent reports whether the connection takes no further request.
@@ -86,19 +110,20 @@ func (c *Connection) IsSpent() bool {
 	return c.isSpent()
 }
 
-func (c *Connection) isSpent() bool {
-	return c.peer.leaving || c.writeError != nil || c.nextID > streamIDMax
-}
+func (c *Connection) isSpent() bool { return c.isLeaving || c.err != nil || c.nextID > streamIDMax }
+
+// Close ends all calls.
+func (c *Connection) Close() error { return c.socket.Close() }
 
 // admit sends a stream's request, or queues it while the server takes no further stream.
 func (c *Connection) admit(s *Stream) {
-	if c.shared != nil {
-		c.shared.watch(s.deadline.Load())
+	if at := s.deadline.Load(); c.isShared && at < c.soonest {
+		c.wakeAt(at)
 	}
 	switch {
 	case c.isSpent():
-		s.fail(errLeaving)
-	case len(c.open) >= c.peer.streamsMax:
+		s.err = errLeaving
+	case len(c.open) >= c.streamsMax:
 		c.queued = append(c.queued, s)
 	default:
 		c.send(s)
@@ -106,33 +131,26 @@ func (c *Connection) admit(s *Stream) {
 }
 
 func (c *Connection) send(s *Stream) {
-	s.id, s.window = c.nextID, c.peer.initialWindow
+	s.id, s.window = c.nextID, c.initialWindow
 	c.nextID += 2
-	block, err := c.headers.block(s.head)
-	if err == nil {
-		err = c.framer.WriteHeaders(http2.HeadersFrameParam{
-			StreamID: s.id, BlockFragment: block, EndHeaders: true, EndStream: len(s.rest) == 0,
-		})
-	}
-	if err != nil {
-		s.err = err
-		return
-	}
 	c.open[s.id] = s
+	_ = c.framer.WriteHeaders(http2.HeadersFrameParam{
+		StreamID: s.id, BlockFragment: c.headers.block(s.head), EndHeaders: true, EndStream: len(s.rest) == 0,
+	})
 	c.writeBody(s)
 }
 
 // writeBody adds as much of a body as the server has room for.
 func (c *Connection) writeBody(s *Stream) {
 	for len(s.rest) > 0 {
-		room := min(c.peer.window, s.window, int64(c.peer.frameBytesMax), int64(len(s.rest)))
+		room := min(c.window, s.window, int64(c.frameBytesMax), int64(len(s.rest)))
 		if room <= 0 {
 			c.blocked = append(c.blocked, s)
 			return
 		}
 		part := s.rest[:room]
 		s.rest = s.rest[room:]
-		c.peer.window -= room
+		c.window -= room
 		s.window -= room
 		_ = c.framer.WriteData(s.id, len(s.rest) == 0, part)
 	}
@@ -143,121 +161,134 @@ func (c *Connection) writeBlocked() {
 	waiting := c.blocked
 	c.blocked = c.blocked[:0] // Those that still wait take no place before their own.
 	for _, each := range waiting {
-		c.urgent = true
+		c.isUrgent = true
 		c.writeBody(each)
 	}
 }
 
-// end takes a stream off the connection whose reply has come whole, or which has failed.
-func (c *Connection) end(s *Stream, err error) {
-	delete(c.open, s.id)
-	if len(s.rest) > 0 {
-		c.blocked = slices.DeleteFunc(c.blocked, func(each *Stream) bool { return each == s })
-	}
-	s.ended, s.err = err == nil, err
-	s.notify()
-	c.admitQueued()
-	if c.shared != nil && len(c.open) == 0 && c.isSpent() {
-		_ = c.socket.Close()
+// flush has requests sent: by the next read of a user's own connection, and by a goroutine on a shared one, which must be
+// read even while the server takes nothing more.
+func (c *Connection) flush() {
+	switch {
+	case c.out.Len() == 0 || c.isWriting || c.err != nil:
+	case c.isShared:
+		c.isWriting = true
+		go c.write()
+	default:
+		c.swap()
+		c.err = transport.Send(c.socket, c.sent.Bytes())
 	}
 }
 
-func (c *Connection) admitQueued() {
-	for len(c.queued) > 0 && len(c.open) < c.peer.streamsMax && !c.isSpent() {
-		next := c.queued[0]
-		c.queued = slices.Delete(c.queued, 0, 1)
-		c.send(next)
+// swap makes room for what is to be written after this.
+func (c *Connection) swap() {
+	c.out, c.sent = c.sent, c.out
+	c.out.Reset()
+	c.isUrgent = false
+}
+
+// writeShared writes until there is nothing more.
+func (c *Connection) writeShared() {
+	runtime.Gosched() // Others are about to send as well: one write for all of them.
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	for c.out.Len() > 0 && c.err == nil {
+		c.swap()
+		c.mutex.Unlock()
+		_, err := c.socket.Write(c.sent.Bytes())
+		c.mutex.Lock()
+		c.err = errors.Join(c.err, err)
 	}
+	c.isWriting = false
+}
+
+// readShared reads until the connection is of no further use.
+func (c *Connection) readShared() {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	for !c.isSpent() || len(c.open)+len(c.queued) > 0 {
+		c.read()
+		c.flush()
+	}
+	_ = c.socket.Close()
+}
+
+// read waits for frames, unlocked, and takes all that have come whole.
+func (c *Connection) read() {
+	c.mutex.Unlock()
+	header, payload, err := c.readFrame()
+	c.mutex.Lock()
+	for ; err == nil; header, payload, err = c.readFrame() {
+		if err = c.take(header, payload); err != nil || !c.hasFrame() {
+			break
+		}
+	}
+	switch {
+	case err == nil:
+	case c.isShared && errors.Is(err, os.ErrDeadlineExceeded):
+		c.expire()
+	default:
+		c.err = errors.Join(err, c.err)
+		for _, each := range c.calls() {
+			c.end(each, each.failure(c.err))
+		}
+	}
+}
+
+// calls returns the streams that are under way, or queued.
+func (c *Connection) calls() []*Stream {
+	return slices.AppendSeq(slices.Clone(c.queued), maps.Values(c.open))
+}
+
+// expire fails the calls whose time is over.
+func (c *Connection) expire() {
+	now, soonest := int64(time.Since(epoch)), int64(math.MaxInt64)
+	for _, each := range c.calls() {
+		if at := each.deadline.Load(); at > now {
+			soonest = min(soonest, at)
+		} else {
+			c.cancel(each, each.failure(os.ErrDeadlineExceeded))
+		}
+	}
+	c.wakeAt(soonest)
+}
+
+// wakeAt has the reader of a shared connection look for calls whose time is over.
+func (c *Connection) wakeAt(deadline int64) {
+	c.soonest = deadline
+	_ = c.socket.SetReadDeadline(epoch.Add(time.Duration(deadline)))
 }
 
 // cancel ends a call that the server may still be working on.
 func (c *Connection) cancel(s *Stream, err error) {
-	if c.open[s.id] == s {
-		c.urgent = true
+	if s.id > 0 {
+		c.isUrgent = true
 		_ = c.framer.WriteRSTStream(s.id, http2.ErrCodeCancel)
-		c.end(s, err)
-		return
 	}
-	c.queued = slices.DeleteFunc(c.queued, func(each *Stream) bool { return each == s })
-	s.err = err
-	s.notify()
+	c.end(s, err)
 }
 
-// rejectQueued fails the calls that wait for a stream.
-func (c *Connection) rejectQueued(err error) {
-	for _, each := range c.queued {
-		each.fail(err)
-		each.notify()
+// end takes a stream off the connection whose reply has come whole, or which has failed, and sends those that waited for it.
+func (c *Connection) end(s *Stream, err error) {
+	isEnded := func(each *Stream) bool { return each == s }
+	delete(c.open, s.id)
+	if s.id == 0 {
+		c.queued = slices.DeleteFunc(c.queued, isEnded)
+	} else if len(s.rest) > 0 {
+		c.blocked = slices.DeleteFunc(c.blocked, isEnded)
 	}
-	c.queued = c.queued[:0]
+	s.ended, s.err = err == nil, err
+	select {
+	case s.wake <- struct{}{}:
+	default: // It reads by itself.
+	}
+	c.sendQueued()
 }
 
-// fail ends all calls of a connection that is of no further use.
-func (c *Connection) fail(err error) {
-	err = errors.Join(err, c.writeError)
-	c.writeError = err
-	for _, each := range c.open {
-		each.fail(err)
-		c.end(each, each.err)
-	}
-	c.rejectQueued(err)
-}
-
-// step reads on a user's own connection: all frames that have come, to the reply's end at most.
-func (c *Connection) step(s *Stream) {
-	header, payload, err := c.frames.read()
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	if c.isLate {
-		c.isLate = false
-		c.out.Reset()
-	}
-	if c.takeAll(s, header, payload, err) != nil {
-		return
-	}
-	// Answers to the server's frames go out before the wait for more. Those to pings that come with the end of a
-	// reply go with the next request: servers ping often, to measure the network.
-	if c.frames.reader.Buffered() == 0 && !s.ended || c.urgent {
-		c.flush()
-	}
-}
-
-// takeAll takes a frame and those that have come whole after it; until a stream has ended, if it isn't nil. An error ends
-// all calls.
-func (c *Connection) takeAll(until *Stream, header http2.FrameHeader, payload []byte, err error) error {
-	for err == nil {
-		if err = c.take(header, payload); err != nil || !c.frames.hasNext() || until != nil && until.isOver() {
-			break
-		}
-		header, payload, err = c.frames.read()
-	}
-	if err != nil {
-		c.fail(err)
-	}
-	return err
-}
-
-// settle ends what was done under the lock: what is to be written is, or the writer is woken for it.
-func (c *Connection) settle() {
-	switch {
-	case c.shared != nil:
-		c.shared.notify(c)
-	case c.frames.reader.Buffered() == 0 && c.out.Len() > 0:
-		c.isLate = true
-		if err := transport.Send(c.socket, c.out.Bytes()); err != nil {
-			c.writeError = err
-		}
-	default:
-		c.flush()
-	}
-	c.mutex.Unlock()
-}
-
-// flush writes on a user's own connection.
-func (c *Connection) flush() {
-	if c.urgent = false; c.out.Len() > 0 {
-		if _, err := c.out.WriteTo(c.socket); err != nil {
-			c.writeError = err
-		}
+func (c *Connection) sendQueued() {
+	for len(c.queued) > 0 && len(c.open) < c.streamsMax && !c.isSpent() {
+		next := c.queued[0]
+		c.queued = slices.Delete(c.queued, 0, 1)
+		c.send(next)
 	}
 }

@@ -1,39 +1,32 @@
 package h2
 
 import (
-	"bufio"
 	"encoding/binary"
-	"io"
+	"math"
 
 	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
 	"wirebench.dev/wireload/transport"
 )
 
 const (
-	// What a peer may send in a frame unless it was told otherwise, and what it allows at first: RFC 9113, 6.5.2.
-	frameBytesMax = 16 << 10
+	headerBytes = 9
 	// What a frame's header can say.
 	longestFrameBytes = 1<<24 - 1
 	// What the first bytes of an HTTP/1 reply are as the length of a frame.
-	httpLength      = 'H'<<16 | 'T'<<8 | 'T'
-	windowBytes     = 65_535
-	headerTableSize = 4096
-	// Windows for replies: flow control is TCP's, because replies are read as they come.
-	receiveWindowBytes = 1 << 30
-	blockBytesMax      = 1 << 20
-	headerBytes        = 9
+	httpLength = 'H'<<16 | 'T'<<8 | 'T'
+	// Names and values of a reply's headers have this length at most.
+	headerTextBytesMax = 1 << 20
 )
 
-// frameReader reads HTTP/2 frames. http2.Framer would allocate memory for each frame of headers.
-type frameReader struct {
-	reader *bufio.Reader
-	// long has the payload of a frame that is longer than the reader's buffer.
-	long []byte
+// payloadBytesMin are the lengths of frames that begin with a number.
+var payloadBytesMin = map[http2.FrameType]int{
+	http2.FrameRSTStream: 4, http2.FramePing: 8, http2.FrameGoAway: 8, http2.FrameWindowUpdate: 4,
 }
 
-// read returns the next frame; its payload is valid until the one after it.
-func (f *frameReader) read() (http2.FrameHeader, []byte, error) {
-	head, err := f.reader.Peek(headerBytes)
+// readFrame returns the next frame; its payload is valid until the one after it.
+func (c *Connection) readFrame() (http2.FrameHeader, []byte, error) {
+	head, err := c.reader.Peek(headerBytes)
 	if err != nil {
 		return http2.FrameHeader{}, nil, err
 	}
@@ -44,69 +37,202 @@ func (f *frameReader) read() (http2.FrameHeader, []byte, error) {
 	if header.Length > frameBytesMax {
 		return header, nil, transport.NewGarbage("the reply is not HTTP/2: a frame of %d bytes", header.Length)
 	}
-	length := int(header.Length)
-	if headerBytes+length <= f.reader.Size() {
-		whole, err := f.reader.Peek(headerBytes + length)
-		if err == nil {
-			_, err = f.reader.Discard(headerBytes + length)
-		}
-		return header, whole[min(headerBytes, len(whole)):], err
+	whole, err := c.reader.Peek(headerBytes + int(header.Length))
+	if err != nil {
+		return header, nil, err
 	}
-	if f.long == nil {
-		f.long = make([]byte, frameBytesMax)
-	}
-	_, _ = f.reader.Discard(headerBytes)
-	_, err = io.ReadFull(f.reader, f.long[:length])
-	return header, f.long[:length], err
+	_, _ = c.reader.Discard(len(whole))
+	return header, whole[headerBytes:], nil
 }
 
 // parseHeader reads the nine bytes that a frame begins with: RFC 9113, 4.1.
 func parseHeader(head []byte) http2.FrameHeader {
 	return http2.FrameHeader{
 		Length: binary.BigEndian.Uint32(head) >> 8, Type: http2.FrameType(head[3]), Flags: http2.Flags(head[4]),
-		StreamID: binary.BigEndian.Uint32(head[5:]) & (1<<31 - 1),
+		StreamID: binary.BigEndian.Uint32(head[5:]) & math.MaxInt32,
 	}
 }
 
-// hasNext reports whether a frame has come whole, so that reading it doesn't wait.
-func (f *frameReader) hasNext() bool {
-	if f.reader.Buffered() < headerBytes {
+// hasFrame reports whether a frame has come whole, so that reading it doesn't wait.
+func (c *Connection) hasFrame() bool {
+	come := c.reader.Buffered()
+	if come < headerBytes {
 		return false
 	}
-	head, _ := f.reader.Peek(headerBytes)
-	return f.reader.Buffered() >= headerBytes+int(parseHeader(head).Length)
+	head, _ := c.reader.Peek(headerBytes)
+	return come >= headerBytes+int(parseHeader(head).Length)
 }
 
-// trim cuts padding and priority off the payload of a DATA or HEADERS frame.
-func trim(header http2.FrameHeader, payload []byte) ([]byte, error) {
-	padding := 0
-	if header.Flags.Has(http2.FlagDataPadded) { // The same bit in HEADERS.
-		if len(payload) == 0 {
-			return nil, tooShort()
+// take acts on a frame.
+func (c *Connection) take(header http2.FrameHeader, payload []byte) error {
+	isContinued := header.Type == http2.FrameContinuation && header.StreamID == c.continued
+	if isContinued != (c.continued != 0) {
+		return transport.NewGarbage("the reply is not HTTP/2: headers are interrupted")
+	}
+	switch header.Type {
+	case http2.FrameData, http2.FrameHeaders, http2.FrameContinuation:
+		return c.takeReply(header, payload)
+	case http2.FrameSettings:
+		c.takeSettings(header, payload)
+		return nil
+	case http2.FramePushPromise:
+		return transport.NewGarbage("the server pushed a reply that it was told not to")
+	}
+	bytesMin, isKnown := payloadBytesMin[header.Type]
+	if !isKnown {
+		return nil // Unknown frames are ignored: RFC 9113, 4.1.
+	}
+	if len(payload) < bytesMin {
+		return errTooShort
+	}
+	switch number := binary.BigEndian.Uint32(payload); header.Type {
+	case http2.FrameRSTStream:
+		c.takeReset(c.open[header.StreamID], http2.ErrCode(number))
+	case http2.FrameGoAway:
+		c.takeGoAway(number & math.MaxInt32)
+	case http2.FrameWindowUpdate:
+		c.takeWindow(header.StreamID, int64(number&math.MaxInt32))
+	case http2.FramePing:
+		if !header.Flags.Has(http2.FlagPingAck) {
+			_ = c.framer.WritePing(true, [8]byte(payload))
 		}
-		padding, payload = int(payload[0]), payload[1:]
 	}
-	if header.Type == http2.FrameHeaders && header.Flags.Has(http2.FlagHeadersPriority) {
-		const priorityBytes = 5
-		if len(payload) < priorityBytes {
-			return nil, tooShort()
+	return nil
+}
+
+var errTooShort = transport.NewGarbage("the reply is not HTTP/2: a frame is shorter than its fields")
+
+// takeReply takes a part of a stream. Those that were cancelled may have some on their way.
+func (c *Connection) takeReply(header http2.FrameHeader, payload []byte) error {
+	s := c.open[header.StreamID]
+	if s == nil && (header.StreamID >= c.nextID || header.StreamID%2 == 0) {
+		return transport.NewGarbage("the server answered a stream that is not open")
+	}
+	if s != nil {
+		s.begun = true
+	}
+	if header.Type != http2.FrameContinuation && header.Flags.Has(http2.FlagDataPadded) { // The same bit in HEADERS.
+		if len(payload) == 0 || int(payload[0]) >= len(payload) {
+			return errTooShort
 		}
-		payload = payload[priorityBytes:]
+		payload = payload[1 : len(payload)-int(payload[0])]
 	}
-	if padding > len(payload) {
-		return nil, tooShort()
+	if header.Type != http2.FrameData {
+		return c.takeHeaders(header, payload, s)
 	}
-	return payload[:len(payload)-padding], nil
+	c.report(0, &c.unreported, header.Length)
+	if s == nil {
+		return nil
+	}
+	if err := s.receiver.TakeData(payload); err != nil {
+		c.cancel(s, err)
+	} else if header.Flags.Has(http2.FlagDataEndStream) {
+		c.complete(s)
+	} else {
+		c.report(s.id, &s.unreported, header.Length)
+	}
+	return nil
 }
 
-func tooShort() error {
-	return transport.NewGarbage("the reply is not HTTP/2: a frame is shorter than its fields")
+// report gives the server room for more when half of it is used.
+func (c *Connection) report(streamID uint32, unreported *uint32, bytes uint32) {
+	if *unreported += bytes; *unreported > receiveWindowBytes/2 {
+		c.isUrgent = true
+		_ = c.framer.WriteWindowUpdate(streamID, *unreported)
+		*unreported = 0
+	}
 }
 
-// number returns the 31-bit number at the start of a payload that has at least `size` bytes.
-func number(payload []byte, size int) (uint32, error) {
-	if len(payload) < size {
-		return 0, tooShort()
+// takeHeaders takes HEADERS and CONTINUATION frames. The decoder needs those of all streams.
+func (c *Connection) takeHeaders(header http2.FrameHeader, payload []byte, s *Stream) error {
+	c.decoder.SetEmitFunc(ignoreField)
+	if s != nil {
+		c.decoder.SetEmitFunc(s.takeField)
 	}
-	return binary.BigEndian.Uint32(payload) & (1<<31 - 1), nil
+	if header.Type == http2.FrameHeaders {
+		c.continued, c.endsStream = header.StreamID, header.Flags.Has(http2.FlagHeadersEndStream)
+	}
+	_, err := c.decoder.Write(payload)
+	if header.Flags.Has(http2.FlagHeadersEndHeaders) && err == nil { // The same bit in CONTINUATION.
+		c.continued = 0
+		err = c.decoder.Close()
+	}
+	if err != nil {
+		return transport.NewGarbage("the reply's headers can't be read: %s", err)
+	}
+	if c.continued == 0 && c.endsStream && s != nil {
+		c.complete(s)
+	}
+	return nil
+}
+
+func ignoreField(hpack.HeaderField) {}
+
+// complete ends a stream whose reply has come whole. One whose body the server didn't want to read to its end is cancelled.
+func (c *Connection) complete(s *Stream) {
+	if len(s.rest) > 0 {
+		c.cancel(s, nil)
+	} else {
+		c.end(s, nil)
+	}
+}
+
+func (c *Connection) takeReset(s *Stream, code http2.ErrCode) {
+	if s == nil {
+		return
+	}
+	failure := &transport.Failure{Class: transport.Rejected, Message: "the server reset the stream: " + code.String()}
+	if code == http2.ErrCodeRefusedStream {
+		failure.Message, failure.Unprocessed = "the server refused the stream", true
+	}
+	c.end(s, failure)
+}
+
+func (c *Connection) takeSettings(header http2.FrameHeader, payload []byte) {
+	if header.Flags.Has(http2.FlagSettingsAck) {
+		return
+	}
+	if c.streamsMax < 0 {
+		c.streamsMax = math.MaxInt
+	}
+	const settingBytes = 6
+	for ; len(payload) >= settingBytes; payload = payload[settingBytes:] {
+		value := binary.BigEndian.Uint32(payload[2:])
+		switch http2.SettingID(binary.BigEndian.Uint16(payload)) {
+		case http2.SettingInitialWindowSize:
+			for _, each := range c.open {
+				each.window += int64(value) - c.initialWindow
+			}
+			c.initialWindow = int64(value)
+		case http2.SettingMaxFrameSize:
+			c.frameBytesMax = min(max(value, frameBytesMax), longestFrameBytes)
+		case http2.SettingHeaderTableSize:
+			c.headers.limitTable(int(min(value, headerTableBytes)))
+		case http2.SettingMaxConcurrentStreams:
+			c.streamsMax = int(value)
+		}
+	}
+	c.isUrgent = true
+	_ = c.framer.WriteSettingsAck()
+	c.writeBlocked()
+	c.sendQueued()
+}
+
+// takeGoAway fails the calls that the server won't process, those above the last stream.
+func (c *Connection) takeGoAway(last uint32) {
+	c.isLeaving = true
+	for _, each := range c.calls() {
+		if each.id == 0 || each.id > last {
+			c.end(each, errLeaving)
+		}
+	}
+}
+
+func (c *Connection) takeWindow(streamID uint32, more int64) {
+	if streamID == 0 {
+		c.window += more
+	} else if s := c.open[streamID]; s != nil {
+		s.window += more
+	}
+	c.writeBlocked()
 }

@@ -1,7 +1,6 @@
 package h2
 
 import (
-	"errors"
 	"net"
 	"sync/atomic"
 	"time"
@@ -14,18 +13,17 @@ import (
 type Receiver interface {
 	// TakeField takes a field of its headers or trailers.
 	TakeField(hpack.HeaderField)
-	// TakeData takes a part of its body, valid until the call returns.
+	// TakeData takes a part of its body, valid until the call returns. An error cancels the stream.
 	TakeData([]byte) error
 }
 
-// Stream sends the requests of a user, one at a time, each on a stream of its own. The user reads its own connection by
-// itself; one that is shared has a reader, which wakes it.
+// Stream sends the requests of a user, one at a time, each on a stream of its own.
 type Stream struct {
 	scheme, authority string
-	fields            []hpack.HeaderField
 	receiver          Receiver
+	takeField         func(hpack.HeaderField)
 	connection        *Connection
-	// wake is nil on a connection of its own.
+	// wake has the user look whether its call is over; nil on a connection of its own.
 	wake chan struct{}
 	// deadline is when a call on a shared connection fails, since the program's start.
 	deadline atomic.Int64
@@ -39,31 +37,24 @@ type Stream struct {
 	// unreported is what came of the reply since the server last heard of room for more.
 	unreported   uint32
 	begun, ended bool
-	// isPulled has the user woken for each part of the reply.
-	isPulled bool
 	// err is why the reply hasn't come whole.
 	err error
 }
 
-// NewStream returns the stream of a user who isn't connected yet, to an authority (host:port); all its requests have
-// these fields.
-func NewStream(scheme, authority string, receiver Receiver, fields ...hpack.HeaderField) *Stream {
-	return &Stream{scheme: scheme, authority: authority, fields: fields, receiver: receiver}
+// NewStream returns the stream of a user who isn't connected yet, to an authority (host:port).
+func NewStream(scheme, authority string, receiver Receiver) *Stream {
+	return &Stream{scheme: scheme, authority: authority, receiver: receiver, takeField: receiver.TakeField}
 }
 
 // Open starts to use a fresh connection alone.
-func (s *Stream) Open(socket net.Conn) {
-	if s.connection == nil {
-		s.connection = newConnection(s, readBufferBytes)
-	}
-	s.connection.start(socket)
-}
+func (s *Stream) Open(socket net.Conn) { s.connection = newConnection(s, socket, readBufferBytes) }
 
 // Share starts to use a fresh connection that others may join.
 func (s *Stream) Share(socket net.Conn) transport.Shared {
-	c := newConnection(s, sharedReadBufferBytes)
-	c.start(socket)
-	c.share()
+	c := newConnection(s, socket, sharedReadBufferBytes)
+	c.isShared, c.streamsMax = true, -1
+	c.flush()
+	go c.readShared()
 	s.Join(c)
 	return c
 }
@@ -82,74 +73,41 @@ func (s *Stream) SetDeadline(at time.Time) error {
 	return nil
 }
 
-// Close forgets the connection. It cancels a call that is under way on one that is shared.
-func (s *Stream) Close() {
-	if s.wake == nil || s.connection == nil {
-		return
-	}
-	c := s.connection
-	c.mutex.Lock()
-	c.cancel(s, transport.ErrStopped)
-	c.settle()
-	s.connection = nil
-}
+// Close forgets the connection.
+func (s *Stream) Close() { s.connection = nil }
 
 // Prepare takes a request; its body must stay as it is until the call is over.
 func (s *Stream) Prepare(head Head, body []byte) { s.head, s.rest = head, body }
 
-// Send sends what was prepared, or waits for the server to have room for one more stream.
-func (s *Stream) Send() {
+// Exchange sends what was prepared, when the server has room for one more stream, and waits for the reply's end. It reports
+// whether the connection takes no further request. Every error is a *transport.Failure, or one of the receiver's.
+func (s *Stream) Exchange() (isLast bool, err error) {
 	c := s.connection
 	c.mutex.Lock()
+	defer c.mutex.Unlock()
 	s.id, s.unreported, s.begun, s.ended, s.err = 0, 0, false, false, nil
 	c.admit(s)
-	c.settle()
-}
-
-// Receive waits for the reply's end. Every error is a *transport.Failure, or one of the receiver's.
-func (s *Stream) Receive() error { return s.WaitUntil(nil) }
-
-// WaitUntil waits until the reply has come so far, or whole. It asks while nothing else comes.
-func (s *Stream) WaitUntil(hasCome func() bool) error {
-	for {
-		s.connection.mutex.Lock()
-		s.isPulled = hasCome != nil
-		isDone, err := s.isPulled && hasCome() || s.ended, s.err
-		s.connection.mutex.Unlock()
-		switch {
-		case isDone:
-			return nil
-		case err != nil:
-			return err
-		case s.wake == nil:
-			s.connection.step(s)
-		default:
+	c.flush()
+	for !s.ended && s.err == nil {
+		if c.isShared {
+			c.mutex.Unlock()
 			<-s.wake
+			c.mutex.Lock()
+			continue
+		}
+		c.read()
+		// Answers to pings that come last go with the next request: servers ping often, to measure the network.
+		if c.isUrgent || !s.ended {
+			_, _ = c.out.WriteTo(c.socket) // The next read says why it fails.
+			c.isUrgent = false
 		}
 	}
+	return c.isSpent(), s.err
 }
 
-// IsSpent reports, after a call, that the connection takes no further request.
-func (s *Stream) IsSpent() bool { return s.connection.IsSpent() }
-
-// isOver reports whether the call has ended, well or not.
-func (s *Stream) isOver() bool { return s.ended || s.err != nil }
-
-// fail notes why a call has failed because of its connection.
-func (s *Stream) fail(err error) {
-	if errors.Is(err, transport.ErrStopped) {
-		s.err = transport.ErrStopped
-		return
-	}
+// failure returns what an error of the connection is to a call.
+func (s *Stream) failure(err error) error {
 	failure := *transport.FailedCall(err, s.begun)
 	failure.Unprocessed = failure.Unprocessed || s.id == 0
-	s.err = &failure
-}
-
-// notify wakes the user that waits.
-func (s *Stream) notify() {
-	select {
-	case s.wake <- struct{}{}:
-	default: // It will look anyhow, or reads by itself.
-	}
+	return &failure
 }

@@ -3,41 +3,39 @@
 package rest
 
 import (
-	"bufio"
 	"errors"
-	"net"
+	"io"
+	"net/http"
+	"net/http/httputil"
 	"strconv"
 
 	"github.com/valyala/fasthttp"
-	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/request"
 	"wirebench.dev/wireload/transport"
 )
 
-// A reply's header has to fit into the buffer.
-const readBufferBytes = 8 << 10
-
-const gzipEncoding = "gzip"
+// chunked is fasthttp's length of a body in chunks.
+const chunked = -1
 
 // Client is a transport.Client of HTTP/1.1.
 type Client struct {
-	host       string
-	reopen     bool
-	connection net.Conn
-	reader     *bufio.Reader
-	response   fasthttp.Response
-	out        []byte
-	bytesMax   int
-	stream     streamReader
+	transport.Connection
+	host     string
+	reopen   bool
+	response fasthttp.Response
+	bytesMax int
 	// expected is the status of a correct reply; 0 is any that says success.
 	expected int
+	stream   reply
+	// part is what a stream's body is read into; a load without streams doesn't need it.
+	part []byte
 }
 
 var _ transport.Client = (*Client)(nil)
 
 // New returns a client of a service at host:port. It tells the server so if it is to `reopen` its connection.
 func New(host string, reopen bool) *Client {
-	made := &Client{host: host, reopen: reopen, reader: bufio.NewReaderSize(nil, readBufferBytes), bytesMax: transport.ReplyBytesMax}
+	made := &Client{Connection: transport.NewConnection(), host: host, reopen: reopen, bytesMax: transport.ReplyBytesMax}
 	made.response.Header.SetNoDefaultContentType(true)
 	return made
 }
@@ -47,7 +45,7 @@ func (c *Client) Prepare(r *request.Request) error {
 	if err := r.CheckHeaders("rest"); err != nil {
 		return err
 	}
-	out := append(c.out[:0], r.Method...)
+	out := append(c.Out[:0], r.Method...)
 	out = append(out, ' ')
 	out = append(out, r.Path...)
 	out = append(out, " HTTP/1.1\r\n"...)
@@ -67,12 +65,12 @@ func (c *Client) Prepare(r *request.Request) error {
 			out = appendHeader(out, headers[i].Name, headers[i].Value)
 		}
 	}
-	if len(r.Body) > 0 || hasBody(r.Method) {
+	if hasLength(r) {
 		out = strconv.AppendInt(append(out, "Content-Length: "...), int64(len(r.Body)), 10)
 		out = append(out, "\r\n"...)
 	}
 	out = append(out, "\r\n"...)
-	c.out = append(out, r.Body...)
+	c.Out = append(out, r.Body...)
 	c.response.SkipBody = r.Method == "HEAD" || r.Stream
 	c.expected, c.stream.end = r.Status, r.End
 	return nil
@@ -90,46 +88,83 @@ func appendHeader[T string | []byte](out []byte, name string, value T) []byte {
 	return append(append(append(append(out, name...), ": "...), value...), "\r\n"...)
 }
 
-func hasBody(method string) bool { return method == "POST" || method == "PUT" || method == "PATCH" }
-
-// Open starts to use a fresh connection.
-func (c *Client) Open(connection net.Conn) {
-	c.connection = connection
-	c.reader.Reset(connection)
+// hasLength reports whether a request says how long its body is.
+func hasLength(r *request.Request) bool {
+	return len(r.Body) > 0 || r.Method == "POST" || r.Method == "PUT" || r.Method == "PATCH"
 }
-
-// Close forgets the connection.
-func (c *Client) Close() { c.connection = nil }
 
 // Call sends the request and reads the reply to its end.
 func (c *Client) Call(item func([]byte) bool) (transport.Reply, error) {
-	writeError := transport.Send(c.connection, c.out)
-	if _, err := c.reader.Peek(1); err != nil {
-		return transport.Reply{}, transport.FailedCall(errors.Join(err, writeError), false)
+	if err := c.Send(); err != nil {
+		return transport.Reply{}, err
 	}
 	if err := c.readFinal(); err != nil {
 		return transport.Reply{}, failRead(err)
 	}
-	reply := c.answer()
-	if item != nil {
+	header := &c.response.Header
+	var made transport.Reply
+	if item == nil {
+		made = newReply(header.StatusCode(), c.expected, c.response.Body())
+		made.IsGzipped = string(header.ContentEncoding()) == gzipEncoding
+	} else {
+		c.stream.begin(item)
+		c.stream.status, c.stream.contentType = header.StatusCode(), string(header.ContentType())
+		if err := c.readStream(); err != nil {
+			return made, err
+		}
 		var err error
-		if reply, err = c.readStream(item); err != nil {
-			return reply, err
+		if made, err = c.stream.outcome(); err != nil {
+			return made, err
 		}
 	}
-	if c.reader.Buffered() > 0 && !reply.Close { // It would be taken for the reply to the next request.
+	made.Close = header.ConnectionClose()
+	if c.Reader.Buffered() > 0 && !made.Close { // It would be taken for the reply to the next request.
 		return transport.Reply{}, transport.NewGarbage("the server sent more than its reply")
 	}
-	reply.Close = reply.Close || c.response.ConnectionClose() || writeError != nil
-	return reply, nil
+	return made, nil
 }
 
 // readFinal reads a reply; those of status 1xx before it say nothing of the request's end (RFC 9110, 15.2).
 func (c *Client) readFinal() error {
 	for {
-		err := c.response.ReadLimitBody(c.reader, c.bytesMax)
+		err := c.response.ReadLimitBody(c.Reader, c.bytesMax)
 		if status := c.response.StatusCode(); err != nil || status >= 200 || status == fasthttp.StatusSwitchingProtocols {
 			return err
+		}
+	}
+}
+
+// readStream hands the body of a stream's reply on as it comes.
+func (c *Client) readStream() error {
+	length := c.response.Header.ContentLength()
+	var body io.Reader = c.Reader
+	switch {
+	case c.stream.status == http.StatusNoContent || c.stream.status == http.StatusNotModified:
+		body, length = http.NoBody, 0
+	case length == chunked:
+		body = httputil.NewChunkedReader(c.Reader)
+	case length >= 0:
+		body = io.LimitReader(c.Reader, int64(length))
+	}
+	if c.part == nil {
+		c.part = make([]byte, partBytes)
+	}
+	for total := 0; ; {
+		count, err := body.Read(c.part)
+		total += count
+		if failure := c.stream.TakeData(c.part[:count]); failure != nil {
+			return failure
+		}
+		switch {
+		case err == nil:
+		case errors.Is(err, io.EOF) && total < length:
+			return failRead(io.ErrUnexpectedEOF)
+		case errors.Is(err, io.EOF) && length == chunked:
+			return failRead(c.response.Header.ReadTrailer(c.Reader))
+		case errors.Is(err, io.EOF):
+			return nil
+		default:
+			return failRead(err)
 		}
 	}
 }
@@ -137,26 +172,11 @@ func (c *Client) readFinal() error {
 // failRead returns why a reply that has begun can't be read. fasthttp would quote the header.
 func failRead(err error) error {
 	var small *fasthttp.ErrSmallBuffer
-	if errors.As(err, &small) {
-		return transport.NewGarbage("the reply's header is longer than %d bytes", readBufferBytes)
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &small):
+		return transport.NewGarbage("the reply's header is longer than %d bytes", transport.ReadBufferBytes)
 	}
 	return transport.FailedCall(err, true)
-}
-
-func (c *Client) answer() transport.Reply {
-	reply := newReply(c.response.StatusCode(), c.expected, c.response.Body())
-	reply.IsGzipped = string(c.response.Header.ContentEncoding()) == gzipEncoding
-	return reply
-}
-
-// newReply returns a reply; a status that is expected is a success, whatever it is.
-func newReply(status, expected int, body []byte) transport.Reply {
-	reply := transport.Reply{Code: histogram.CodeOfHTTP(status), Status: status, Body: body}
-	if status == expected {
-		reply.Code = histogram.OK
-	}
-	if reply.Code != histogram.OK {
-		reply.Message = "HTTP status " + strconv.Itoa(status)
-	}
-	return reply
 }

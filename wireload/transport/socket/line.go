@@ -1,57 +1,58 @@
 package socket
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
-	"net"
 
 	"wirebench.dev/wireload/histogram"
-	"wirebench.dev/wireload/line"
 	"wirebench.dev/wireload/request"
 	"wirebench.dev/wireload/transport"
 )
 
+// lineBytesMax is the longest reply, with its end.
+const lineBytesMax = 1 << 20
+
 // LineClient is a transport.Client of services that answer each line with a line.
 type LineClient struct {
-	connection net.Conn
-	reader     *line.Reader
-	out        []byte
+	transport.Connection
+	in []byte
 }
 
 var _ transport.Client = (*LineClient)(nil)
 
 // NewLine returns a client.
-func NewLine() *LineClient { return &LineClient{reader: line.NewReader(readBufferBytes)} }
+func NewLine() *LineClient { return &LineClient{Connection: transport.NewConnection()} }
 
 // Prepare ends the line.
 func (c *LineClient) Prepare(r *request.Request) error {
 	if err := request.CheckLine(r.Body); err != nil {
 		return err
 	}
-	c.out = append(append(c.out[:0], r.Body...), '\n')
+	c.Out = append(append(c.Out[:0], r.Body...), '\n')
 	return nil
 }
 
-// Open starts to use a fresh connection.
-func (c *LineClient) Open(connection net.Conn) {
-	c.connection = connection
-	c.reader.Reset(connection)
-}
-
-// Close forgets the connection.
-func (c *LineClient) Close() { c.connection = nil }
-
 // Call sends the line and reads the one that answers it.
 func (c *LineClient) Call(func([]byte) bool) (transport.Reply, error) {
-	writeError := transport.Send(c.connection, c.out)
-	if _, err := c.reader.Peek(1); err != nil {
-		return transport.Reply{}, transport.FailedCall(errors.Join(err, writeError), false)
+	if err := c.Send(); err != nil {
+		return transport.Reply{}, err
 	}
-	reply, err := c.reader.Next()
+	c.in = c.in[:0]
+	err := bufio.ErrBufferFull
+	for errors.Is(err, bufio.ErrBufferFull) {
+		var part []byte
+		part, err = c.Reader.ReadSlice('\n')
+		if c.in = append(c.in, part...); len(c.in) > lineBytesMax {
+			return transport.Reply{}, transport.NewGarbage("the reply is a line of more than %d bytes", lineBytesMax)
+		}
+	}
 	if err != nil {
 		return transport.Reply{}, transport.FailedCall(err, true)
 	}
-	if c.reader.Buffered() > 0 { // It would be taken for the reply to the next line.
+	if c.Reader.Buffered() > 0 { // It would be taken for the reply to the next line.
 		return transport.Reply{}, transport.NewGarbage("the service sent more than one line")
 	}
-	return transport.Reply{Code: histogram.OK, Body: reply, Close: writeError != nil}, nil
+	line := bytes.TrimSuffix(c.in[:len(c.in)-1], []byte("\r"))
+	return transport.Reply{Code: histogram.OK, Body: line}, nil
 }

@@ -1,77 +1,93 @@
-// Package socket has clients of our socket protocol (proto/socket.md), and of services that answer lines.
+// Package socket has clients of our socket protocol, which proto/socket.md describes byte by byte, and of services that
+// answer lines.
 package socket
 
 import (
-	"bufio"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
-	"net"
+	"math"
+	"slices"
+	"unicode/utf8"
 
-	"wirebench.dev/wireload/frame"
 	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/request"
 	"wirebench.dev/wireload/transport"
 )
 
-const readBufferBytes = 8 << 10
+const (
+	// The prefaces that a client opens a connection with; they settle the encoding of all its bodies.
+	prefaceJSON     = "WB1J"
+	prefaceProtobuf = "WB1P"
+	// flagMore says that another reply with the same id follows.
+	flagMore = 1
+	// payloadBytesMax is the longest frame. A server limits requests to 4 MiB; replies may be longer (a list of all users),
+	// but a length beyond this is no reply of ours, and believing it would mean to take whatever memory a stranger asks for.
+	payloadBytesMax = 64 << 20
+
+	lengthBytes       = 4
+	requestFixedBytes = 4 + 1
+	replyFixedBytes   = 4 + 1 + 1 + 2
+)
 
 // Client is a transport.Client of the socket protocol.
 type Client struct {
-	preface    string
-	connection net.Conn
-	reader     *bufio.Reader
-	names      transport.Names
+	transport.Connection
+	preface string
 	// id is that of the last request; no id is used twice on a connection.
-	id  uint32
-	out []byte
-	in  []byte
+	id uint32
+	in []byte
 }
 
 var _ transport.Client = (*Client)(nil)
 
 // New returns a client; all bodies are either protobuf or JSON.
 func New(protobuf bool) *Client {
-	made := &Client{preface: frame.PrefaceJSON, reader: bufio.NewReaderSize(nil, readBufferBytes), names: transport.Names{}}
+	made := &Client{Connection: transport.NewConnection(), preface: prefaceJSON}
 	if protobuf {
-		made.preface = frame.PrefaceProtobuf
+		made.preface = prefaceProtobuf
 	}
 	return made
 }
 
 // Prepare encodes a frame. The preface goes with a connection's first, so that it costs no packet of its own.
 func (c *Client) Prepare(r *request.Request) error {
-	c.out = c.out[:0]
+	length := requestFixedBytes + len(r.Path) + len(r.Body)
+	switch {
+	case len(r.Path) == 0 || len(r.Path) > math.MaxUint8:
+		return fmt.Errorf("%s: a method must have 1 to %d bytes", r.Operation, math.MaxUint8)
+	case length > payloadBytesMax:
+		return fmt.Errorf("%s: a frame of %d bytes is too long", r.Operation, length)
+	}
+	c.Out = c.Out[:0]
 	if c.id == 0 {
-		c.out = append(c.out, c.preface...)
+		c.Out = append(c.Out, c.preface...)
 	}
 	c.id++
-	var err error
-	c.out, err = frame.AppendRequest(c.out, frame.Request{ID: c.id, Method: c.names.Intern(r.Path), Body: r.Body})
-	return err
-}
-
-// Open starts to use a fresh connection.
-func (c *Client) Open(connection net.Conn) {
-	c.connection = connection
-	c.reader.Reset(connection)
+	c.Out = binary.BigEndian.AppendUint32(c.Out, uint32(length))
+	c.Out = binary.BigEndian.AppendUint32(c.Out, c.id)
+	c.Out = append(c.Out, uint8(len(r.Path)))
+	c.Out = append(c.Out, r.Path...)
+	c.Out = append(c.Out, r.Body...)
+	return nil
 }
 
 // Close forgets the connection.
-func (c *Client) Close() { c.connection, c.id = nil, 0 }
+func (c *Client) Close() { c.id = 0 }
 
 // Call sends the frame and reads its reply, or the items of a stream to their end mark.
 func (c *Client) Call(item func([]byte) bool) (transport.Reply, error) {
-	writeError := transport.Send(c.connection, c.out)
-	if _, err := c.reader.Peek(1); err != nil {
-		return transport.Reply{}, transport.FailedCall(errors.Join(err, writeError), false)
+	if err := c.Send(); err != nil {
+		return transport.Reply{}, err
 	}
 	for {
-		reply, err := c.read()
+		reply, isItem, err := c.read()
 		switch {
 		case err != nil:
 			return transport.Reply{}, transport.FailedCall(err, true)
-		case !reply.More():
-			return answer(reply), nil
+		case !isItem:
+			return reply, nil
 		case item == nil:
 			return transport.Reply{}, transport.NewGarbage("the server answered with a stream")
 		case !item(reply.Body):
@@ -80,39 +96,55 @@ func (c *Client) Call(item func([]byte) bool) (transport.Reply, error) {
 	}
 }
 
-func (c *Client) read() (frame.Reply, error) {
-	payload, err := frame.ReadPayload(c.reader, c.in)
+// read reads a frame, and reports whether it is an item of a stream.
+func (c *Client) read() (reply transport.Reply, isItem bool, err error) {
+	payload, err := c.readPayload()
 	if err != nil {
-		return frame.Reply{}, wrongFrame(err)
-	}
-	c.in = payload
-	reply, err := frame.ParseReply(payload)
-	if err != nil {
-		return frame.Reply{}, wrongFrame(err)
-	}
-	// Id 0 is of a server that couldn't read the request's.
-	if reply.ID != c.id && reply.ID != 0 {
-		return frame.Reply{}, transport.NewGarbage("the server answered a request that is not open")
-	}
-	return reply, nil
-}
-
-// wrongFrame leaves errors of the connection as they are.
-func wrongFrame(err error) error {
-	for _, each := range []error{frame.ErrTooShort, frame.ErrTooLong, frame.ErrMessageText, frame.ErrReservedFlags} {
-		if errors.Is(err, each) {
-			return transport.NewGarbage("the reply is not of the socket protocol: %s", err)
+		if errors.Is(err, io.EOF) { // A stream's end mark is missing.
+			err = io.ErrUnexpectedEOF
 		}
+		return reply, false, err
 	}
-	if errors.Is(err, io.EOF) { // A stream's end mark is missing.
-		return io.ErrUnexpectedEOF
+	if len(payload) < replyFixedBytes {
+		return reply, false, garbage("a frame is shorter than its fields")
 	}
-	return err
+	id, status, flags := binary.BigEndian.Uint32(payload), payload[4], payload[5]
+	message := payload[replyFixedBytes:]
+	textBytes := int(binary.BigEndian.Uint16(payload[6:]))
+	switch {
+	case flags&^flagMore != 0:
+		return reply, false, garbage("a reply sets flags that the protocol reserves")
+	case len(message) < textBytes:
+		return reply, false, garbage("a frame is shorter than its fields")
+	case !utf8.Valid(message[:textBytes]):
+		return reply, false, garbage("a message is not UTF-8")
+	case id != c.id && id != 0: // Id 0 is of a server that couldn't read the request's.
+		return reply, false, transport.NewGarbage("the server answered a request that is not open")
+	}
+	reply = transport.Reply{
+		Code: histogram.CodeOfGRPC(int(status)), Message: string(message[:textBytes]), Body: message[textBytes:],
+	}
+	// After RESOURCE_EXHAUSTED, and where it couldn't read an id, the server closes by itself.
+	reply.Close = reply.Code == histogram.ResourceExhausted || id == 0
+	return reply, flags == flagMore, nil
 }
 
-func answer(reply frame.Reply) transport.Reply {
-	code := histogram.CodeOfGRPC(int(reply.Status))
-	// After RESOURCE_EXHAUSTED, and where it couldn't read an id, the server closes by itself.
-	last := code == histogram.ResourceExhausted || reply.ID == 0
-	return transport.Reply{Code: code, Message: reply.Message, Body: reply.Body, Close: last}
+// readPayload returns what follows a frame's length, valid until the next one.
+func (c *Client) readPayload() ([]byte, error) {
+	head, err := c.Reader.Peek(lengthBytes)
+	if err != nil {
+		return nil, err
+	}
+	length := binary.BigEndian.Uint32(head)
+	if length > payloadBytesMax {
+		return nil, garbage("a frame is longer than its limit")
+	}
+	_, _ = c.Reader.Discard(lengthBytes)
+	c.in = slices.Grow(c.in[:0], int(length))[:length]
+	_, err = io.ReadFull(c.Reader, c.in)
+	return c.in, err
+}
+
+func garbage(what string) error {
+	return transport.NewGarbage("the reply is not of the socket protocol: %s", what)
 }

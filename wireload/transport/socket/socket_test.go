@@ -1,12 +1,10 @@
 package socket
 
 import (
-	"bytes"
 	"errors"
 	"slices"
 	"testing"
 
-	"wirebench.dev/wireload/frame"
 	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/request"
 	"wirebench.dev/wireload/transport"
@@ -21,7 +19,7 @@ func call(t testing.TB, client *Client, item func([]byte) bool) (transport.Reply
 	return client.Call(item)
 }
 
-func replies(each ...frame.Reply) []byte {
+func replies(each ...transporttest.Reply) []byte {
 	var out []byte
 	for _, reply := range each {
 		out = transporttest.AppendReply(out, reply)
@@ -31,28 +29,25 @@ func replies(each ...frame.Reply) []byte {
 
 func TestIDsCountAndThePrefaceGoesFirst(t *testing.T) {
 	client := New(true)
-	connection := transporttest.Connect(replies(frame.Reply{ID: 1, Body: []byte("a")}, frame.Reply{ID: 2, Body: []byte("b")}))
+	connection := transporttest.Connect(replies(transporttest.Reply{ID: 1, Body: []byte("a")}, transporttest.Reply{ID: 2, Body: []byte("b")}))
 	client.Open(connection)
 	for _, want := range []string{"a", "b"} {
 		if reply, err := call(t, client, nil); err != nil || string(reply.Body) != want || reply.Code != histogram.OK {
 			t.Fatalf("want %s, got %+v, %v", want, reply, err)
 		}
 	}
-	want := []byte(frame.PrefaceProtobuf)
-	for id := range uint32(2) {
-		want, _ = frame.AppendRequest(want, frame.Request{ID: id + 1, Method: "users.get", Body: []byte("{}")})
-	}
-	if got := connection.Written.Bytes(); !bytes.Equal(got, want) {
+	const want = "WB1P" + "\x00\x00\x00\x10\x00\x00\x00\x01\tusers.get{}" + "\x00\x00\x00\x10\x00\x00\x00\x02\tusers.get{}"
+	if got := connection.Written.String(); got != want {
 		t.Errorf("want %q, got %q", want, got)
 	}
 }
 
 func TestAStreamEndsWithItsMark(t *testing.T) {
-	item := func(id uint32, body string) frame.Reply {
-		return frame.Reply{ID: id, Flags: frame.FlagMore, Body: []byte(body)}
+	item := func(id uint32, body string) transporttest.Reply {
+		return transporttest.Reply{ID: id, Flags: transporttest.FlagMore, Body: []byte(body)}
 	}
 	client := New(false)
-	client.Open(transporttest.Connect(replies(item(1, "a"), item(1, "b"), frame.Reply{ID: 1}, item(2, "c"))))
+	client.Open(transporttest.Connect(replies(item(1, "a"), item(1, "b"), transporttest.Reply{ID: 1}, item(2, "c"))))
 	var got []string
 	take := func(item []byte) bool {
 		got = append(got, string(item))
@@ -69,7 +64,7 @@ func TestAStreamEndsWithItsMark(t *testing.T) {
 
 func TestAStatusIsTheOutcome(t *testing.T) {
 	client := New(false)
-	client.Open(transporttest.Connect(replies(frame.Reply{ID: 1, Status: 5, Message: "none"}, frame.Reply{ID: 2, Status: 8, Message: "too long"})))
+	client.Open(transporttest.Connect(replies(transporttest.Reply{ID: 1, Status: 5, Message: "none"}, transporttest.Reply{ID: 2, Status: 8, Message: "too long"})))
 	if reply, err := call(t, client, nil); err != nil || reply.Code != histogram.NotFound || reply.Message != "none" || reply.Close {
 		t.Errorf("got %+v, %v", reply, err)
 	}
@@ -79,8 +74,8 @@ func TestAStatusIsTheOutcome(t *testing.T) {
 }
 
 func FuzzReply(f *testing.F) {
-	f.Add(replies(frame.Reply{ID: 1, Body: []byte("x")}), false)
-	f.Add(replies(frame.Reply{ID: 1, Flags: frame.FlagMore}, frame.Reply{ID: 1, Status: 14, Message: "bye"}), true)
+	f.Add(replies(transporttest.Reply{ID: 1, Body: []byte("x")}), false)
+	f.Add(replies(transporttest.Reply{ID: 1, Flags: transporttest.FlagMore}, transporttest.Reply{ID: 1, Status: 14, Message: "bye"}), true)
 	client := New(false)
 	f.Fuzz(func(t *testing.T, said []byte, streamed bool) {
 		transporttest.Fuzz(t, client, request.Request{Path: []byte("users.get"), Body: []byte("{}"), Stream: streamed}, said)

@@ -7,7 +7,6 @@ import (
 	"net"
 	"testing"
 
-	"wirebench.dev/wireload/frame"
 	"wirebench.dev/wireload/request"
 	"wirebench.dev/wireload/transport"
 )
@@ -78,8 +77,19 @@ func Fuzz(t *testing.T, client transport.Client, asked request.Request, said []b
 	}
 }
 
-// AppendReply appends a reply as a frame of the socket protocol.
-func AppendReply(dst []byte, reply frame.Reply) []byte {
+// FlagMore says that a Reply is an item of a stream.
+const FlagMore = 1
+
+// Reply is a reply of the socket protocol.
+type Reply struct {
+	ID            uint32
+	Status, Flags uint8
+	Message       string
+	Body          []byte
+}
+
+// AppendReply appends a reply as a frame.
+func AppendReply(dst []byte, reply Reply) []byte {
 	const fixedBytes = 8
 	dst = binary.BigEndian.AppendUint32(dst, uint32(fixedBytes+len(reply.Message)+len(reply.Body)))
 	dst = binary.BigEndian.AppendUint32(dst, reply.ID)
