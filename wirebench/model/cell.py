@@ -213,12 +213,7 @@ class Cell(ServiceSpec):
     ] = None
     codec: Annotated[
         contract.Codec,
-        Factor(
-            group="implementation",
-            choices=lambda facts, _: facts.codecs,
-            own_hint=_VARIANT_A_LEVEL,
-            noun="{}",
-        ),
+        Factor(group="implementation", choices=lambda facts, _: facts.codecs, own_hint=_VARIANT_A_LEVEL, noun="{}"),
     ]
     connection: Annotated[
         contract.Connection,
@@ -293,13 +288,7 @@ class Cell(ServiceSpec):
     stream_rate_limit_per_s: Annotated[
         int | None,
         Field(ge=1, le=contract.STREAM_RATE_LIMIT_MAX),
-        Factor(
-            group="load",
-            mark="l{}",
-            is_comparable=False,
-            label="items/s asked for of a stream",
-            none="no limit",
-        ),
+        Factor(group="load", mark="l{}", is_comparable=False, label="items/s asked for of a stream", none="no limit"),
     ] = None
     #: Of each stream, where the operation is one, or 0 where that isn't asked for.
     stream_items: Annotated[

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from pydantic import Field, ValidationError
 
@@ -22,6 +22,8 @@ CLOCKS: tuple[Clock, ...] = get_args(Clock)
 
 OK = "ok"
 ERROR_TEXTS_MAX = 10
+
+R = TypeVar("R", bound=FrozenModel)
 
 
 class DriverVersion(FrozenModel):
@@ -234,12 +236,21 @@ def merge(parts: Sequence[HistogramFile]) -> HistogramFile:
     The window spans from the first part's start to the last one's end.
     """
     seconds = [int(part.require_window().duration_s) for part in parts]
+    before = itertools.accumulate(seconds, initial=0)
+    return merge_parallel([_delay(*each) for each in zip(parts, before, seconds, strict=False)])
 
-    def join(counts: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-        padded = ((*own, *([0] * length))[:length] for own, length in zip(counts, seconds, strict=True))
-        return tuple(itertools.chain.from_iterable(padded))
 
-    return _merge(parts, join)
+def _delay(part: HistogramFile, before: int, seconds: int) -> HistogramFile:
+    """Return a part whose counts by second begin after those of the parts before it."""
+
+    def delay(counts: tuple[int, ...]) -> tuple[int, ...]:
+        return (*([0] * before), *counts, *([0] * seconds))[: before + seconds]
+
+    per_second = tuple(each.model_copy(update={"counts": delay(each.counts)}) for each in part.per_second)
+    streams = part.streams and part.streams.model_copy(
+        update={"items_per_second": delay(part.streams.items_per_second)}
+    )
+    return part.model_copy(update={"per_second": per_second, "streams": streams})
 
 
 def merge_parallel(files: Sequence[HistogramFile]) -> HistogramFile:
@@ -247,85 +258,52 @@ def merge_parallel(files: Sequence[HistogramFile]) -> HistogramFile:
 
     The window spans from the first one's start to the last one's end: they start when the slowest of them is ready.
     """
-    return _merge(files, _add_up)
+    if len(files) == 1:
+        return files[0]
 
+    def chain(rows: str) -> Iterator[Any]:
+        return itertools.chain.from_iterable(getattr(file, rows) for file in files)
 
-def _merge(
-    parts: Sequence[HistogramFile], merge_seconds: Callable[[Sequence[tuple[int, ...]]], tuple[int, ...]]
-) -> HistogramFile:
-    """Merge files; `merge_seconds` merges what each of them counts second by second."""
-    first, *others = parts
-    if not others:
-        return first
-    histograms = defaultdict[tuple[str, str, Clock], list[str]](list)
-    for series in (series for part in parts for series in part.series):
-        histograms[series.operation, series.code, series.clock].append(series.histogram)
-    merged = {key: _sum_histograms(texts) for key, texts in histograms.items()}
-    windows = [part.require_window() for part in parts]
-    seconds = [{(each.operation, each.code): each.counts for each in part.per_second} for part in parts]
-    totals: Counter[str] = Counter()
-    classes: Counter[str] = Counter()
-    for part in parts:
-        totals.update(part.requests_total)
-        classes.update(part.error_classes)
-    return HistogramFile(
-        driver=first.driver,
-        window=Window(
+    windows = [file.require_window() for file in files]
+    merged: dict[str, Any] = {
+        "window": Window(
             start_unix_ns=min(window.start_unix_ns for window in windows),
             end_unix_ns=max(window.end_unix_ns for window in windows),
         ),
-        series=tuple(
-            Series(operation=operation, code=code, clock=clock, count=each.count, histogram=each.encode())
-            for (operation, code, clock), each in merged.items()
+        "series": _merge_rows(
+            chain("series"), {"count": sum, "histogram": lambda texts: _sum_histograms(texts).encode()}
         ),
-        per_second=tuple(
-            PerSecond(operation=key[0], code=key[1], counts=merge_seconds([own.get(key, ()) for own in seconds]))
-            for key in dict.fromkeys(itertools.chain.from_iterable(seconds))
-        ),
-        slices=_merge_slices(parts),
-        requests_total=dict(totals),
-        mismatches=sum(part.mismatches for part in parts),
-        dropped_iterations=sum(part.dropped_iterations for part in parts),
-        retried=sum(part.retried for part in parts),
-        bytes_sent=_sum_known(part.bytes_sent for part in parts),
-        bytes_received=_sum_known(part.bytes_received for part in parts),
-        bytes_requests=_sum_known(part.bytes_requests for part in parts),
-        streams=_merge_streams([part.streams for part in parts if part.streams], merge_seconds),
-        errors=choose_most_frequent(error for part in parts for error in part.errors),
-        error_classes=dict(classes),
-        tls=add_handshakes(each for part in parts for each in part.tls),
-    )
-
-
-def _merge_streams(
-    streams: Sequence[Streams], merge_seconds: Callable[[Sequence[tuple[int, ...]]], tuple[int, ...]]
-) -> Streams | None:
-    if not streams:
-        return None
-    return Streams(
-        items_total=sum(each.items_total for each in streams),
-        items_per_second=merge_seconds([each.items_per_second for each in streams]),
-        cancelled=sum(each.cancelled for each in streams),
-    )
+        "per_second": _merge_rows(chain("per_second"), {"counts": _add_up}),
+        "slices": _merge_rows(chain("slices"), {"histograms": _merge_slices}),
+        "errors": choose_most_frequent(chain("errors")),
+        "tls": tuple(sorted(_merge_rows(chain("tls"), {"handshakes": sum}), key=lambda each: -each.handshakes)),
+    }
+    streams = [file.streams for file in files if file.streams]
+    if streams:
+        (merged["streams"],) = _merge_rows(streams, {"items_total": sum, "items_per_second": _add_up, "cancelled": sum})
+    for name in ("requests_total", "error_classes"):
+        merged[name] = dict(sum((Counter(getattr(file, name)) for file in files), start=Counter()))
+    for name in ("mismatches", "dropped_iterations", "retried", "bytes_sent", "bytes_received", "bytes_requests"):
+        known = [value for file in files if (value := getattr(file, name)) is not None]
+        merged[name] = sum(known) if known else None
+    return files[0].model_copy(update=merged)
 
 
 def choose_most_frequent(errors: Iterable[ErrorText]) -> tuple[ErrorText, ...]:
     """Add up errors of the same code and text, and return the most frequent, the first ones first."""
-    counts: Counter[tuple[str, str]] = Counter()
-    for error in errors:
-        counts[error.code, error.message] += error.count
+    merged = _merge_rows(errors, {"count": sum})
+    return tuple(sorted(merged, key=lambda each: -each.count)[:ERROR_TEXTS_MAX])
+
+
+def _merge_rows(rows: Iterable[R], combine: Mapping[str, Callable[[list[Any]], Any]]) -> tuple[R, ...]:
+    """Merge rows that differ in some fields alone, by what combines the values of each of these."""
+    alike = defaultdict[R, list[R]](list)
+    for row in rows:
+        alike[row.model_copy(update=dict.fromkeys(combine))].append(row)
     return tuple(
-        ErrorText(code=code, message=message, count=count)
-        for (code, message), count in counts.most_common(ERROR_TEXTS_MAX)
+        key.model_copy(update={name: merge([getattr(row, name) for row in own]) for name, merge in combine.items()})
+        for key, own in alike.items()
     )
-
-
-def add_handshakes(each: Iterable[Handshakes]) -> tuple[Handshakes, ...]:
-    """Add up handshakes that came to the same, and return the most frequent first."""
-    counts: Counter[Handshakes] = Counter()
-    for one in each:
-        counts[one.model_copy(update={"handshakes": 0})] += one.handshakes
-    return tuple(alike.model_copy(update={"handshakes": count}) for alike, count in counts.most_common())
 
 
 def _add_up(counts: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
@@ -333,23 +311,7 @@ def _add_up(counts: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
     return tuple(map(sum, itertools.zip_longest(*counts, fillvalue=0)))
 
 
-def _merge_slices(files: Sequence[HistogramFile]) -> tuple[Slices, ...]:
-    """Merge the slices of files that have them, place by place: of generators side by side, whose windows are equal."""
-    by_operation = defaultdict[str, list[Slices]](list)
-    for each in (each for file in files for each in file.slices):
-        by_operation[each.operation].append(each)
-    return tuple(
-        Slices(
-            operation=operation,
-            histograms=tuple(
-                _sum_histograms(texts).encode() if any(texts) else ""
-                for texts in zip(*(each.histograms for each in found), strict=True)
-            ),
-        )
-        for operation, found in by_operation.items()
-    )
-
-
-def _sum_known(values: Iterable[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
+def _merge_slices(files: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    """Merge histograms slice by slice: all have equally many."""
+    places = zip(*files, strict=True)
+    return tuple(_sum_histograms(texts).encode() if any(texts) else "" for texts in places)
