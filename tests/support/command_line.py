@@ -11,7 +11,8 @@ from unittest.mock import patch
 import pytest
 
 from wirebench import cli
-from wirebench.cli.output import make_console, print_run
+from wirebench.cli.console import make_console
+from wirebench.cli.output import print_run
 from wirebench.results.runs import Run
 
 

@@ -19,7 +19,7 @@ def main() -> None:
         with handle_interrupts():
             status = _run()
     except WirebenchError as error:
-        from wirebench.cli.output import print_error
+        from wirebench.cli.console import print_error
 
         print_error(error)
         sys.exit(error.exit_status)

@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from wirebench.analysis.compare_runs import compare_runs
+from wirebench.cli.console import make_console, print_json
 from wirebench.cli.options import Json, Out, make_run_argument
-from wirebench.cli.output import make_console, print_comparison, print_json, warn_of_damaged
+from wirebench.cli.output import print_comparison, warn_of_damaged
 from wirebench.present.data import describe_run_comparison
 from wirebench.results.runs import DEFAULT_FOLDER, find_run
 

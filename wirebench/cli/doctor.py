@@ -12,7 +12,7 @@ from typing import get_args
 
 import typer
 
-from wirebench.cli.output import fit_installation
+from wirebench.cli.console import fit_installation
 from wirebench.drivers import DRIVERS
 from wirebench.drivers.driver import SETUP
 from wirebench.errors import WirebenchError

@@ -2,35 +2,40 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.table import Column, Table
 
+from wirebench.cli.console import make_console, print_json
 from wirebench.cli.options import Json, Out, list_scenario_files
-from wirebench.cli.output import make_console, print_json
-from wirebench.errors import UsageError
-from wirebench.model.contract import TargetName
+from wirebench.errors import WirebenchError
+from wirebench.model.cell import FACTORS
 from wirebench.model.scenario import Scenario
 from wirebench.plan.load import read_scenario
-from wirebench.plan.plan import Plan, make_plan
-from wirebench.present.numbers import format_duration
-from wirebench.present.remarks import describe_load
-from wirebench.results.runs import DEFAULT_FOLDER, DamagedRun, list_runs
-from wirebench.run.progress import TimeLeft
+from wirebench.plan.plan import count_cells
+from wirebench.results.runs import DEFAULT_FOLDER, load_info, record_paths, run_folders
+
+#: What the list shows without `--all`.
+_FIRST = (
+    "quick", "sequential-crud", "workers", "payload-512k", "implementation", "capacity", "latency", "replicas"
+)  # fmt: skip
 
 
 def list_(
     what: Annotated[Literal["scenarios", "runs"] | None, typer.Argument(help="Default: both.")] = None,
     *,
     out: Out = DEFAULT_FOLDER,
+    every: Annotated[bool, typer.Option("--all", help="List all scenarios.")] = False,
     json: Json = False,
 ) -> None:
     """List scenarios and runs."""
     sources: dict[str, Callable[[], Iterable[dict[str, Any]]]] = {
-        "scenarios": _read_scenarios,
+        "scenarios": lambda: _read_scenarios(list(list_scenario_files()) if every or json else _FIRST),
         "runs": lambda: _read_runs(out),
     }
     rows = {name: list(read()) for name, read in sources.items() if what in (None, name)}
@@ -40,6 +45,8 @@ def list_(
     console = make_console()
     if "scenarios" in rows:
         console.print(_make_scenario_table(rows["scenarios"]))
+        if not every:
+            console.print(f"`wirebench list --all` shows all {len(list_scenario_files())} scenarios.")
     if runs := rows.get("runs"):
         console.print(_make_run_table(runs, out))
         if any(row["status"] == "incomplete" for row in runs):
@@ -49,13 +56,12 @@ def list_(
 
 
 def _make_scenario_table(scenarios: Sequence[Mapping[str, Any]]) -> Table:
-    first = _make_name_column("scenario", scenarios)
-    table = Table(first, "targets", "cells", "blocks", "load", "question", title="Scenarios", title_justify="left")
+    question = Column("question", no_wrap=True, overflow="ellipsis")
+    table = Table(_make_name_column("scenario", scenarios), "time", "needs", question, title_justify="left")
+    table.title = "Scenarios"
     for row in scenarios:
-        cells, blocks = str(row["cells"]), str(row["blocks"])
-        load = f"{row['load']}; {'≤ ' if row['model'] == 'calls' else ''}{format_duration(row['expected_s'])}"
-        targets = "all" if row["targets"] == list(get_args(TargetName)) else ", ".join(row["targets"])
-        table.add_row(row["scenario"], targets, cells, blocks, load, row["question"])
+        minutes = f"{'≤ ' if row['model'] == 'calls' else ''}{math.ceil(row['load_s'] / 60)} min"
+        table.add_row(row["scenario"], minutes, ", ".join(row["needs"]) or "–", row["question"])
     return table
 
 
@@ -76,47 +82,48 @@ def _make_run_table(runs: Sequence[Mapping[str, Any]], out: Path) -> Table:
     return table
 
 
-def _read_scenarios() -> Iterator[dict[str, Any]]:
-    for name, path in list_scenario_files().items():
-        plan, targets = plan_anywhere(read_scenario(path))
+def _read_scenarios(names: Iterable[str]) -> Iterator[dict[str, Any]]:
+    files = list_scenario_files()
+    for name in names:
+        scenario = read_scenario(files[name])
+        needs = list(_list_needs(scenario))
+        cells, load = count_cells(scenario, "kubernetes" if "cluster" in needs else "local"), scenario.load
         yield {
             "scenario": name,
-            "targets": list(targets),
-            "cells": len(plan.cells),
-            "blocks": len(plan.blocks),
-            "model": plan.scenario.load.model,
-            "load": describe_load(plan.scenario.load),
-            "load_s": plan.measured_s,
-            "expected_s": TimeLeft(plan).compute_s(),
-            "question": plan.scenario.question,
+            "needs": needs,
+            "cells": cells,
+            "blocks": scenario.blocks,
+            "model": load.model,
+            "load_s": cells * scenario.blocks * load.windows * (load.warmup_s + load.window_s),
+            "question": scenario.question,
         }
 
 
-def plan_anywhere(scenario: Scenario) -> tuple[Plan, tuple[TargetName, ...]]:
-    """Return a scenario's plan, and the targets that it can be run on. Raises UsageError if there is none."""
-    plans: dict[TargetName, Plan] = {}
-    errors: list[UsageError] = []
-    for target in get_args(TargetName):
-        try:
-            plans[target] = make_plan(scenario, 0, target)
-        except UsageError as error:
-            errors.append(error)
-    if not plans:
-        raise errors[0]
-    return next(iter(plans.values())), tuple(plans)
+def _list_needs(scenario: Scenario) -> Iterator[str]:
+    """Yield what a scenario needs besides a machine with wirebench."""
+    factors = scenario.factors
+    of_clusters = [factors.find_levels(name) for name, each in FACTORS.items() if each.targets == ("kubernetes",)]
+    if any(len(set(itertools.chain(*levels.values()))) > 1 for levels in of_clusters):
+        yield "cluster"
+    if "postgres" in itertools.chain(*factors.store.values()):
+        yield "PostgreSQL"
+    yield from dict.fromkeys(each for each in itertools.chain(*factors.driver.values()) if each != "wireload")
 
 
 def _read_runs(folder: Path) -> Iterator[dict[str, Any]]:
-    for run in list_runs(folder):
-        if isinstance(run, DamagedRun):
+    for run in run_folders(folder):
+        try:
+            info = load_info(run)
+        except WirebenchError as error:
+            reason = error.message.replace(f"{run}/", "")
             unknown = dict.fromkeys(("records", "expected", "question"))
-            yield {"run": run.folder.name, "status": "damaged", "reason": run.reason, **unknown}
-        else:
-            yield {
-                "run": run.info.id,
-                "status": run.info.status,
-                "reason": run.info.reason,
-                "records": len(run.records),
-                "expected": run.info.cells * run.info.blocks,
-                "question": run.info.question,
-            }
+            yield {"run": run.name, "status": "damaged", "reason": reason, **unknown}
+            continue
+        yield {
+            "run": info.id,
+            "status": info.status,
+            "reason": info.reason,
+            "records": sum(1 for _ in record_paths(run)),
+            "expected": info.cells * info.blocks,
+            "question": info.question,
+        }

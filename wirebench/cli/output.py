@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, TextIO
 
-from pydantic_core import to_json
 from rich.console import Console
-from rich.text import Text
 
 from wirebench.analysis.compare_cells import find_comparisons
 from wirebench.analysis.compare_runs import RunComparison
@@ -26,52 +22,11 @@ from wirebench.present.run_comparison_sentences import list_caveats as list_comp
 from wirebench.present.sentences import describe_correction, describe_few_blocks
 from wirebench.present.table import make_change_table, make_terminal_table, make_verdict_table
 from wirebench.results.runs import DamagedRun, Run
-from wirebench.system.paths import IS_WHEEL, ROOT
 
-#: As wide as a table may get where there is no terminal to set a limit.
-_PLAIN_WIDTH = 10_000
 _ERROR_TEXTS_SHOWN = 5
 _VERDICTS = "Ratios with 95 % intervals; !: a gate failed for it"
 _CHANGES = "Ratios of head to base with 95 % intervals; !: a gate failed for it"
 _AGREEMENT = "How far the drivers agree on the same service"
-
-
-def print_error(error: WirebenchError) -> None:
-    """Write an error to stderr: what is wrong, a tool's last lines if there are any, and what to do next."""
-    lines = [f"error: {error.message}"]
-    if error.details:
-        lines += [f"  | {line}" for line in error.details.splitlines()]
-    if error.hint:
-        lines.append(f"next: {fit_installation(error.hint)}")
-    sys.stderr.write(_escape_lines("\n".join(lines)) + "\n")
-
-
-def fit_installation(text: str) -> str:
-    """Return a next step as it is for this installation: a wheel has the pages elsewhere, and no make targets."""
-    if not IS_WHEEL:
-        return text
-    text = re.sub(r"\bdocs/(?=[\w-]+\.md)", lambda found: f"{ROOT}/{found[0]}", text)
-    return re.sub(r"`make [^`]+`", r"\g<0> in a checkout of wirebench", text)
-
-
-def make_console(file: TextIO | None = None) -> Console:
-    """Return what to print results on (by default stdout): as wide as the terminal; without one, nothing is cut.
-
-    All text is shown as it is: none of it is markup, and none steers the terminal.
-    """
-    width = None if (file or sys.stdout).isatty() else _PLAIN_WIDTH
-    return _PlainConsole(file=file, width=width, markup=False, highlight=False)
-
-
-class _PlainConsole(Console):
-    """Shows control characters as what they are: questions, versions and reasons may come from elsewhere."""
-
-    def render_str(self, text: str, **options: Any) -> Text:  # noqa: ANN401 - rich's, handed on
-        return super().render_str(_escape_lines(text), **options)
-
-
-def print_json(data: object) -> None:
-    sys.stdout.write(to_json(data, indent=2, by_alias=False, inf_nan_mode="null").decode() + "\n")
 
 
 def warn_of_damaged(run: DamagedRun) -> None:
@@ -82,10 +37,6 @@ def warn_of_index(error: WirebenchError) -> None:
     """Warn on stderr that a run isn't in the index."""
     next_step = "next: fix that; `wirebench serve` adds what is missing"
     sys.stderr.write(f"warning: {error.message}; the run isn't in the index\n{next_step}\n")
-
-
-def _escape_lines(text: str) -> str:
-    return "\n".join(map(escape_controls, text.split("\n")))
 
 
 def print_comparison(found: RunComparison, console: Console, *, is_verbose: bool) -> None:

@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 from pydantic import TypeAdapter
 
+from wirebench.cli.console import make_console, print_json
 from wirebench.cli.options import Json, Out, RunArgument
-from wirebench.cli.output import make_console, print_json, print_run, warn_of_damaged
+from wirebench.cli.output import print_run, warn_of_damaged
 from wirebench.errors import UsageError
 from wirebench.results.runs import DEFAULT_FOLDER, LAST, Run, find_run
 

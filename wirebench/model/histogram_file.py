@@ -6,15 +6,17 @@ import itertools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from pydantic import Field, ValidationError
 
 from wirebench.errors import WirebenchError
 from wirebench.model.frozen import FrozenModel
-from wirebench.model.histogram import Histogram
 from wirebench.model.validation_messages import describe_first
 from wirebench.system.files import write_atomic
+
+if TYPE_CHECKING:
+    from wirebench.model.histogram import Histogram
 
 #: What a series times: whole requests on two clocks, and the items of streams.
 Clock = Literal["service", "response", "first_item", "gap"]
@@ -196,7 +198,7 @@ class HistogramFile(FrozenModel):
         return self._sum_s("first_item", "gap")
 
     def _sum_s(self, *clocks: Clock) -> float:
-        return sum(Histogram.decode(each.histogram).sum_ns for each in self.series if each.clock in clocks) / 1e9
+        return _sum_histograms(each.histogram for each in self.series if each.clock in clocks).sum_ns / 1e9
 
     def require_window(self) -> Window:
         """Return the window. Raises WirebenchError if not one request was sent, or none after the warm-up."""
@@ -227,6 +229,8 @@ class HistogramFile(FrozenModel):
 
 def _sum_histograms(texts: Iterable[str]) -> Histogram:
     """Merge encoded histograms; an empty text is one without values."""
+    from wirebench.model.histogram import Histogram  # numpy, which takes long to import
+
     return sum((Histogram.decode(text) for text in texts if text), start=Histogram.empty())
 
 

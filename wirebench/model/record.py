@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
@@ -12,8 +12,10 @@ from wirebench.model.cell import DEFAULTS, FACTORS
 from wirebench.model.contract import TRANSPORTS
 from wirebench.model.factor import Level
 from wirebench.model.frozen import FrozenModel
-from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import Clock, ErrorText, Handshakes
+
+if TYPE_CHECKING:
+    from wirebench.model.histogram import Histogram
 
 #: A quantile with fewer than ten samples beyond it is noise.
 P99_9_REQUESTS_MIN = 10_000

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
-from wirebench.analysis.ratio import Ratio
-from wirebench.model.metric import Metric
+if TYPE_CHECKING:
+    from wirebench.analysis.ratio import Ratio
+    from wirebench.model.metric import Metric
 
 ABSENT = "–"
 

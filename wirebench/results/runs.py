@@ -23,7 +23,6 @@ from wirebench.model.labels import pluralise
 from wirebench.model.record import Record
 from wirebench.model.run_info import RunInfo
 from wirebench.model.validation_messages import describe_first
-from wirebench.results.histograms import merge_latencies
 from wirebench.system.files import is_file, lock_folder, make_write_error, write_atomic
 
 DEFAULT_FOLDER = Path("results")
@@ -117,6 +116,8 @@ class RunWriter:
 
     def add(self, record: Record) -> None:
         """Put a record on disk, whole or not at all, with the latencies of its cell up to now."""
+        from wirebench.results.histograms import merge_latencies
+
         if before := load_records(self.folder, record.cell):
             record = record.model_copy(update={"merged": merge_latencies(self.folder, (*before, record))})
         write_atomic(self.folder / "records" / f"{record.id}.json", record.model_dump_json(indent=1))

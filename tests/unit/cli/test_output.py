@@ -14,9 +14,9 @@ import pytest
 from tests.support.command_line import Terminal, reject, render_run, wirebench
 from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell
 from tests.support.waiting import run_program
-from wirebench.cli import output
+from wirebench.cli import console
+from wirebench.cli.console import fit_installation
 from wirebench.cli.options import list_scenario_files
-from wirebench.cli.output import fit_installation
 from wirebench.model.histogram_file import ErrorText
 from wirebench.model.labels import name_gate
 
@@ -44,8 +44,8 @@ def test_next_steps_fit_a_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make targets are in a checkout, and pages where the wheel has them; other words stay."""
     step = "run `make setup`, or make room: docs/scenarios.md, mydocs/own.md"
     assert step == fit_installation(step)
-    monkeypatch.setattr(output, "IS_WHEEL", True)
-    monkeypatch.setattr(output, "ROOT", Path("/venv/_data"))
+    monkeypatch.setattr(console, "IS_WHEEL", True)
+    monkeypatch.setattr(console, "ROOT", Path("/venv/_data"))
     fitted = "run `make setup` in a checkout of wirebench, or make room: /venv/_data/docs/scenarios.md, mydocs/own.md"
     assert fitted == fit_installation(step)
 
@@ -98,7 +98,7 @@ def test_gates_are_named_in_words_and_whole_without_a_terminal(tmp_path: Path) -
 def test_names_to_type_are_never_cut(results: Path) -> None:
     """However narrow the terminal is."""
     with patch.object(io, "StringIO", Terminal), patch.dict("os.environ", {"COLUMNS": "60"}):
-        _, stdout, _ = wirebench("list", "--out", results)
+        _, stdout, _ = wirebench("list", "--all", "--out", results)
     for name in (*list_scenario_files(), "20260101T000000Z-old", "20260102T000000Z-new"):
         assert re.search(rf"(?m)^│ {name} +│", stdout), name
 

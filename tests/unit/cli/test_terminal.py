@@ -20,7 +20,7 @@ from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell
 from tests.support.waiting import run_program
 from wirebench.analysis.compare_cells import find_comparisons
 from wirebench.analysis.summary import CellSummary, summarise
-from wirebench.cli.output import make_console
+from wirebench.cli.console import make_console
 from wirebench.cli.progress_bar import ProgressBar
 from wirebench.cli.table import print_table
 from wirebench.cli.verbosity import is_quiet, note, set_verbosity

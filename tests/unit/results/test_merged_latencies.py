@@ -15,7 +15,7 @@ from tests.support.report_run import RunBuilder, cell, run_info
 from wirebench.analysis.compare_cells import find_comparisons
 from wirebench.analysis.compare_runs import compare_runs
 from wirebench.analysis.summary import summarise
-from wirebench.cli.output import make_console
+from wirebench.cli.console import make_console
 from wirebench.cli.results import print_csv, show_run
 from wirebench.cli.table import print_table
 from wirebench.model.metric import METRICS
