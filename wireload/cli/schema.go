@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -96,22 +97,16 @@ func (j *schemaJob) reflect(ctx context.Context) ([]byte, error) {
 }
 
 func (j *schemaJob) headers() (headers []request.Header, err error) {
-	for name, text := range j.Metadata {
-		header, err := makeHeader("grpc", name, text)
+	for _, name := range slices.Sorted(maps.Keys(j.Metadata)) {
+		value, err := variable.Expand(j.Metadata[name])
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		header, err := request.NewHeader("grpc", name, []byte(value))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		headers = append(headers, header)
 	}
-	slices.SortFunc(headers, func(one, other request.Header) int { return strings.Compare(one.Key, other.Key) })
 	return headers, nil
-}
-
-// makeHeader returns a header whose text may have variables of the environment.
-func makeHeader(transport, name, text string) (request.Header, error) {
-	value, err := variable.Expand(text)
-	if err != nil {
-		return request.Header{}, fmt.Errorf("%s: %w", name, err)
-	}
-	return request.NewHeader(transport, name, []byte(value))
 }

@@ -2,7 +2,6 @@ package request
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -35,53 +34,56 @@ type Seeded struct {
 // variant is what an implementation of the application has of its own. Its other keys are the harness's.
 type variant struct {
 	transport       string
-	headers         ordered[string]
+	headers         ordered[field]
 	schema, imports list[string]
 }
 
 // operation is one kind of request; input has the values in it.
 type operation struct {
+	place  field
 	inputs ordered[input]
 	// requests are by transport. Variants have requests in place of those of their transport.
 	requests map[string]*exchange
 	variants ordered[exchange]
 	// same are values that all variants answer alike: paths by transport.
-	same   list[ordered[string]]
+	same   list[ordered[field]]
 	stream bool
 	writes bool
 }
 
-// exchange is a request and its reply on a transport.
+// exchange is a request and its reply on a transport. Fields are templates.
 type exchange struct {
+	place     field
 	transport string
 	// target is a method and a path on REST, package.Service/Method on gRPC, and a method on the socket.
 	target  string
-	headers ordered[string]
-	body    template
+	headers ordered[field]
+	body    field
 	// line is sent on the socket in place of a frame.
 	line string
 	// end names the event that ends a stream on REST.
 	end string
 
 	status   int64
-	expect   ordered[template]
+	expect   ordered[field]
 	contains string
 }
 
 // input says how a value of a request is made: by exactly one generator, with its options.
 type input struct {
+	place     field
 	generator string
 	// of is the kind of records of seeded, fresh and created, or the setting of a stream.
 	of      string
 	ends    list[int64]
 	counter int64
 	choices []any
-	payload ordered[template]
+	payload ordered[field]
 	// value is that of value, or the size of text, bytes, random_text, random_bytes and repeat.
-	value template
+	value field
 
 	max, offset int64
-	count       template
+	count       field
 	counting    string
 	repeated    *input
 }
@@ -115,24 +117,17 @@ func Load(path, variantName string, descriptors []byte) (*Application, error) {
 // Parse is the part of Load behind reading the file.
 func Parse(path string, text []byte, variantName string, descriptors []byte) (*Application, error) {
 	a := parseApplication(path, text)
-	return a, a.prepare(variantName, descriptors)
-}
-
-func (a *Application) prepare(variantName string, descriptors []byte) (err error) {
-	if mistakes := a.mistakes; len(mistakes) > 0 {
-		more := ""
-		if len(mistakes) > 1 {
-			more = fmt.Sprintf("; %d more: wireload check %s", len(mistakes)-1, a.path)
-		}
-		return fmt.Errorf("%s:%s%s", a.path, mistakes[0], more)
+	if err := a.err(); err != nil {
+		return nil, err
 	}
 	if err := a.selectVariant(variantName); err != nil {
-		return err
+		return nil, err
 	}
+	var err error
 	if a.schema, err = contract.Parse(descriptors); err != nil {
-		return fmt.Errorf("descriptors: %w", err)
+		return nil, fmt.Errorf("descriptors: %w", err)
 	}
-	return nil
+	return a, nil
 }
 
 func parseApplication(path string, text []byte) *Application {
@@ -141,7 +136,6 @@ func parseApplication(path string, text []byte) *Application {
 	if len(a.mistakes) == 0 {
 		a.read(field{a.document, "", a.value})
 	}
-	slices.SortStableFunc(a.mistakes, func(one, other Mistake) int { return cmp.Compare(one.Line, other.Line) })
 	return a
 }
 
@@ -172,15 +166,13 @@ func (v *variant) read(f field) {
 		"schema":    &v.schema,
 		"imports":   &v.imports,
 	}
-	given := f.each()
-	for _, each := range given {
+	for _, each := range f.each() {
 		if into := known[each.name]; into != nil {
 			each.value.read(into)
 		}
 	}
-	_, hasTransport := given.get("transport")
 	switch {
-	case !hasTransport:
+	case v.transport == "":
 		f.fail("transport is missing: %s", strings.Join(transports, ", "))
 	case v.transport != "grpc" && len(v.schema) > 0:
 		f.fail("schema is for gRPC")
@@ -190,7 +182,7 @@ func (v *variant) read(f field) {
 }
 
 func (o *operation) read(f field) {
-	o.requests = map[string]*exchange{}
+	o.place, o.requests = f, map[string]*exchange{}
 	known := map[string]any{
 		"inputs":   named{inputName, &o.inputs},
 		"variants": &o.variants,
@@ -209,6 +201,7 @@ func (o *operation) read(f field) {
 
 // read reads a request; what a variant's has says on which transport it is.
 func (e *exchange) read(f field) {
+	e.place = f
 	fields, _ := f.value.(object)
 	if _, ok := fields.get("request"); ok {
 		e.transport = cmp.Or(e.transport, "rest")
@@ -219,7 +212,7 @@ func (e *exchange) read(f field) {
 	case "rest":
 		e.readREST(f)
 	case "grpc":
-		e.body = template{object{}}
+		e.body = f.at("message", object{})
 		f.keys(map[string]any{
 			"call":     pattern{&e.target, grpcCall, "package.Service/Method"},
 			"metadata": &e.headers,
@@ -264,23 +257,29 @@ func (e *exchange) readSocket(f field) {
 	case e.line != "" && (e.body.value != nil || e.expect != nil):
 		f.fail("body and expect are for a method; a line has contains")
 	case e.body.value == nil:
-		e.body.value = object{}
+		e.body = f.at("body", object{})
 	}
 }
 
 func (in *input) read(f field) {
+	in.place = f
+	fields, _ := f.value.(object)
 	generators := map[string]any{
 		"seeded": &in.of, "fresh": &in.of, "created": &in.of,
 		"range": &in.ends, "counter": &in.counter,
-		"list": in.readChoices, "file": func(field) {}, // See below.
+		"list": in.readChoices,
+		"file": func(f field) {
+			found, _ := fields.get("column")
+			column, _ := found.(string)
+			in.readFile(f, column)
+		},
 		"text": &in.value, "bytes": &in.value, "random_text": &in.value, "random_bytes": &in.value,
 		"payload": named{payloadName, &in.payload},
 		"stream":  pattern{&in.of, streamSetting, "one of items, rate_limit_per_s"},
 		"repeat":  &in.value, "value": &in.value,
 	}
-	column := ""
 	known := map[string]any{
-		"max": &in.max, "offset": &in.offset, "count": &in.count, "counting": &in.counting, "column": &column,
+		"max": &in.max, "offset": &in.offset, "count": &in.count, "counting": &in.counting, "column": new(string),
 		"of": func(f field) {
 			in.repeated = &input{}
 			in.repeated.read(f)
@@ -288,29 +287,20 @@ func (in *input) read(f field) {
 	}
 	maps.Copy(known, generators)
 	f.keys(known)
-	fields, isMapping := f.value.(object)
-	if !isMapping {
-		return
-	}
-	names := slices.Sorted(maps.Keys(generators))
 	var found []string
 	for i, each := range fields {
-		if slices.Contains(names, each.name) && (each.value != nil || each.name == "value") {
+		if generators[each.name] != nil && (each.value != nil || each.name == "value") {
 			found = append(found, each.name)
 		}
 		if each.name == "file" {
-			in.readFile(f.at("file", each.value), column)
 			fields[i] = member[any]{"list", in.choices}
 		}
 	}
-	if len(found) != 1 {
-		f.fail("needs exactly one of %s", strings.Join(names, ", "))
-		return
-	}
-	in.generator = found[0]
-	in.validate(f)
-	if in.generator == "file" {
-		in.generator = "list"
+	if len(found) == 1 {
+		in.generator = found[0]
+		in.validate(f)
+	} else if fields != nil {
+		f.fail("needs exactly one of %s", strings.Join(slices.Sorted(maps.Keys(generators)), ", "))
 	}
 }
 
@@ -384,9 +374,9 @@ func (a *Application) selectVariant(name string) error {
 }
 
 // mergeHeaders returns a variant's headers, and then a request's own, which replace those of the same name.
-func mergeHeaders(headers, own ordered[string]) (merged ordered[string]) {
+func mergeHeaders(headers, own ordered[field]) (merged ordered[field]) {
 	for _, each := range headers {
-		overrides := func(other member[string]) bool { return strings.EqualFold(other.name, each.name) }
+		overrides := func(other member[field]) bool { return strings.EqualFold(other.name, each.name) }
 		if !slices.ContainsFunc(own, overrides) {
 			merged = append(merged, each)
 		}
@@ -396,12 +386,3 @@ func mergeHeaders(headers, own ordered[string]) (merged ordered[string]) {
 
 // folder is what paths in the file are relative to.
 func (d *document) folder() string { return filepath.Dir(d.path) }
-
-// locate returns an error with the file, the line and the key that it is at; of several, the first.
-func (a *Application) locate(err error) error {
-	var found *keyError
-	if !errors.As(err, &found) {
-		return err
-	}
-	return fmt.Errorf("%s:%d: %w", a.path, lineOf(&a.root, 1, found.key), found)
-}

@@ -21,8 +21,8 @@ type compiled struct {
 	path, body   program
 	headers      []varyingHeader
 	expectations []expectation
-	// contains is a text, expanded, that is in the reply; nil if there is none.
-	contains any
+	// contains is a text that is in the reply.
+	contains program
 	// isLine says that it is sent on the socket without frames.
 	isLine bool
 	// reply is the message in protobuf, one of the schema's, nil in JSON; onlyData says that the reply stands for its `data`.
@@ -39,7 +39,7 @@ type compiled struct {
 // draw makes the value of a slot for the next request of a user.
 type draw func(u *user, v *slotValue)
 
-// compiler compiles one operation for one kind of clients.
+// compiler compiles one operation for one kind of clients. What is wrong becomes a mistake of the application.
 type compiler struct {
 	compiled
 	application *Application
@@ -55,59 +55,58 @@ type compiler struct {
 	idsEach int64
 }
 
-func (c *compiler) compile(name string) error {
-	o, ok := c.application.operations.get(name)
-	if !ok {
-		return fmt.Errorf("operations: there is no %q; %s", name, suggest.Name(name, c.application.operations.names()))
-	}
-	return atKey("operations."+name, c.compileOperation(name, &o))
-}
-
-func (c *compiler) compileOperation(name string, o *operation) error {
+// compile reports whether an operation is without mistakes.
+func (c *compiler) compile(name string, o *operation) bool {
+	before := len(c.application.mistakes)
 	c.template = Request{Operation: name, Stream: o.stream, Idempotent: !o.writes}
 	c.schema = c.application.schema
 	if c.kind.Name != "" {
 		c.template.Operation = c.kind.Name + "/" + name
 	}
-	if err := c.addInputs(o.inputs); err != nil {
-		return err
+	if !c.addInputs(o.inputs) {
+		return false
 	}
 	e := o.requests[c.options.Transport]
-	if e == nil {
-		return fmt.Errorf("has no request on transport %q", c.options.Transport)
-	}
-	return errors.Join(atKey(e.transport, c.compileExchange(o, e)), c.checkSame(o, e))
-}
-
-func (c *compiler) compileExchange(o *operation, e *exchange) error {
 	switch {
+	case e == nil:
+		o.place.fail("has no request on transport %q", c.options.Transport)
+		return false
 	case e.line != "":
-		return errors.Join(atKey("line", c.line(o, e)), c.expectText("contains", e))
+		c.compileLine(o, e)
 	case e.transport == "socket":
 		c.path.literal(e.target)
 		c.onlyData = true
-		return errors.Join(c.setBody(o, "body", e.body.value), c.expect("expect", e.expect))
+		c.setBody(o, e, e.body)
+		c.expect(e.expect)
 	case e.transport == "grpc":
-		return errors.Join(c.grpcRequest(o, e), c.expect("expect", e.expect))
+		c.compileGRPC(o, e)
+		c.expect(e.expect)
+	default:
+		c.compileREST(o, e)
+		c.expect(e.expect)
+		c.contains = c.compileText(e.place.at("expect.contains", e.contains))
 	}
-	return errors.Join(c.restRequest(o, e), c.expect("expect.json", e.expect), c.expectText("expect.contains", e))
+	return c.hasNoMistakes(e.place, before)
 }
 
-// expectText compiles a text that is in the reply.
-func (c *compiler) expectText(key string, e *exchange) (err error) {
-	if e.contains != "" {
-		c.contains, err = c.expandText(e.contains)
+// hasNoMistakes reports whether there are none but so many. What is too large has only that one.
+func (c *compiler) hasNoMistakes(f field, before int) bool {
+	if c.size > expandedMax {
+		c.application.mistakes = c.application.mistakes[:before]
+		f.fail("expands to more than %d MiB", expandedMax>>20)
 	}
-	return atKey(key, err)
+	return len(c.application.mistakes) == before
 }
 
-func (c *compiler) addInputs(inputs ordered[input]) error {
+// addInputs reports whether the inputs are without mistakes.
+func (c *compiler) addInputs(inputs ordered[input]) bool {
 	c.known, c.sizes = map[string]any{}, map[string]int{}
+	mistakes := len(c.application.mistakes)
 	for i := range inputs {
 		name, in, before := inputs[i].name, &inputs[i].value, c.size
-		value, err := c.input(in)
-		if err != nil {
-			return atKey("inputs."+name, err)
+		value := c.input(in)
+		if !c.hasNoMistakes(in.place, mistakes) {
+			return false
 		}
 		c.known[name], c.sizes[name] = value, c.size-before
 		switch {
@@ -119,36 +118,22 @@ func (c *compiler) addInputs(inputs ordered[input]) error {
 			c.template.Items = c.options.StreamItems
 		}
 	}
-	return nil
+	return true
 }
 
-func (c *compiler) addSlot(kind slotKind, d draw) slot {
-	c.draws = append(c.draws, d)
-	return slot{place: len(c.draws) - 1, kind: kind}
-}
-
-// addNumber adds a slot for a number from low to high.
-func (c *compiler) addNumber(low, high int64, d func(u *user) int64) slot {
-	s := c.addSlot(numberKind, func(u *user, v *slotValue) { v.number = d(u) })
-	s.low, s.high = low, high
-	return s
-}
-
-func (c *compiler) restRequest(o *operation, e *exchange) (err error) {
+func (c *compiler) compileREST(o *operation, e *exchange) {
 	method, target, _ := strings.Cut(e.target, " ")
 	c.template.Method, c.template.Status, c.template.End = method, int(e.status), e.end
-	c.template.Idempotent = IsIdempotent(method)
-	if c.path, err = c.target(target); err != nil {
-		return atKey("request", err)
-	}
-	if err := c.addHeaders(e.headers); err != nil {
-		return atKey("headers", err)
-	}
+	c.template.Idempotent = method != "POST" && method != "PATCH" // RFC 9110, 9.2.2
+	var err error
+	c.path, err = c.target(target)
+	e.place.at("request", nil).check(err)
+	c.addHeaders(e.headers)
 	switch {
 	case e.end != "" && !o.stream:
-		return atKey("end", errors.New("only a stream has an event that ends it"))
+		e.place.at("end", nil).fail("only a stream has an event that ends it")
 	case e.end == "message" || e.end == "error":
-		return atKey("end", errors.New("events named message are items, and one named error fails the stream"))
+		e.place.at("end", nil).fail("events named message are items, and one named error fails the stream")
 	}
 	media := map[string]string{"json": "application/json", "protobuf": "application/x-protobuf"}[c.options.Codec]
 	c.template.Accept = media
@@ -158,28 +143,27 @@ func (c *compiler) restRequest(o *operation, e *exchange) (err error) {
 	case c.options.Codec == "json" && len(e.expect) == 0:
 		c.template.Accept = "*/*"
 	}
-	if e.body.value == nil {
-		return c.setBody(o, "", nil)
+	body := e.body
+	if body.value != nil {
+		c.template.ContentType = media
+		if call := o.requests["grpc"]; c.options.Codec == "protobuf" && call != nil {
+			body = call.body // It is the request message as it is, with what in JSON only the path says.
+		}
 	}
-	c.template.ContentType = media
-	if call := o.requests["grpc"]; c.options.Codec == "protobuf" && call != nil {
-		// The body is the request message as it is, with what in JSON only the path says.
-		return c.setBody(o, "body", call.body.value)
-	}
-	return c.setBody(o, "body", e.body.value)
+	c.setBody(o, e, body)
 }
 
 // target returns the program for path and query of a REST request. A parameter that is null is left out.
 func (c *compiler) target(template string) (program, error) {
 	path, query, _ := strings.Cut(template, "?")
-	p, err := c.text(path, escapeURL)
+	p, err := c.text(path, escapeURL, false)
 	if err != nil {
 		return nil, err
 	}
 	separator := "?"
 	for pair := range strings.SplitSeq(query, "&") {
 		name, template, _ := strings.Cut(pair, "=")
-		value, err := c.expand(template)
+		value, err := c.expandText(template)
 		if err != nil {
 			return nil, err
 		}
@@ -195,66 +179,47 @@ func (c *compiler) target(template string) (program, error) {
 	return p, nil
 }
 
-func (c *compiler) grpcRequest(o *operation, e *exchange) error {
-	if c.options.Codec != "protobuf" {
-		return errors.New("gRPC has codec protobuf only")
-	}
+func (c *compiler) compileGRPC(o *operation, e *exchange) {
 	c.path.literal("/" + e.target)
-	if err := errors.Join(atKey("metadata", c.addHeaders(e.headers)), c.setBody(o, "message", e.body.value)); err != nil {
-		return err
-	}
+	c.addHeaders(e.headers)
+	c.setBody(o, e, e.body)
 	method := c.schema.Methods[e.target]
 	if method == nil { // It is checked without its messages.
-		return nil
+		return
 	}
-	wrong := []error{atKey("call", checkKind(method, e.target, o.stream))}
-	for _, each := range e.expect {
-		wrong = append(wrong, atKey("expect."+each.name, checkPath(method.Output(), each.name)))
-	}
-	return errors.Join(wrong...)
-}
-
-// checkKind wants a unary call, or a server stream for an operation that is a stream.
-func checkKind(method protoreflect.MethodDescriptor, call string, isStream bool) error {
-	switch {
+	switch call := e.place.at("call", nil); {
 	case method.IsStreamingClient():
-		return fmt.Errorf("%s takes a stream; only unary calls and server streams can be sent", call)
-	case method.IsStreamingServer() != isStream:
-		return fmt.Errorf("%s needs stream: %t", call, method.IsStreamingServer())
+		call.fail("%s takes a stream; only unary calls and server streams can be sent", e.target)
+	case method.IsStreamingServer() != o.stream:
+		call.fail("%s needs stream: %t", e.target, method.IsStreamingServer())
 	}
-	return nil
-}
-
-// checkSame returns which paths a reply of gRPC can't have.
-func (c *compiler) checkSame(o *operation, e *exchange) error {
-	method := c.schema.Methods[e.target]
-	if e.transport != "grpc" || method == nil {
-		return nil
+	for _, each := range e.expect {
+		each.value.check(checkPath(method.Output(), each.name))
 	}
-	var wrong []error
-	for i, paths := range o.same {
-		if path, ok := paths.get("grpc"); ok {
-			wrong = append(wrong, atKey(fmt.Sprintf("same[%d].grpc", i), checkPath(method.Output(), path)))
+	for _, paths := range o.same {
+		if found, ok := paths.get("grpc"); ok {
+			path, _ := found.value.(string)
+			found.check(checkPath(method.Output(), path))
 		}
 	}
-	return errors.Join(wrong...)
 }
 
-// line compiles a line that is sent and answered as it is, without frames.
-func (c *compiler) line(o *operation, e *exchange) (err error) {
+// compileLine compiles a line that is sent and answered as it is, without frames.
+func (c *compiler) compileLine(o *operation, e *exchange) {
 	c.isLine = true
 	c.template.Idempotent = false
 	switch {
 	case c.options.Codec != "json":
-		return errors.New("has no codec")
+		e.place.fail("a line has no codec")
 	case o.stream:
-		return errors.New("a line is answered by one line, not by a stream")
+		e.place.fail("a line is answered by one line, not by a stream")
 	}
-	c.body, err = c.text(e.line, nil)
-	if line, ok := c.body.constant(); ok && err == nil {
-		return CheckLine(line)
+	at := e.place.at("line", e.line)
+	c.body = c.compileText(at)
+	if line, ok := c.body.constant(); ok {
+		at.check(CheckLine(line))
 	}
-	return err
+	c.contains = c.compileText(e.place.at("contains", e.contains))
 }
 
 // CheckLine returns why a text isn't one line.
@@ -266,64 +231,52 @@ func CheckLine(line []byte) error {
 }
 
 // setBody compiles a request's body, unless it is null, and finds the messages of protobuf.
-func (c *compiler) setBody(o *operation, key string, body any) error {
+func (c *compiler) setBody(o *operation, e *exchange, body field) {
 	var method protoreflect.MethodDescriptor
-	switch c.options.Codec {
-	case "protobuf":
+	if c.options.Codec == "protobuf" {
 		call := o.requests["grpc"]
 		if call == nil {
-			return errors.New("codec protobuf needs grpc.call, which names the messages")
+			e.place.fail("codec protobuf needs grpc.call, which names the messages")
+			return
 		}
-		var err error
-		if method, err = c.findMethod(call.target); err != nil {
-			return atKey("call", err)
-		}
-		if method != nil {
+		if method = c.findMethod(call); method != nil {
 			c.reply = method.Output()
 		}
-	case "json":
-	default:
-		return fmt.Errorf("codec must be json or protobuf, not %q", c.options.Codec)
 	}
-	if body == nil {
-		return nil
+	if body.value == nil {
+		return
 	}
-	value, err := c.expand(body)
-	var isText bool
-	if err == nil {
-		isText, err = rendersText(value)
-	}
+	value := c.expand(body)
 	switch {
-	case err != nil:
 	case method != nil:
-		err = c.body.message(method.Input(), value)
-	case isText && c.options.Transport == "rest":
+		c.body.message(body, method.Input(), value)
+	case c.options.Transport == "rest" && c.isText(body, value):
 		c.template.ContentType = "text/plain; charset=utf-8"
-		err = c.body.text(value, nil)
+		body.check(c.body.text(value, nil))
 	default:
 		c.body.json(value)
 	}
-	return atKey(key, err)
 }
 
-// findMethod returns a gRPC method; nil if a file is checked whose messages aren't known.
-func (c *compiler) findMethod(call string) (protoreflect.MethodDescriptor, error) {
-	method, names := c.schema.Methods[call], slices.Sorted(maps.Keys(c.schema.Methods))
-	switch {
+// findMethod returns a gRPC method; nil if there is none, or a file is checked whose messages aren't known.
+func (c *compiler) findMethod(call *exchange) protoreflect.MethodDescriptor {
+	method, names := c.schema.Methods[call.target], slices.Sorted(maps.Keys(c.schema.Methods))
+	switch at := call.place.at("call", nil); {
 	case method != nil || c.options.isCheck && len(names) == 0:
-		return method, nil
 	case len(names) == 0:
-		return nil, errors.New("protobuf needs its messages: the job has no descriptors")
+		at.fail("protobuf needs its messages: the job has no descriptors")
+	default:
+		at.fail("the descriptors have no method %s; %s", call.target, suggest.Name(call.target, names))
 	}
-	return nil, fmt.Errorf("the descriptors have no method %s; %s", call, suggest.Name(call, names))
+	return method
 }
 
-// rendersText says whether an expanded value is a text in each request.
-func rendersText(value any) (bool, error) {
-	s, ok := value.(slot)
-	if !ok || s.kind != optionKind {
+// isText says whether an expanded value is a text in each request.
+func (c *compiler) isText(f field, value any) bool {
+	s, isSlot := value.(slot)
+	if !isSlot || s.kind != optionKind {
 		_, isText := value.(string)
-		return isText || ok && s.kind != numberKind, nil
+		return isText || isSlot && s.kind != numberKind
 	}
 	texts := 0
 	for _, each := range s.options {
@@ -332,7 +285,7 @@ func rendersText(value any) (bool, error) {
 		}
 	}
 	if texts != 0 && texts != len(s.options) {
-		return false, errors.New("must be a text in all requests, or in none")
+		f.fail("must be a text in all requests, or in none")
 	}
-	return texts > 0, nil
+	return texts > 0
 }

@@ -2,8 +2,8 @@ package request
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -14,15 +14,11 @@ import (
 // dataBytesMax bounds a file of values.
 const dataBytesMax = 64 << 20
 
-// byteOrderMark is what spreadsheets begin text files with.
-var byteOrderMark = []byte("\uFEFF")
-
-// readFile reads the values that a file has: a column of a CSV file, or a JSON list. With a column, the items of the list
-// are mappings that have it.
+// readFile reads the values that a file has: a column of a CSV file, or a list as JSON or YAML. With a column, the items of
+// the list are mappings that have it.
 func (in *input) readFile(f field, column string) {
-	var name string
-	f.read(&name)
-	if filepath.IsAbs(name) {
+	name, _ := f.value.(string)
+	if !filepath.IsLocal(name) {
 		f.fail("must be relative to the application file")
 		return
 	}
@@ -36,34 +32,31 @@ func (in *input) readFile(f field, column string) {
 }
 
 func readData(path, column string) ([]any, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, errors.Unwrap(err)
-	}
-	if info.Size() > dataBytesMax {
+	if info, err := os.Stat(path); err == nil && info.Size() > dataBytesMax {
 		return nil, fmt.Errorf("is longer than %d MiB", dataBytesMax>>20)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, errors.Unwrap(err)
 	}
-	text = bytes.TrimPrefix(text, byteOrderMark)
+	text = bytes.TrimPrefix(text, []byte("\uFEFF")) // Spreadsheets begin text files with it.
 	if filepath.Ext(path) == ".csv" {
 		return readColumn(text, column)
 	}
-	var read template
-	if err := json.Unmarshal(text, &read); err != nil {
-		return nil, fmt.Errorf("neither a CSV file (.csv) nor JSON: %w", err)
-	}
-	items, ok := read.value.([]any)
-	if !ok {
+	d := &document{}
+	items, isList := d.parse(text).([]any)
+	switch {
+	case len(d.mistakes) > 0:
+		return nil, errors.New(d.mistakes[0].String())
+	case !isList:
 		return nil, errors.New("must be a list")
+	case column == "":
+		return items, nil
 	}
 	for i, each := range items {
-		if column == "" {
-			break
-		}
-		if items[i] = pick(each, column); items[i] == (missing{}) {
+		fields, _ := each.(object)
+		var ok bool
+		if items[i], ok = fields.get(column); !ok {
 			return nil, fmt.Errorf("item %d has no %q", i, column)
 		}
 	}
@@ -74,11 +67,8 @@ func readColumn(text []byte, column string) (items []any, err error) {
 	reader := csv.NewReader(bytes.NewReader(text))
 	reader.FieldsPerRecord, reader.LazyQuotes = -1, true
 	rows, err := reader.ReadAll()
-	if err != nil {
-		return nil, err
-	}
-	if len(rows) == 0 {
-		return nil, errors.New("has no first line with the names of columns")
+	if err != nil || len(rows) == 0 {
+		return nil, cmp.Or(err, errors.New("has no first line with the names of columns"))
 	}
 	place := slices.Index(rows[0], column)
 	if place < 0 {

@@ -2,7 +2,6 @@ package request
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -11,42 +10,25 @@ import (
 	"wirebench.dev/wireload/suggest"
 )
 
-// keyError is an error at a key of an application file.
-type keyError struct {
-	key string
-	err error
-}
-
-func (e *keyError) Error() string { return e.key + ": " + e.err.Error() }
-
-func (e *keyError) Unwrap() error { return e.err }
-
-// atKey returns an error with the key that it is at: further in, if it has one already. Joined errors get it each.
-func atKey(key string, err error) error {
-	switch inner := err.(type) { //nolint:errorlint // Wrapped ones say more than their key.
-	case nil:
-		return nil
-	case *keyError:
-		return &keyError{joinKeys(key, inner.key), inner.err}
-	case interface{ Unwrap() []error }:
-		var all []error
-		for _, each := range inner.Unwrap() {
-			all = append(all, atKey(key, each))
-		}
-		return errors.Join(all...)
-	}
-	return &keyError{key, err}
-}
-
-// field is a value in an application file.
+// field is a value in an application file. It may be a template: its texts may have placeholders.
 type field struct {
 	document *document
 	key      string
 	value    any
 }
 
+// at returns a field further in.
+func (f field) at(key string, value any) field { return field{f.document, joinKeys(f.key, key), value} }
+
 func (f field) fail(format string, values ...any) {
-	f.document.fail(lineOf(&f.document.root, 1, f.key), f.key, format, values...)
+	f.document.fail(f.document.lineOf(f.key), f.key, format, values...)
+}
+
+// check keeps an error as a mistake.
+func (f field) check(err error) {
+	if err != nil {
+		f.fail("%v", err)
+	}
 }
 
 // failType says what a value must be, and what it is if that is short.
@@ -72,8 +54,8 @@ func (f field) read(into any) {
 		into.read(f)
 	case func(field):
 		into(f)
-	case *template:
-		into.value = f.value
+	case *field:
+		*into = f
 	case *string:
 		what = "text"
 		*into, ok = f.value.(string)
@@ -123,9 +105,6 @@ func (f field) each() (all ordered[field]) {
 	return all
 }
 
-// at returns a field further in.
-func (f field) at(key string, value any) field { return field{f.document, joinKeys(f.key, key), value} }
-
 // ordered is a mapping with any keys. It keeps their order: the first payload is the default, and inputs use those before
 // them.
 type ordered[T any] []member[T]
@@ -134,6 +113,8 @@ type member[T any] struct {
 	name  string
 	value T
 }
+
+type object = ordered[any]
 
 func (o *ordered[T]) read(f field) {
 	for _, each := range f.each() {
@@ -166,10 +147,9 @@ type named struct {
 }
 
 func (n named) read(f field) {
-	fields, _ := f.value.(object)
-	for _, each := range fields {
+	for _, each := range f.each() {
 		if !n.form.MatchString(each.name) {
-			f.at(each.name, nil).fail("the name must match %s", n.form)
+			each.value.fail("the name must match %s", n.form)
 		}
 	}
 	n.into.read(f)

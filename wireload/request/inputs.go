@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 )
@@ -19,61 +18,56 @@ const (
 const itemSize = 256
 
 // input returns what an input stands for, expanded.
-func (c *compiler) input(in *input) (any, error) {
+func (c *compiler) input(in *input) any {
 	switch in.generator {
 	case "seeded":
 		return c.seededID(in)
 	case "fresh":
-		return c.freshID(in)
+		c.idsEach = max(c.idsEach, int64(c.countOr1(in.count)))
+		base := c.options.IDBase
+		return c.addNumber(base, base, func(u *user) int64 {
+			u.fresh++
+			return base + u.inTurn(u.fresh-1)*u.work.idsEach
+		})
 	case "created":
 		base := c.options.IDBase
-		return c.addNumber(base, base, func(u *user) int64 { return u.lastCreated(in.of) }), nil
+		return c.addNumber(base, base, func(u *user) int64 { return u.lastCreated(in.of) })
 	case "range":
 		low, high := in.ends[0], in.ends[1]
-		return c.addNumber(low, high, func(u *user) int64 { return low + u.random.Int64N(high-low+1) }), nil
-	case "list":
+		return c.addNumber(low, high, func(u *user) int64 { return low + u.random.Int64N(high-low+1) })
+	case "list", "file":
 		options := in.choices
 		s := c.addSlot(optionKind, func(u *user, v *slotValue) { v.number = u.random.Int64N(int64(len(options))) })
 		s.options = options
-		if len(options) == 1 { // What is random stays the same with one more.
-			return options[0], nil
-		}
-		return s, nil
+		return s
 	case "counter":
 		first := in.counter
-		return c.addNumber(first, first, func(u *user) int64 { return first + u.inTurn(u.requests) }), nil
+		return c.addNumber(first, first, func(u *user) int64 { return first + u.inTurn(u.requests) })
 	case "text":
-		size, err := c.count(in.value)
-		return strings.Repeat(fixedText, size/len(fixedText)+1)[:size], err
+		size := c.count(in.value)
+		return strings.Repeat(fixedText, size/len(fixedText)+1)[:size]
 	case "bytes":
-		size, err := c.count(in.value)
-		return base64.StdEncoding.EncodeToString(countingBytes(size)), err
+		return base64.StdEncoding.EncodeToString(countingBytes(c.count(in.value)))
 	case "random_text":
-		return c.randomText(in)
+		return c.randomText(c.count(in.value))
 	case "random_bytes":
-		return c.randomBytes(in)
+		return c.randomBytes(c.count(in.value))
 	case "payload":
-		return c.expand(c.choosePayload(in))
+		return c.payload(in)
 	case "stream":
-		return c.streamSetting(in.of), nil
+		return c.streamSetting(in.of)
 	case "repeat":
 		return c.repeat(in)
 	}
-	return c.expand(in.value.value)
+	return c.expand(in.value)
 }
 
 // seededID is random. Where users do not mix operations, it is instead what the user has created itself, in turn.
-func (c *compiler) seededID(in *input) (any, error) {
-	count, err := c.countOr1(in.count)
-	if err != nil {
-		return nil, err
-	}
-	kind := in.of
-	there, isKnown := c.options.Seeded[kind]
+func (c *compiler) seededID(in *input) any {
+	count, kind := c.countOr1(in.count), in.of
+	there, isKnown := c.application.seeded.get(kind)
 	if !isKnown {
-		if there, isKnown = c.application.seeded.get(kind); !isKnown {
-			return nil, fmt.Errorf("nothing is seeded as %q", kind)
-		}
+		in.place.fail("nothing is seeded as %q", kind)
 	}
 	first, span := there.First+in.offset, max(1, there.Count-int64(count)+1)
 	readsCreated := len(c.kind.Mix) == 0 && in.count.value == nil
@@ -82,31 +76,19 @@ func (c *compiler) seededID(in *input) (any, error) {
 			return u.nextCreated(kind) + in.offset
 		}
 		return first + u.random.Int64N(span)
-	}), nil
+	})
 }
 
-func (c *compiler) freshID(in *input) (any, error) {
-	count, err := c.countOr1(in.count)
-	c.idsEach = max(c.idsEach, int64(count))
-	base := c.options.IDBase
-	return c.addNumber(base, base, func(u *user) int64 {
-		u.fresh++
-		return base + u.inTurn(u.fresh-1)*u.work.idsEach
-	}), err
-}
-
-func (c *compiler) randomText(in *input) (any, error) {
-	size, err := c.count(in.value)
+func (c *compiler) randomText(size int) any {
 	return c.addSlot(textKind, func(u *user, v *slotValue) {
 		v.text = v.text[:0]
 		for range size {
 			v.text = append(v.text, letters[u.random.IntN(len(letters))])
 		}
-	}), err
+	})
 }
 
-func (c *compiler) randomBytes(in *input) (any, error) {
-	size, err := c.count(in.value)
+func (c *compiler) randomBytes(size int) any {
 	return c.addSlot(bytesKind, func(u *user, v *slotValue) {
 		v.bytes = v.bytes[:0]
 		for len(v.bytes) < size {
@@ -114,22 +96,22 @@ func (c *compiler) randomBytes(in *input) (any, error) {
 		}
 		v.bytes = v.bytes[:size]
 		v.text = base64.StdEncoding.AppendEncode(v.text[:0], v.bytes)
-	}), err
+	})
 }
 
-// choosePayload returns what the load's payload stands for; the first choice where it stands for nothing.
-func (c *compiler) choosePayload(in *input) any {
+// payload returns what the load's payload stands for; the first choice where it stands for nothing.
+func (c *compiler) payload(in *input) any {
 	asked := c.options.Payload
-	if size, err := strconv.ParseInt(asked, 10, 64); err == nil {
-		if 0 <= size && size <= in.max {
-			c.tookPayload = true
-			return json.Number(asked)
-		}
-	} else if chosen, ok := in.payload.get(asked); ok {
+	if size, err := strconv.ParseInt(asked, 10, 64); err == nil && 0 <= size && size <= in.max {
 		c.tookPayload = true
-		return chosen.value
+		return json.Number(asked)
 	}
-	return in.payload[0].value.value
+	chosen, ok := in.payload.get(asked)
+	if !ok {
+		return c.expand(in.payload[0].value)
+	}
+	c.tookPayload = true
+	return c.expand(chosen)
 }
 
 func (c *compiler) streamSetting(name string) any {
@@ -143,33 +125,27 @@ func (c *compiler) streamSetting(name string) any {
 }
 
 // repeat returns a list, each of whose items is compiled by itself.
-func (c *compiler) repeat(in *input) (any, error) {
-	count, err := c.count(in.value)
-	if err != nil {
-		return nil, err
-	}
+func (c *compiler) repeat(in *input) any {
+	count := c.count(in.value)
 	first, isCounting := c.known[in.counting]
-	if in.counting != "" && !isCounting {
-		return nil, atKey("counting", c.missingInput(in.counting))
-	}
 	if isCounting {
 		defer func() { c.known[in.counting] = first }()
+	} else if in.counting != "" {
+		in.place.at("counting", nil).check(c.missingInput(in.counting))
 	}
-	items := make([]any, count)
-	for i := range items {
-		if c.size += itemSize; c.size > expandedMax {
-			return nil, errTooLarge
-		}
+	items := make([]any, 0, count)
+	for i := 0; i < count && c.size <= expandedMax; i++ {
+		c.size += itemSize
 		if isCounting {
+			var err error
 			if c.known[in.counting], err = add(first, i); err != nil {
-				return nil, atKey("counting", err)
+				in.place.at("counting", nil).check(err)
+				break
 			}
 		}
-		if items[i], err = c.input(in.repeated); err != nil {
-			return nil, atKey("of", err)
-		}
+		items = append(items, c.input(in.repeated))
 	}
-	return items, nil
+	return items
 }
 
 // add returns an expanded number plus n.
@@ -188,29 +164,31 @@ func add(value any, n int) (any, error) {
 	return nil, errors.New("needs a whole number")
 }
 
-// count returns a number of characters, bytes or items, which is the same for all requests.
-func (c *compiler) count(given template) (int, error) {
-	value, err := c.expand(given.value)
-	if err != nil {
-		return 0, err
+// count returns a number of characters, bytes or items, which is the same for all requests; 0 if it is wrong.
+func (c *compiler) count(given field) int {
+	before := len(c.application.mistakes)
+	constant, err := textOf(c.expand(given))
+	if len(c.application.mistakes) > before {
+		return 0
 	}
-	constant, err := textOf(value)
 	if err != nil {
-		return 0, errors.New("a size must be a number that is the same for all requests")
+		given.fail("a size must be a number that is the same for all requests")
+		return 0
 	}
 	size, err := strconv.Atoi(constant)
 	if err != nil || size < 0 {
-		return 0, fmt.Errorf("a size must be a whole number, not %s", shorten([]byte(constant)))
+		given.fail("a size must be a whole number, not %s", shorten([]byte(constant)))
+		return 0
 	}
 	if c.size += min(size, expandedMax+1); c.size > expandedMax {
-		return 0, errTooLarge
+		return 0
 	}
-	return size, nil
+	return size
 }
 
-func (c *compiler) countOr1(given template) (int, error) {
+func (c *compiler) countOr1(given field) int {
 	if given.value == nil {
-		return 1, nil
+		return 1
 	}
 	return c.count(given)
 }

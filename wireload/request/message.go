@@ -3,11 +3,11 @@ package request
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -19,35 +19,33 @@ import (
 )
 
 // message appends an expanded value as a protobuf message, field by field. What is the same for all requests is encoded once.
-func (p *program) message(descriptor protoreflect.MessageDescriptor, value any) error {
+func (p *program) message(at field, descriptor protoreflect.MessageDescriptor, value any) {
 	fields, ok := value.(object)
 	if !ok || descriptor.ParentFile().Package() == "google.protobuf" { // These have forms of their own in JSON.
 		if !isConstant(value) {
-			return fmt.Errorf("%s must be a mapping, or the same for all requests", descriptor.FullName())
+			at.fail("%s must be a mapping, or the same for all requests", descriptor.FullName())
+			return
 		}
 		encoded, err := encodeMessage(descriptor, value)
 		p.literal(encoded)
-		return err
+		at.check(err)
+		return
 	}
-	type given struct {
-		field protoreflect.FieldDescriptor
-		value any
-	}
-	var all []given
+	known := map[string]protoreflect.FieldDescriptor{}
 	for _, each := range fields {
-		field, err := findField(descriptor, each.name)
+		found, err := findField(descriptor, each.name)
 		if err != nil {
-			return atKey(each.name, err)
+			at.at(each.name, nil).check(err)
+			return
 		}
-		all = append(all, given{field, each.value})
+		known[each.name] = found
 	}
-	slices.SortStableFunc(all, func(a, b given) int { return cmp.Compare(a.field.Number(), b.field.Number()) })
-	for _, each := range all {
-		if err := p.field(each.field, each.value); err != nil {
-			return atKey(string(each.field.Name()), err)
-		}
+	byNumber := func(one, other member[any]) int {
+		return cmp.Compare(known[one.name].Number(), known[other.name].Number())
 	}
-	return nil
+	for _, each := range slices.SortedStableFunc(slices.Values(fields), byNumber) {
+		p.field(at.at(each.name, nil), known[each.name], each.value, false)
+	}
 }
 
 // findField returns a field by its name in the proto file or in JSON.
@@ -63,75 +61,74 @@ func findField(descriptor protoreflect.MessageDescriptor, name string) (protoref
 	return nil, fmt.Errorf("%s has no field %s; %s", descriptor.FullName(), name, suggest.Name(name, names))
 }
 
-// field appends a field with its tag: all items, if it has many. Parsers take single items in any mixture with packed ones.
-func (p *program) field(field protoreflect.FieldDescriptor, value any) error {
-	items, isList := value.([]any)
-	entries, isMap := value.(object)
-	s, _ := value.(slot)
-	encode := func(constant any) (string, error) { return encodeField(field, constant) }
-	switch {
-	case field.IsMap() && isMap && !isConstant(value):
-		for _, each := range entries {
-			if err := p.nestedMessage(field, object{{"key", each.name}, {"value", each.value}}); err != nil {
-				return atKey(each.name, err)
-			}
+// field appends a field with its tag, or one of its items. Parsers take single items in any mixture with packed ones.
+func (p *program) field(at field, of protoreflect.FieldDescriptor, value any, isItem bool) {
+	encode := func(constant any) (string, error) {
+		if isWrapper(of.ContainingMessage()) {
+			return encodeMessage(of.ContainingMessage(), constant)
 		}
-		return nil
-	case field.IsList() && isList && (field.Message() != nil || !isConstant(value)):
-		for i, each := range items {
-			err := p.single(field, each, func(item any) (string, error) { return encodeField(field, []any{item}) })
-			if err != nil {
-				return atKey(fmt.Sprintf("[%d]", i), err)
-			}
+		if isItem {
+			constant = []any{constant}
 		}
-		return nil
-	case (field.IsMap() || field.IsList()) && !isConstant(value) && s.kind != optionKind:
-		return errors.New("must be a list or a mapping")
+		return encodeMessage(of.ContainingMessage(), object{{string(of.Name()), constant}})
 	}
-	return p.single(field, value, encode)
-}
-
-// single appends a field or an item; encode encodes constants.
-func (p *program) single(field protoreflect.FieldDescriptor, value any, encode func(any) (string, error)) error {
-	tag := protowire.AppendTag(nil, field.Number(), protowire.BytesType)
+	items, isList := value.([]any)
 	fields, isObject := value.(object)
 	s, isSlot := value.(slot)
+	isOne := !of.IsMap() && (isItem || !of.IsList())
 	switch {
-	case isObject && field.Message() != nil && !field.IsMap():
-		return p.nestedMessage(field, fields)
+	case isObject && of.IsMap() && !isConstant(value):
+		for _, each := range fields {
+			p.nested(of, func(inner *program) {
+				inner.message(at.at(each.name, nil), of.Message(), object{{"key", each.name}, {"value", each.value}})
+			})
+		}
+	case isList && of.IsList() && !isItem && (of.Message() != nil || !isConstant(value)):
+		for i, each := range items {
+			p.field(at.at(fmt.Sprintf("[%d]", i), nil), of, each, true)
+		}
+	case isObject && isOne && of.Message() != nil:
+		p.nested(of, func(inner *program) { inner.message(at, of.Message(), fields) })
 	case isConstant(value):
 		encoded, err := encode(value)
 		p.literal(encoded)
-		return err
+		at.check(err)
 	case isSlot && s.kind == optionKind:
-		return p.option(s, encode)
-	case isSlot && isWrapper(field):
-		var inner program
-		err := inner.single(field.Message().Fields().ByName("value"), value, nil)
-		p.nested(tag, inner)
-		return err
+		at.check(p.option(s, encode))
+	case !isOne:
+		at.fail("must be a list or a mapping")
+	case isSlot && isWrapper(of.Message()):
+		p.nested(of, func(inner *program) { inner.field(at, of.Message().Fields().ByName("value"), value, false) })
 	case isSlot && s.kind == numberKind:
-		return p.numberField(field, s)
-	case isSlot && field.Kind() == protoreflect.StringKind:
-		p.value(s, func(dst []byte, v *slotValue) []byte { return protowire.AppendBytes(append(dst, tag...), v.text) })
-		return nil
-	case isSlot && field.Kind() == protoreflect.BytesKind && s.kind == bytesKind:
-		p.value(s, func(dst []byte, v *slotValue) []byte { return protowire.AppendBytes(append(dst, tag...), v.bytes) })
-		return nil
+		for _, end := range []int64{s.low, s.high} {
+			if _, err := encode(json.Number(strconv.FormatInt(end, 10))); err != nil {
+				at.check(err)
+				return
+			}
+		}
+		keepsZero := of.HasPresence() || of.IsList()
+		p.value(s, func(dst []byte, v *slotValue) []byte {
+			if number := v.number + s.add; number != 0 || keepsZero {
+				return appendNumber(dst, of, number)
+			}
+			return dst
+		})
+	case isSlot && of.Kind() == protoreflect.StringKind:
+		p.literal(string(protowire.AppendTag(nil, of.Number(), protowire.BytesType)))
+		p.value(s, func(dst []byte, v *slotValue) []byte { return protowire.AppendBytes(dst, v.text) })
+	case isSlot && of.Kind() == protoreflect.BytesKind && s.kind == bytesKind:
+		p.literal(string(protowire.AppendTag(nil, of.Number(), protowire.BytesType)))
+		p.value(s, func(dst []byte, v *slotValue) []byte { return protowire.AppendBytes(dst, v.bytes) })
+	default:
+		at.fail("a value that varies like this does not fit %s", of.Kind())
 	}
-	return fmt.Errorf("a value that varies like this does not fit %s", field.Kind())
 }
 
-func (p *program) nestedMessage(field protoreflect.FieldDescriptor, value object) error {
+// nested appends a field that is a message.
+func (p *program) nested(of protoreflect.FieldDescriptor, build func(inner *program)) {
 	var inner program
-	err := inner.message(field.Message(), value)
-	p.nested(protowire.AppendTag(nil, field.Number(), protowire.BytesType), inner)
-	return err
-}
-
-// nested appends a message after its length.
-func (p *program) nested(tag []byte, inner program) {
-	p.literal(string(tag))
+	build(&inner)
+	p.literal(string(protowire.AppendTag(nil, of.Number(), protowire.BytesType)))
 	if constant, ok := inner.constant(); ok {
 		p.literal(string(protowire.AppendBytes(nil, constant)))
 		return
@@ -139,70 +136,27 @@ func (p *program) nested(tag []byte, inner program) {
 	*p = append(*p, step{nested: inner})
 }
 
-// isWrapper says whether a field is a message that stands for its value: google.protobuf.StringValue and the like.
-func isWrapper(field protoreflect.FieldDescriptor) bool {
-	message := field.Message()
+// isWrapper says whether a message stands for its value in JSON: google.protobuf.StringValue and the like.
+func isWrapper(message protoreflect.MessageDescriptor) bool {
 	return message != nil && message.ParentFile().Path() == "google/protobuf/wrappers.proto"
 }
 
-// encoding is how a type of field has whole numbers, and which.
-type encoding struct {
-	wire      protowire.Type
-	low, high int64
-	convert   func(int64) uint64
-}
-
-var encodings = func() map[protoreflect.Kind]encoding {
-	plain := func(number int64) uint64 { return uint64(number) }
-	zigZag := protowire.EncodeZigZag
-	float := func(number int64) uint64 { return uint64(math.Float32bits(float32(number))) }
-	double := func(number int64) uint64 { return math.Float64bits(float64(number)) }
-	const varint, fixed32, fixed64 = protowire.VarintType, protowire.Fixed32Type, protowire.Fixed64Type
-	return map[protoreflect.Kind]encoding{
-		protoreflect.Int32Kind:    {varint, math.MinInt32, math.MaxInt32, plain},
-		protoreflect.EnumKind:     {varint, math.MinInt32, math.MaxInt32, plain},
-		protoreflect.Int64Kind:    {varint, math.MinInt64, math.MaxInt64, plain},
-		protoreflect.Uint32Kind:   {varint, 0, math.MaxUint32, plain},
-		protoreflect.Uint64Kind:   {varint, 0, math.MaxInt64, plain},
-		protoreflect.Sint32Kind:   {varint, math.MinInt32, math.MaxInt32, zigZag},
-		protoreflect.Sint64Kind:   {varint, math.MinInt64, math.MaxInt64, zigZag},
-		protoreflect.Fixed32Kind:  {fixed32, 0, math.MaxUint32, plain},
-		protoreflect.Fixed64Kind:  {fixed64, 0, math.MaxInt64, plain},
-		protoreflect.Sfixed32Kind: {fixed32, math.MinInt32, math.MaxInt32, plain},
-		protoreflect.Sfixed64Kind: {fixed64, math.MinInt64, math.MaxInt64, plain},
-		protoreflect.FloatKind:    {fixed32, math.MinInt64, math.MaxInt64, float},
-		protoreflect.DoubleKind:   {fixed64, math.MinInt64, math.MaxInt64, double},
+// appendNumber appends a field that is a whole number.
+func appendNumber(dst []byte, of protoreflect.FieldDescriptor, number int64) []byte {
+	tag := func(wire protowire.Type) []byte { return protowire.AppendTag(dst, of.Number(), wire) }
+	switch of.Kind() {
+	case protoreflect.Sint32Kind, protoreflect.Sint64Kind:
+		return protowire.AppendVarint(tag(protowire.VarintType), protowire.EncodeZigZag(number))
+	case protoreflect.Fixed32Kind, protoreflect.Sfixed32Kind:
+		return protowire.AppendFixed32(tag(protowire.Fixed32Type), uint32(number))
+	case protoreflect.Fixed64Kind, protoreflect.Sfixed64Kind:
+		return protowire.AppendFixed64(tag(protowire.Fixed64Type), uint64(number))
+	case protoreflect.FloatKind:
+		return protowire.AppendFixed32(tag(protowire.Fixed32Type), math.Float32bits(float32(number)))
+	case protoreflect.DoubleKind:
+		return protowire.AppendFixed64(tag(protowire.Fixed64Type), math.Float64bits(float64(number)))
 	}
-}()
-
-// numberField appends a number; a zero that is the same as a field that is not given is left out.
-func (p *program) numberField(field protoreflect.FieldDescriptor, s slot) error {
-	e, ok := encodings[field.Kind()]
-	if !ok || s.low < e.low || s.high > e.high {
-		return fmt.Errorf("numbers from %d to %d do not fit %s", s.low, s.high, field.Kind())
-	}
-	tag := protowire.AppendTag(nil, field.Number(), e.wire)
-	keepsZero := field.HasPresence() || field.IsList()
-	p.value(s, func(dst []byte, v *slotValue) []byte {
-		number := v.number + s.add
-		if number == 0 && !keepsZero {
-			return dst
-		}
-		dst = append(dst, tag...)
-		switch e.wire {
-		case protowire.Fixed32Type:
-			return protowire.AppendFixed32(dst, uint32(e.convert(number)))
-		case protowire.Fixed64Type:
-			return protowire.AppendFixed64(dst, e.convert(number))
-		}
-		return protowire.AppendVarint(dst, e.convert(number))
-	})
-	return nil
-}
-
-// encodeField returns a field of a message whose value is a constant.
-func encodeField(field protoreflect.FieldDescriptor, constant any) (string, error) {
-	return encodeMessage(field.ContainingMessage(), object{{string(field.Name()), constant}})
+	return protowire.AppendVarint(tag(protowire.VarintType), uint64(number))
 }
 
 // protoPrefix is what protobuf's errors begin with; its place isn't one of the file.
@@ -231,24 +185,13 @@ func isConstant(value any) bool {
 	return true
 }
 
-// decodeReply returns a reply's JSON value; a message's in the JSON form of protobuf, with the fields that are empty.
-func decodeReply(schema *contract.Schema, descriptor protoreflect.MessageDescriptor, reply []byte) (any, error) {
-	if descriptor != nil {
-		message := dynamicpb.NewMessage(descriptor)
-		if err := proto.Unmarshal(reply, message); err != nil {
-			return nil, fmt.Errorf("the reply is not a %s: %w", descriptor.Name(), err)
-		}
-		var err error
-		form := protojson.MarshalOptions{UseProtoNames: true, EmitDefaultValues: true, Resolver: schema.Types}
-		if reply, err = form.Marshal(message); err != nil {
-			return nil, err
-		}
+// describeReply returns the JSON form of a message, with the fields that are empty.
+func describeReply(schema *contract.Schema, descriptor protoreflect.MessageDescriptor, reply []byte) ([]byte, error) {
+	message := dynamicpb.NewMessage(descriptor)
+	if err := proto.Unmarshal(reply, message); err != nil {
+		return nil, fmt.Errorf("the reply is not a %s: %w", descriptor.Name(), err)
 	}
-	var value template
-	if err := json.Unmarshal(reply, &value); err != nil {
-		return nil, fmt.Errorf("the reply is not JSON: %w", err)
-	}
-	return value.value, nil
+	return protojson.MarshalOptions{UseProtoNames: true, EmitDefaultValues: true, Resolver: schema.Types}.Marshal(message)
 }
 
 // anyJSON are messages whose JSON isn't an object of their fields.

@@ -100,13 +100,9 @@ func TestEveryTypeOfField(t *testing.T) {
 	descriptor := application.schema.Methods["all.Types/Send"].Input()
 	// The compiler is deterministic: it gives the same slots.
 	c := &compiler{application: application, kind: source.kind, options: &source.work.options}
-	if err := c.addInputs(found.inputs); err != nil {
-		t.Fatal(err)
-	}
-	template, err := c.expand(found.requests["grpc"].body.value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c.addInputs(found.inputs)
+	var template program
+	template.json(c.expand(found.requests["grpc"].body))
 	for range 200 {
 		var r Request
 		source.Next(&r)
@@ -114,7 +110,7 @@ func TestEveryTypeOfField(t *testing.T) {
 		if err := proto.Unmarshal(r.Body, got); err != nil {
 			t.Fatal(err)
 		}
-		if err := protojson.Unmarshal([]byte(jsonOf(valueOf(template, source.values))), want); err != nil {
+		if err := protojson.Unmarshal(template.append(nil, source.values), want); err != nil {
 			t.Fatal(err)
 		}
 		if !proto.Equal(got, want) {

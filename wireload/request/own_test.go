@@ -79,7 +79,7 @@ func TestLines(t *testing.T) {
 	_, err := application.Compile(Options{Transport: "socket", Clients: sequence("a", "b")})
 	expectError(t, "both", err, "lines and frames can't be mixed")
 	_, err = application.Compile(Options{Transport: "socket", Codec: "protobuf", Clients: sequence("a")})
-	expectError(t, "a codec", err, "socket.line: has no codec")
+	expectError(t, "a codec", err, "socket: a line has no codec")
 	if work := compile(t, application, Options{Transport: "socket", Clients: sequence("a")}); !work.SendsLines() {
 		t.Error("want lines")
 	}
@@ -152,12 +152,10 @@ func inputsOf(t *testing.T, application *Application, operation string, source *
 	t.Helper()
 	found, _ := application.operations.get(operation)
 	c := &compiler{application: application, kind: source.kind, options: &source.work.options}
-	if err := c.addInputs(found.inputs); err != nil {
-		t.Fatal(err)
-	}
+	c.addInputs(found.inputs)
 	values := map[string]any{}
 	for name, value := range c.known {
-		values[name] = valueOf(value, source.values)
+		values[name] = valueOf(t, value, source.values)
 	}
 	return values
 }
@@ -242,7 +240,7 @@ func TestRepliesAreShown(t *testing.T) {
 	rest := single("rest", `{"rest": {"request": "GET /"}}`)
 	long := strings.Repeat("é", shownBytesMax)
 	for reply, want := range map[string]string{
-		`{"a": [1, "b"]}`: `{"a": [1, "b"]}`, "plain\n": `"plain\u000a"`, "\xff": `"` + "\uFFFD" + `"`, "": `""`, long: `"` + long[:shownBytesMax] + `"`,
+		`{"a": [1, "b"]}`: `{"a": [1, "b"]}`, "plain\n": `"plain\n"`, "\xff": `"\ufffd"`, "": `""`, long: `"` + long[:shownBytesMax] + `"`,
 	} {
 		if got := string(rest.Show([]byte(reply))); got != want {
 			t.Errorf("%.20q: want %.40q, got %.40q of %d", reply, want, got, len(got))
@@ -256,7 +254,7 @@ func TestRepliesAreShown(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	user := single("grpc", `{"grpc": {"call": "wirebench.v1.UserService/GetUser"}}`)
-	if got := string(user.Show([]byte("\x08\x01"))); !strings.HasPrefix(got, `{"success":true,"message":""`) {
+	if got := strings.ReplaceAll(string(user.Show([]byte("\x08\x01"))), " ", ""); !strings.HasPrefix(got, `{"success":true,"message":""`) {
 		t.Errorf("got %s", got)
 	}
 	stream := single("grpc", `{"stream": true, "grpc": {"call": "wirebench.v1.LedgerService/StreamTransactions"}}`)

@@ -78,17 +78,6 @@ func (p *program) literal(literal string) {
 	}
 }
 
-// join appends what another program appends.
-func (p *program) join(other program) {
-	for _, each := range other {
-		if each.isLiteral() {
-			p.literal(string(each.literal))
-		} else {
-			*p = append(*p, each)
-		}
-	}
-}
-
 // value appends what encode makes of a slot's value.
 func (p *program) value(s slot, encode encoder) {
 	*p = append(*p, step{place: s.place, encode: encode})

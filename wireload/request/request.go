@@ -35,11 +35,6 @@ type Request struct {
 	End string
 }
 
-// IsIdempotent reports whether requests of an HTTP method may be processed twice: RFC 9110, 9.2.2.
-func IsIdempotent(method string) bool {
-	return method != "POST" && method != "PATCH" && method != "CONNECT"
-}
-
 // Source makes the requests of one user, who has one connection and at most one request in flight.
 type Source interface {
 	// Next fills the next request.

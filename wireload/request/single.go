@@ -1,9 +1,9 @@
 package request
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"wirebench.dev/wireload/variable"
 )
@@ -57,10 +57,11 @@ func (a *Application) idsEach(options *Options) int64 {
 	most := int64(1)
 	for _, each := range a.operations {
 		c := &compiler{application: a, kind: &kind{}, options: options}
-		if c.addInputs(each.value.inputs) == nil { // Others aren't sent.
+		if c.addInputs(each.value.inputs) { // Others aren't sent.
 			most = max(most, c.idsEach)
 		}
 	}
+	a.mistakes = nil
 	return most
 }
 
@@ -88,47 +89,39 @@ func (o *operation) kindOf(generator string) string {
 const shownBytesMax = 4 << 20
 
 // Show returns the JSON of a reply to the last request. One that is neither JSON nor a message becomes a string.
-func (s *Single) Show(reply []byte) json.RawMessage {
-	shown, isText := s.show(reply)
-	if isText {
-		return quote(variable.Hide(shown))
-	}
-	return hide(shown)
-}
+func (s *Single) Show(reply []byte) json.RawMessage { return hide(s.show(reply)) }
 
 // ShowItems returns a JSON list of a stream's items.
 func (s *Single) ShowItems(items [][]byte) json.RawMessage {
-	all := make([]string, len(items))
+	all := make([][]byte, len(items))
 	for i, each := range items {
-		shown, isText := s.show(each)
-		if isText {
-			shown = string(quote(shown))
-		}
-		all[i] = shown
+		all[i] = s.show(each)
 	}
-	return hide("[" + strings.Join(all, ",") + "]")
+	return hide(slices.Concat([]byte("["), bytes.Join(all, []byte(",")), []byte("]")))
 }
 
-// hide replaces the values of variables in JSON.
-func hide(shown string) json.RawMessage {
-	hidden := variable.Hide(shown)
-	if len(hidden) > shownBytesMax || !json.Valid([]byte(hidden)) {
+func (s *Single) show(reply []byte) []byte {
+	if message := s.user.current.reply; message != nil {
+		if described, err := describeReply(s.user.current.schema, message, reply); err == nil {
+			return described
+		}
+	}
+	if len(reply) <= shownBytesMax && json.Valid(reply) {
+		return reply
+	}
+	return quote(variable.Hide(string(reply)))
+}
+
+// hide replaces the values of variables in JSON. What isn't JSON then becomes a string.
+func hide(shown []byte) json.RawMessage {
+	hidden := variable.Hide(string(shown))
+	if !json.Valid([]byte(hidden)) {
 		return quote(hidden)
 	}
 	return []byte(hidden)
 }
 
-// show returns the JSON of a reply, or its text.
-func (s *Single) show(reply []byte) (shown string, isText bool) {
-	if message := s.user.current.reply; message != nil {
-		if value, err := decodeReply(s.user.current.schema, message, reply); err == nil {
-			return jsonOf(value), false
-		}
-	}
-	return string(reply), !json.Valid(reply)
-}
-
 // quote returns a text, or the start of a long one, as JSON.
 func quote(text string) json.RawMessage {
-	return []byte(jsonOf(strings.ToValidUTF8(text[:min(len(text), shownBytesMax)], "\uFFFD")))
+	return encodeJSON(text[:min(len(text), shownBytesMax)])
 }

@@ -16,8 +16,7 @@ func readFile(t testing.TB, path string) []byte {
 
 // parse loads an application from a text: YAML, or JSON.
 func parse(text string, descriptors []byte) (*Application, error) {
-	a := parseApplication("a.yaml", []byte(text))
-	return a, a.prepare("", descriptors)
+	return Parse("a.yaml", []byte(text), "", descriptors)
 }
 
 func loadApplication(t testing.TB, text []byte) *Application {
@@ -42,4 +41,16 @@ func loadFile(t testing.TB, path string) *Application {
 func builtin(t testing.TB) *Application {
 	t.Helper()
 	return loadFile(t, "../../applications/users.yaml")
+}
+
+// valueOf returns what an expanded value is in a request with these values.
+func valueOf(t testing.TB, expanded any, values []slotValue) any {
+	t.Helper()
+	var p program
+	p.json(expanded)
+	value, err := decodeJSON(p.append(nil, values))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
 }

@@ -1,7 +1,6 @@
 package request
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,13 +16,6 @@ import (
 	"wirebench.dev/wireload/suggest"
 	"wirebench.dev/wireload/variable"
 )
-
-// template is a JSON value whose texts may have placeholders: nil, bool, json.Number, string, []any or object.
-//
-// Expanded, it is such a value again, in which a slot stands for each part that varies from request to request.
-type template struct{ value any }
-
-type object = ordered[any]
 
 // slot stands for the value at a place of a user's values.
 type slot struct {
@@ -61,126 +53,104 @@ const (
 	optionKind
 )
 
-func (t *template) UnmarshalJSON(text []byte) error {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	value, err := decodeValue(decoder)
-	t.value = value
-	return err
-}
-
-func decodeValue(decoder *json.Decoder) (any, error) {
-	token, err := decoder.Token()
-	if err != nil || (token != json.Delim('{') && token != json.Delim('[')) {
-		return token, err
-	}
-	fields, items := object{}, []any{}
-	for decoder.More() {
-		var name json.Token
-		if token == json.Delim('{') {
-			if name, err = decoder.Token(); err != nil {
-				return nil, err
-			}
-		}
-		value, err := decodeValue(decoder)
-		if err != nil {
-			return nil, err
-		}
-		if name, ok := name.(string); ok {
-			fields = append(fields, member[any]{name, value})
-		} else {
-			items = append(items, value)
-		}
-	}
-	_, err = decoder.Token() // its end
-	if token == json.Delim('[') {
-		return items, err
-	}
-	return fields, err
-}
-
-var placeholder = regexp.MustCompile(`\{([a-z_][a-zA-Z0-9_]*)(?:\|([a-z]+))?\}`)
+// placeholder is a value in a text: an input, of which it may name a form, or a variable of the environment.
+var placeholder = regexp.MustCompile(`\{([a-z_][a-zA-Z0-9_]*)(?:\|([a-z]+))?\}|` + variable.Pattern.String())
 
 // expandedMax bounds what an operation's templates expand to, in nodes and bytes: a few nested inputs could fill
 // the memory. The fuzz test lowers it.
 var expandedMax = 64 << 20
 
-var errTooLarge = fmt.Errorf("expands to more than %d MiB", expandedMax>>20)
-
-// expand replaces the placeholders in a template. Fields that are null are left out.
-func (c *compiler) expand(template any) (any, error) {
+// expand returns what a template stands for: a JSON value again, in which a slot stands for each part that varies from
+// request to request. Fields that are null are left out.
+func (c *compiler) expand(f field) any {
 	if c.size++; c.size > expandedMax {
-		return nil, errTooLarge
+		return nil
 	}
-	switch template := template.(type) {
+	switch template := f.value.(type) {
 	case string:
-		if match := placeholder.FindStringSubmatch(template); match != nil && match[0] == template {
-			return c.resolve(match[1], match[2])
-		}
-		return c.expandText(template)
+		value, err := c.expandText(template)
+		f.check(err)
+		return value
 	case []any:
 		items := make([]any, len(template))
 		for i, each := range template {
-			var err error
-			if items[i], err = c.expand(each); err != nil {
-				return nil, atKey(fmt.Sprintf("[%d]", i), err)
-			}
+			items[i] = c.expand(f.at(fmt.Sprintf("[%d]", i), each))
 		}
-		return items, nil
+		return items
 	case object:
 		fields := make(object, 0, len(template))
 		for _, each := range template {
-			value, err := c.expand(each.value)
-			if err != nil {
-				return nil, atKey(each.name, err)
-			}
-			if value != nil {
+			if value := c.expand(f.at(each.name, each.value)); value != nil {
 				fields = append(fields, member[any]{each.name, value})
 			}
 		}
-		return fields, nil
+		return fields
 	}
-	return template, nil
+	return f.value
 }
 
-// expandText returns a string, or a slot that has the text.
+// expandText returns what the only placeholder of a text stands for, or else a text, or a slot that has one.
 func (c *compiler) expandText(template string) (any, error) {
-	p, err := c.text(template, nil)
-	if err != nil {
-		return nil, err
+	if match := placeholder.FindStringSubmatch(template); match != nil && match[0] == template && match[1] != "" {
+		return c.resolve(match[1], match[2])
 	}
-	if constant, ok := p.constant(); ok {
-		return string(constant), nil
+	p, err := c.text(template, nil, false)
+	if constant, ok := p.constant(); ok || err != nil {
+		return string(constant), err
 	}
 	return c.addSlot(textKind, func(u *user, v *slotValue) { v.text = p.append(v.text[:0], u.values) }), nil
 }
 
-// text returns the program for a text, with escape applied to what its placeholders stand for.
-func (c *compiler) text(template string, escape func(string) string) (p program, err error) {
+// compileText returns the program for a field that is a text.
+func (c *compiler) compileText(f field) program {
+	p, err := c.text(f.value.(string), nil, false)
+	f.check(err)
+	return p
+}
+
+// text returns the program for a text, with escape applied to what its placeholders stand for. Values of variables are
+// taken literally; the check of a file doesn't need them.
+func (c *compiler) text(template string, escape func(string) string, takesVariables bool) (p program, err error) {
 	if c.size += len(template); c.size > expandedMax {
-		return nil, errTooLarge
-	}
-	if found := variable.Pattern.FindString(template); found != "" {
-		return nil, fmt.Errorf("%s: only headers and metadata take variables", found)
+		return nil, nil
 	}
 	from := 0
 	for _, at := range placeholder.FindAllStringSubmatchIndex(template, -1) {
 		p.literal(template[from:at[0]])
-		form := ""
-		if at[4] >= 0 {
-			form = template[at[4]:at[5]]
+		part := func(group int) string { return template[max(0, at[2*group]):max(0, at[2*group+1])] }
+		from = at[1]
+		var value any
+		switch name := part(3); {
+		case name == "":
+			value, err = c.resolve(part(1), part(2))
+		case !takesVariables:
+			err = errors.New("only headers and metadata take variables")
+		case c.options.isCheck:
+			value = ""
+		default:
+			value, err = variable.LookUp(name)
 		}
-		value, err := c.resolve(template[at[2]:at[3]], form)
 		if err == nil {
 			err = p.text(value, escape)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", template[at[0]:at[1]], err)
+			return nil, fmt.Errorf("%s: %w", part(0), err)
 		}
-		from = at[1]
 	}
 	p.literal(template[from:])
 	return p, nil
+}
+
+func (c *compiler) addSlot(kind slotKind, d draw) slot {
+	c.draws = append(c.draws, d)
+	return slot{place: len(c.draws) - 1, kind: kind}
+}
+
+// addNumber adds a slot for a number from low to high.
+func (c *compiler) addNumber(low, high int64, d func(u *user) int64) slot {
+	s := c.addSlot(numberKind, func(u *user, v *slotValue) { v.number = d(u) })
+	s.low, s.high = low, high
+	return s
 }
 
 // textOf returns a constant as it stands in a text.
@@ -216,10 +186,7 @@ func (c *compiler) resolve(name, form string) (any, error) {
 	if !ok {
 		return nil, c.missingInput(name)
 	}
-	if c.size += c.sizes[name]; c.size > expandedMax {
-		return nil, errTooLarge
-	}
-	if form == "" {
+	if c.size += c.sizes[name]; form == "" || c.size > expandedMax {
 		return value, nil
 	}
 	varying, ok := value.(slot)
@@ -266,6 +233,8 @@ func lengthOf(constant any) (length int, ok bool) {
 	case []any:
 		return len(constant), true
 	case object:
+		return len(constant), true
+	case map[string]any:
 		return len(constant), true
 	}
 	return 0, false

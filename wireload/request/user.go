@@ -176,25 +176,32 @@ func (u *user) CheckStream(r *Request, first, last []byte, items int) error {
 }
 
 // read returns a reply that is as expected.
-func (u *user) read(r *Request, reply []byte) (any, error) {
+func (u *user) read(r *Request, reply []byte) (value any, err error) {
 	op := u.current
-	if op.contains != nil {
-		if err := checkContains(reply, valueOf(op.contains, u.values)); err != nil {
-			return nil, fmt.Errorf("%s: %w", r.Operation, err)
-		}
-	}
-	if len(op.expectations) == 0 {
-		return nil, nil
-	}
-	value, err := decodeReply(op.schema, op.reply, reply)
-	if op.onlyData && op.reply != nil {
-		value = pick(value, "data")
+	err = checkContains(reply, op.contains.append(nil, u.values))
+	if len(op.expectations) > 0 && err == nil {
+		value, err = op.decode(reply)
 	}
 	for i := 0; err == nil && i < len(op.expectations); i++ {
 		err = op.expectations[i].check(value, u.values)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Operation, err)
+	}
+	return value, nil
+}
+
+func (op *compiled) decode(reply []byte) (value any, err error) {
+	if op.reply != nil {
+		if reply, err = describeReply(op.schema, op.reply, reply); err != nil {
+			return nil, err
+		}
+	}
+	if value, err = decodeJSON(reply); err != nil {
+		return nil, fmt.Errorf("the reply is not JSON: %w", err)
+	}
+	if op.onlyData && op.reply != nil {
+		value = pick(value, "data")
 	}
 	return value, nil
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"wirebench.dev/wireload/suggest"
 )
 
 // Options are what Compile needs to know of a load.
@@ -30,8 +32,6 @@ type Options struct {
 	Seed uint64 `json:"seed"`
 	// IDBase is the first id that is given to what is created.
 	IDBase int64 `json:"id_base"`
-	// Seeded replaces what the application says exists before the load.
-	Seeded map[string]Seeded `json:"seeded"`
 	// isCheck says that a file is checked and nothing sent.
 	isCheck bool
 	// Wait returns when all users have called it. Next calls it between two phases.
@@ -77,8 +77,13 @@ type kind struct {
 // Compile prepares a load's requests. Errors name the operation and the field.
 func (a *Application) Compile(options Options) (*Workload, error) {
 	options.setDefaults()
-	if len(options.Clients) == 0 {
+	switch {
+	case len(options.Clients) == 0:
 		return nil, errors.New("clients: needs at least one kind")
+	case options.Codec != "json" && options.Codec != "protobuf":
+		return nil, fmt.Errorf("codec must be json or protobuf, not %q", options.Codec)
+	case options.Codec == "json" && options.Transport == "grpc":
+		return nil, errors.New("gRPC has codec protobuf only")
 	}
 	w := &Workload{options: options, idsEach: 1}
 	tookPayload := options.Payload == "" || options.Payload == "default"
@@ -142,9 +147,13 @@ func (a *Application) compileKind(k *kind, w *Workload) (tookPayload bool, err e
 	places := map[string]int{}
 	for _, name := range k.Client.operations() {
 		if _, ok := places[name]; !ok {
+			o, ok := a.operations.get(name)
+			if !ok {
+				return false, fmt.Errorf("operations: there is no %q; %s", name, suggest.Name(name, a.operations.names()))
+			}
 			c := &compiler{application: a, kind: k, options: &w.options}
-			if err := c.compile(name); err != nil {
-				return false, a.locate(err)
+			if !c.compile(name, &o) {
+				return false, a.err()
 			}
 			places[name] = len(k.operations)
 			k.operations = append(k.operations, &c.compiled)

@@ -1,12 +1,11 @@
 package request
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/big"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -17,14 +16,52 @@ const (
 	// These bound the time and the memory that a file takes. The library bounds what aliases stand for.
 	fileBytesMax = 1_000_000
 	depthMax     = 100
-	mistakesMax  = 1000
 )
 
-// document is an application file: its text as YAML, and what is wrong with it.
+// document is an application file: on which lines its keys stand, and what is wrong with it.
 type document struct {
 	path     string
-	root     yaml.Node
+	lines    map[string]int
 	mistakes []Mistake
+}
+
+// Mistake is what is wrong in an application file, at a line and a key: operations.users.get.rest.request.
+type Mistake struct {
+	Line      int
+	Key, Text string
+}
+
+// String returns `line: key: text`.
+func (m Mistake) String() string {
+	if m.Key == "" {
+		return fmt.Sprintf("%d: %s", m.Line, m.Text)
+	}
+	return fmt.Sprintf("%d: %s: %s", m.Line, m.Key, m.Text)
+}
+
+func (d *document) fail(line int, key, format string, values ...any) {
+	d.mistakes = append(d.mistakes, Mistake{line, key, fmt.Sprintf(format, values...)})
+}
+
+// sortMistakes sorts them by line, each once.
+func (d *document) sortMistakes() []Mistake {
+	slices.SortFunc(d.mistakes, func(one, other Mistake) int {
+		return cmp.Or(cmp.Compare(one.Line, other.Line), cmp.Compare(one.Key, other.Key), cmp.Compare(one.Text, other.Text))
+	})
+	d.mistakes = slices.Compact(d.mistakes)
+	return d.mistakes
+}
+
+// err returns the first mistake, and says how many more there are.
+func (d *document) err() error {
+	mistakes := d.sortMistakes()
+	switch len(mistakes) {
+	case 0:
+		return nil
+	case 1:
+		return fmt.Errorf("%s:%s", d.path, mistakes[0])
+	}
+	return fmt.Errorf("%s:%s; %d more: wireload check %s", d.path, mistakes[0], len(mistakes)-1, d.path)
 }
 
 // parse returns the value in a text, as templates have it: nil, bool, json.Number, string, []any or object.
@@ -37,57 +74,52 @@ func (d *document) parse(text []byte) any {
 		d.fail(1, "", "not UTF-8 text")
 		return nil
 	}
-	err := yaml.Load(text, &d.root)
+	var root yaml.Node
+	err := yaml.Load(text, &root)
 	if err == nil { // It finds wrong tags and merges, and aliases that stand for too much.
-		err = d.root.Load(new(any), yaml.WithUniqueKeys(false)) // That takes it the square of their number.
+		err = root.Load(new(any), yaml.WithUniqueKeys(false)) // That takes it the square of their number.
 	}
 	var several *yaml.LoadErrors
 	var single *yaml.LoadError
 	switch {
 	case errors.As(err, &several):
-		for _, each := range several.Errors {
-			d.failYAML(each)
-		}
 	case errors.As(err, &single):
-		d.failYAML(single)
+		several = &yaml.LoadErrors{Errors: []*yaml.LoadError{single}}
 	case err != nil:
 		d.fail(1, "", "not valid YAML: %v", err)
+		return nil
 	default:
-		return d.read(&d.root, 0)
+		d.lines = map[string]int{"": 1}
+		return d.read(&root, "", 0)
+	}
+	for _, each := range several.Errors {
+		hint := ""
+		if strings.Contains(each.Message, "'}'") {
+			hint = "; quote texts that have braces"
+		}
+		d.fail(max(1, each.Mark.Line), "", "not valid YAML: %s%s", each.Message, hint)
 	}
 	return nil
 }
 
-func (d *document) fail(line int, key, format string, values ...any) {
-	if len(d.mistakes) < mistakesMax {
-		d.mistakes = append(d.mistakes, Mistake{line, key, fmt.Sprintf(format, values...)})
-	}
-}
-
-func (d *document) failYAML(err *yaml.LoadError) {
-	hint := ""
-	if strings.Contains(err.Message, "'}'") {
-		hint = "; quote texts that have braces"
-	}
-	d.fail(max(1, err.Mark.Line), "", "not valid YAML: %s%s", err.Message, hint)
-}
-
-func (d *document) read(node *yaml.Node, depth int) any {
+func (d *document) read(node *yaml.Node, key string, depth int) any {
 	if depth > depthMax {
 		d.fail(node.Line, "", "nested too deeply")
 		return nil
 	}
 	switch node.Kind {
 	case yaml.DocumentNode:
-		return d.read(node.Content[0], depth)
+		return d.read(node.Content[0], key, depth)
 	case yaml.AliasNode:
-		return d.read(node.Alias, depth+1)
+		return d.read(node.Alias, key, depth+1)
 	case yaml.MappingNode:
-		return d.readMapping(node, depth)
+		return d.readMapping(node, key, depth)
 	case yaml.SequenceNode:
 		items := make([]any, len(node.Content))
 		for i, each := range node.Content {
-			items[i] = d.read(each, depth+1)
+			place := fmt.Sprintf("%s[%d]", key, i)
+			d.lines[place] = each.Line
+			items[i] = d.read(each, place, depth+1)
 		}
 		return items
 	}
@@ -95,7 +127,7 @@ func (d *document) read(node *yaml.Node, depth int) any {
 }
 
 // readMapping keeps the order of the keys. Its own keys replace those that are merged into it.
-func (d *document) readMapping(node *yaml.Node, depth int) object {
+func (d *document) readMapping(node *yaml.Node, at string, depth int) object {
 	fields, places, isOwn := object{}, map[string]int{}, map[string]bool{}
 	add := func(field member[any]) {
 		if place, isKnown := places[field.name]; isKnown {
@@ -106,7 +138,9 @@ func (d *document) readMapping(node *yaml.Node, depth int) object {
 		fields = append(fields, field)
 	}
 	for i := 0; i+1 < len(node.Content); i += 2 {
-		key, value := node.Content[i], d.read(node.Content[i+1], depth+1)
+		key, place := node.Content[i], joinKeys(at, node.Content[i].Value)
+		d.lines[place] = key.Line
+		value := d.read(node.Content[i+1], place, depth+1)
 		switch tag := key.ShortTag(); {
 		case tag == "!!merge":
 			several, isList := value.([]any)
@@ -141,20 +175,16 @@ func (d *document) readScalar(node *yaml.Node) any {
 	case "!!bool":
 		return strings.EqualFold(node.Value, "true")
 	case "!!int", "!!float":
-		digits := strings.ReplaceAll(node.Value, "_", "")
-		if json.Valid([]byte(digits)) {
-			return json.Number(digits)
+		if json.Valid([]byte(node.Value)) {
+			return json.Number(node.Value)
 		}
-		if whole, ok := new(big.Int).SetString(digits, 0); ok {
-			return json.Number(whole.String())
-		}
-		number, err := strconv.ParseFloat(digits, 64)
+		var number any
+		err := node.Load(&number)
 		encoded, notFinite := json.Marshal(number)
-		if err == nil && notFinite == nil {
-			return json.Number(encoded)
+		if err != nil || notFinite != nil {
+			d.fail(node.Line, "", "%s is not a finite number", node.Value)
 		}
-		d.fail(node.Line, "", "%s is not a finite number", node.Value)
-		return nil
+		return json.Number(encoded)
 	}
 	return node.Value
 }
@@ -167,33 +197,12 @@ func joinKeys(at, key string) string {
 	return at + "." + key
 }
 
-// lineOf returns the line of a key below a node that begins at a line, or else of the nearest one around it.
-func lineOf(node *yaml.Node, line int, key string) int {
-	switch node.Kind {
-	case yaml.DocumentNode:
-		return lineOf(node.Content[0], line, key)
-	case yaml.AliasNode:
-		return lineOf(node.Alias, line, key)
-	}
-	step := 1
-	if node.Kind == yaml.MappingNode {
-		step = 2
-	}
-	var found *yaml.Node
-	inner := key
-	for i := 0; i+step <= len(node.Content); i += step {
-		name := fmt.Sprintf("[%d]", i)
-		if step == 2 {
-			name = node.Content[i].Value
+// lineOf returns the line of a key, or else of the nearest one around it.
+func (d *document) lineOf(key string) int {
+	for {
+		if line, ok := d.lines[key]; ok {
+			return line
 		}
-		rest, isBelow := strings.CutPrefix(key, name)
-		isBelow = isBelow && (rest == "" || rest[0] == '.' || rest[0] == '[')
-		if isBelow && len(rest) < len(inner) { // Names may have dots: the longest one is meant.
-			found, line, inner = node.Content[i+step-1], node.Content[i].Line, rest
-		}
+		key = key[:max(0, strings.LastIndexAny(key, ".["))]
 	}
-	if found == nil {
-		return line
-	}
-	return lineOf(found, line, strings.TrimPrefix(inner, "."))
 }

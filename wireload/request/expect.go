@@ -1,0 +1,232 @@
+package request
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"wirebench.dev/wireload/suggest"
+)
+
+// expectation says what the value at a path of a reply is.
+type expectation struct {
+	path string
+	// matcher is empty for equality.
+	matcher string
+	// expected is JSON.
+	expected program
+}
+
+var matchers = []string{"empty", "count", "above", "matches", "consecutive"}
+
+// expect compiles the expectations of a reply.
+func (c *compiler) expect(expect ordered[field]) {
+	for _, each := range expect {
+		tests, isMatcher := each.value.value.(object)
+		if !isMatcher {
+			tests = object{{"", each.value.value}}
+		}
+		for _, test := range tests {
+			if isMatcher && !slices.Contains(matchers, test.name) {
+				each.value.fail("there is no test %q; %s", test.name, suggest.Name(test.name, matchers))
+			}
+			var expected program
+			expected.json(c.expand(each.value.at("", test.value)))
+			c.expectations = append(c.expectations, expectation{each.name, test.name, expected})
+		}
+	}
+}
+
+// check compares a reply with what a request's values make of the expectation.
+func (e *expectation) check(reply any, values []slotValue) error {
+	text := e.expected.append(nil, values)
+	expected, err := decodeJSON(text)
+	if err != nil {
+		return err
+	}
+	for _, actual := range at(reply, keysOf(e.path)) {
+		if !e.matches(actual, expected) {
+			return fmt.Errorf("%s is %s, not %s", e.name(), show(actual), strings.TrimSpace(e.matcher+" "+shorten(text)))
+		}
+	}
+	return nil
+}
+
+// checkContains wants a text in a reply.
+func checkContains(reply, text []byte) error {
+	if !bytes.Contains(reply, text) {
+		return fmt.Errorf("the reply is %q, without %q", shorten(reply), shorten(text))
+	}
+	return nil
+}
+
+// checkConsecutive compares the first and the last item of a stream.
+func (e *expectation) checkConsecutive(first, last any, items int) error {
+	if e.matcher != "consecutive" {
+		return nil
+	}
+	var ends [2]int64
+	for i, item := range []any{first, last} {
+		for _, found := range at(item, keysOf(e.path)) {
+			text, _ := textOf(found)
+			number, err := strconv.ParseInt(text, 10, 64)
+			if err != nil {
+				return fmt.Errorf("%s is %s, not a whole number", e.name(), show(found))
+			}
+			ends[i] = number
+		}
+	}
+	if ends[1]-ends[0] != int64(items-1) {
+		return fmt.Errorf("%s goes from %d to %d in %d items", e.name(), ends[0], ends[1], items)
+	}
+	return nil
+}
+
+func (e *expectation) name() string { return cmp.Or(e.path, "the reply") }
+
+func (e *expectation) matches(actual, expected any) bool {
+	length, hasLength := lengthOf(actual)
+	switch e.matcher {
+	case "empty":
+		return (actual == nil || actual == missing{} || hasLength && length == 0) == (expected == true)
+	case "count":
+		return hasLength && equal(json.Number(strconv.Itoa(length)), expected)
+	case "above":
+		order, ok := compareNumbers(actual, expected)
+		return ok && order > 0
+	case "consecutive":
+		return true // of streams: see checkConsecutive
+	}
+	return holds(actual, expected)
+}
+
+// missing stands for what a reply does not have.
+type missing struct{}
+
+func keysOf(path string) []string {
+	if path == "" {
+		return nil
+	}
+	return strings.Split(path, ".")
+}
+
+// at returns what a reply has at a path: many values where it has a *, which stands for all items of a list.
+func at(value any, keys []string) []any {
+	if len(keys) == 0 {
+		return []any{value}
+	}
+	if keys[0] != "*" {
+		return at(pick(value, keys[0]), keys[1:])
+	}
+	items, ok := value.([]any)
+	if !ok {
+		return []any{missing{}}
+	}
+	var all []any
+	for _, each := range items {
+		all = append(all, at(each, keys[1:])...)
+	}
+	return all
+}
+
+// pick returns a field of a mapping, or an item of a list by its place.
+func pick(value any, name string) any {
+	switch value := value.(type) {
+	case []any:
+		if place, err := strconv.Atoi(name); err == nil && 0 <= place && place < len(value) {
+			return value[place]
+		}
+	case map[string]any:
+		if found, ok := value[name]; ok {
+			return found
+		}
+	}
+	return missing{}
+}
+
+// holds says whether a value has all that is expected, and as many items.
+func holds(actual, expected any) bool {
+	switch expected := expected.(type) {
+	case []any:
+		items, ok := actual.([]any)
+		return ok && slices.EqualFunc(items, expected, holds)
+	case map[string]any:
+		for name, each := range expected {
+			if !holds(pick(actual, name), each) {
+				return false
+			}
+		}
+		return true
+	}
+	return equal(actual, expected)
+}
+
+// equal compares scalars. Whole numbers of 64 bits are texts in the JSON form of protobuf.
+func equal(actual, expected any) bool {
+	_, isText := actual.(string)
+	_, expectsText := expected.(string)
+	order, isNumber := compareNumbers(actual, expected)
+	switch actual.(type) {
+	case []any, map[string]any:
+		return false
+	}
+	return actual == expected || (!isText || !expectsText) && isNumber && order == 0
+}
+
+// compareNumbers compares two numbers, which may be given as texts.
+func compareNumbers(a, b any) (order int, ok bool) {
+	textA, errA := textOf(a)
+	textB, errB := textOf(b)
+	if errA != nil || errB != nil {
+		return 0, false
+	}
+	wholeA, errA := strconv.ParseInt(textA, 10, 64)
+	wholeB, errB := strconv.ParseInt(textB, 10, 64)
+	if errA == nil && errB == nil {
+		return cmp.Compare(wholeA, wholeB), true
+	}
+	floatA, errA := strconv.ParseFloat(textA, 64)
+	floatB, errB := strconv.ParseFloat(textB, 64)
+	return cmp.Compare(floatA, floatB), errA == nil && errB == nil
+}
+
+// decodeJSON keeps numbers as they are.
+func decodeJSON(text []byte) (value any, err error) {
+	if err := json.Unmarshal(text, new(json.RawMessage)); err != nil {
+		return nil, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	err = decoder.Decode(&value)
+	return value, err
+}
+
+// encodeJSON returns the JSON of a value that came from JSON, or of a text.
+func encodeJSON(value any) []byte {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(value)
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+}
+
+// shownMax is how much of a value an error has.
+const shownMax = 80
+
+func show(value any) string {
+	if value == (missing{}) {
+		return "missing"
+	}
+	return shorten(encodeJSON(value))
+}
+
+func shorten(text []byte) string {
+	if len(text) > shownMax {
+		return fmt.Sprintf("%.*s…", shownMax, text)
+	}
+	return string(text)
+}
