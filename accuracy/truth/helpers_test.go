@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"testing"
 
 	"golang.org/x/net/http2"
@@ -132,4 +133,11 @@ func readReply(reader *http2.Framer) ([]byte, error) {
 			}
 		}
 	}
+}
+
+// logged returns the requests so far.
+func (s *server) logged() []request {
+	s.log.mutex.Lock()
+	defer s.log.mutex.Unlock()
+	return slices.Clone(s.log.requests)
 }

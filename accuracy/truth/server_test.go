@@ -34,7 +34,7 @@ func TestTruthAgreesWithClient(t *testing.T) {
 				}
 			}
 			closest := int64(math.MaxInt64)
-			for i, r := range s.log.requests[:calls-1] {
+			for i, r := range s.logged()[:calls-1] {
 				if r.arrived < sent[i] || r.arrived+int64(latency) > min(r.ended, received[i]) || r.ended > received[i+1] {
 					t.Errorf("request %d: sent %d, arrived %d, ended %d, received %d", i, sent[i], r.arrived, r.ended, received[i])
 				}
@@ -57,10 +57,11 @@ func TestWaitInSocketCounts(t *testing.T) {
 			io.WriteString(connection, "GET /api/users/1 HTTP/1.1\r\n\r\n")
 			time.Sleep(20 * time.Millisecond) // so that the server reads the first alone
 		}
-		for s.log.truth(0, math.MaxInt64).Requests < 2 {
+		logged := s.logged()
+		for ; len(logged) < 2; logged = s.logged() {
 			time.Sleep(time.Millisecond)
 		}
-		if s.log.requests[1].arrived < s.log.requests[0].ended {
+		if logged[1].arrived < logged[0].ended {
 			return
 		}
 	}

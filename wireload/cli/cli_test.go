@@ -56,11 +56,16 @@ func read(t *testing.T, path string) histogram.File {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var file histogram.File
+	var file struct {
+		histogram.File
+		// Histograms are only written.
+		Series any `json:"series"`
+		Slices any `json:"slices"`
+	}
 	if err := json.Unmarshal(text, &file); err != nil {
 		t.Fatal(err)
 	}
-	return file
+	return file.File
 }
 
 func TestALoadByHandPrintsPercentilesAndWritesTheFile(t *testing.T) {

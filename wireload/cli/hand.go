@@ -89,12 +89,13 @@ func runByHand(ctx context.Context, transport string, arguments []string, out io
 // printSummary writes what a person wants to know of a load, and reports whether a request was measured.
 func printSummary(out io.Writer, measured histogram.File) (isMeasured bool) {
 	for _, clock := range []string{"service", "response", "first_item", "gap"} {
-		latencies, err := measured.Merged(clock)
-		if err != nil || latencies.TotalCount() == 0 {
+		latencies := measured.Merged(clock)
+		count := latencies.TotalCount()
+		if count == 0 {
 			continue
 		}
 		isMeasured = true
-		count, seconds := latencies.TotalCount(), float64(measured.Window.EndUnixNS-measured.Window.StartUnixNS)/1e9
+		seconds := float64(measured.Window.EndUnixNS-measured.Window.StartUnixNS) / 1e9
 		fmt.Fprintf(out, "%s (ms): %d, %.1f/s; mean %.3f", clock, count, float64(count)/seconds, latencies.Mean()/1e6)
 		for _, percent := range []float64{50, 90, 99, 99.9, 100} {
 			fmt.Fprintf(out, "; p%g %.3f", percent, float64(latencies.ValueAtPercentile(percent))/1e6)

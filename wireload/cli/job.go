@@ -184,7 +184,7 @@ func (j *Job) newLoad() (*engine.Load, error) {
 			Warmup: warmup, Window: window, ByDue: j.ByDue, Slices: j.Slices,
 		},
 	}
-	load.Measured.Calls, load.Measured.WarmupCalls = j.Calls*load.OwnUsers(), j.WarmupCalls*load.OwnUsers()
+	load.Measured.Calls = j.Calls * load.OwnUsers()
 	var err error
 	if j.Live != nil {
 		if load.Live, err = live.NewPublisher(j.Live.URL, j.Requests.Transport, j.Live.Labels); err != nil {

@@ -1,34 +1,24 @@
 package engine
 
-import (
-	"context"
-	"sync"
-)
+import "sync"
 
 // Barrier lets the users of a load wait for each other: after a warm-up by calls, and between phases. After all have
 // arrived it can be used again.
 type Barrier struct {
 	users int
 	// over ends all waiting with the load: a user that has no time left no longer arrives.
-	over context.Context //nolint:containedctx // It lasts as long as the load.
+	over <-chan struct{}
 
 	mutex   sync.Mutex
 	arrived int
 	release chan struct{}
 }
 
-func (b *Barrier) begin(r *run) {
-	b.users = r.load.OwnUsers()
-	over, cancel := context.WithDeadline(r.ctx, r.clock.at(r.endUnixNS()))
-	context.AfterFunc(over, cancel)
-	b.over = over
-}
-
 // Wait returns when all users have called it.
 func (b *Barrier) Wait() { b.wait(func() {}) }
 
-// wait has the last user to arrive call onAll before any of them continues.
-func (b *Barrier) wait(onAll func()) {
+// wait has the last user to arrive call onAll before any of them continues. It returns false if the load is over.
+func (b *Barrier) wait(onAll func()) bool {
 	b.mutex.Lock()
 	if b.arrived == 0 {
 		b.release = make(chan struct{})
@@ -43,6 +33,8 @@ func (b *Barrier) wait(onAll func()) {
 	b.mutex.Unlock()
 	select {
 	case <-release:
-	case <-b.over.Done():
+		return true
+	case <-b.over:
+		return false
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 func TestNobodyGoesOnBeforeAllHaveArrived(t *testing.T) {
 	const users, rounds = 8, 100
-	tried := Barrier{users: users, over: t.Context()}
+	tried := Barrier{users: users, over: t.Context().Done()}
 	var arrived atomic.Int64
 	var group sync.WaitGroup
 	for range users {
@@ -30,7 +30,7 @@ func TestNobodyGoesOnBeforeAllHaveArrived(t *testing.T) {
 func TestAnInterruptEndsTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		tried := Barrier{users: 2, over: ctx}
+		tried := Barrier{users: 2, over: ctx.Done()}
 		done := make(chan struct{})
 		go func() {
 			tried.wait(func() { t.Error("no other user has arrived") })

@@ -13,8 +13,8 @@ import (
 // meteredConnection reads and writes without telling Go's scheduler, but waits by it: see package raw.
 type meteredConnection struct {
 	net.Conn
-	counts *counts
-	raw    syscall.RawConn
+	recorder *recorder
+	raw      syscall.RawConn
 	// What RawConn calls, kept so that nothing is allocated for a request, and what it works on.
 	read, write func(fd uintptr) bool
 	look        func(fd uintptr)
@@ -28,12 +28,12 @@ type meteredConnection struct {
 	isHungUp              bool
 }
 
-func newMeteredConnection(plain net.Conn, counts *counts) (*meteredConnection, error) {
+func newMeteredConnection(plain net.Conn, recorder *recorder) (*meteredConnection, error) {
 	connection, err := plain.(syscall.Conn).SyscallConn()
 	if err != nil {
 		return nil, err
 	}
-	m := &meteredConnection{Conn: plain, counts: counts, raw: connection}
+	m := &meteredConnection{Conn: plain, recorder: recorder, raw: connection}
 	m.read, m.write = m.readNow, m.writeNow
 	m.look = func(fd uintptr) { m.isHungUp = raw.IsHungUp(fd, &m.poll) }
 	return m, nil
@@ -84,7 +84,7 @@ func (m *meteredConnection) Read(into []byte) (int, error) {
 		}
 	}
 	if m.in = nil; sends > 0 {
-		m.counts.sent.Add(int64(sends - len(m.out)))
+		m.recorder.sent.Add(int64(sends - len(m.out)))
 	}
 	switch {
 	case err != nil:
@@ -100,7 +100,7 @@ func (m *meteredConnection) Read(into []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	m.counts.received.Add(int64(m.count))
+	m.recorder.received.Add(int64(m.count))
 	return m.count, nil
 }
 
@@ -109,7 +109,7 @@ func (m *meteredConnection) Write(from []byte) (int, error) {
 	err := m.raw.Write(m.write)
 	count := len(from) - len(m.out)
 	m.out = nil
-	m.counts.sent.Add(int64(count))
+	m.recorder.sent.Add(int64(count))
 	if err == nil && m.writeErrno != 0 {
 		err = m.writeErrno
 	}

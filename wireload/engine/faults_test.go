@@ -173,10 +173,7 @@ func TestARequestThatTheServerRefusedIsSentAgainAndTimedFromItsDueMoment(t *test
 			t.Fatalf("want %d successes, all at the second try, got %v, %d retried: %v",
 				requests, measured.RequestsTotal, measured.Retried, measured.Errors)
 		}
-		response, err := measured.Merged("response")
-		if err != nil {
-			t.Fatal(err)
-		}
+		response := measured.Merged("response")
 		// The last one also waits for those before it, less the time between their due moments.
 		const last = requests*takes - (requests-1)*10*time.Millisecond
 		if response.TotalCount() != requests || response.Min() < int64(takes)*999/1000 || response.Max() < int64(last)*999/1000 {
@@ -208,8 +205,9 @@ func TestAConnectionThatWasClosedWhileIdleIsReplaced(t *testing.T) {
 				_, _ = c.Write(p.reply(0))
 			})
 			load := p.load(address, time.Minute)
-			r := &run{ctx: t.Context(), load: load, clock: newClock(), recorder: newRecorder(load.Measured)}
+			r := newRun(t.Context(), load)
 			u := newUser(r, 0)
+			u.source = load.NewSource(0)
 			for range 3 {
 				u.perform(0)
 				for u.connection != nil && !u.socket.isClosed() {
@@ -217,9 +215,9 @@ func TestAConnectionThatWasClosedWhileIdleIsReplaced(t *testing.T) {
 				}
 				u.lastUsed = 0 // Long ago.
 			}
-			u.end()
-			measured, err := r.recorder.report(histogram.Driver{}, r.clock.now())
-			if err != nil || measured.RequestsTotal[histogram.OK] != 3 || measured.Retried != 0 {
+			u.close()
+			measured := r.recorder.report("test", r.clock.now())
+			if measured.RequestsTotal[histogram.OK] != 3 || measured.Retried != 0 {
 				t.Errorf("want 3 successes, none at a second try, got %v, %d: %v", measured.RequestsTotal, measured.Retried, measured.Errors)
 			}
 		})

@@ -15,23 +15,21 @@ import (
 const probedItemsMax = 1000
 
 // Probe sends single requests, one after the other on one connection, to look at their replies. Nothing is measured.
-type Probe struct {
-	user *user
-	// stopInterrupt unregisters the interrupt.
-	stopInterrupt func() bool
-}
+type Probe struct{ user *user }
 
 // NewProbe returns a probe of the first address of a load.
 func NewProbe(ctx context.Context, load *Load) *Probe {
-	r := &run{ctx: ctx, load: load, clock: newClock()}
-	u := &user{run: r, address: load.Addresses[0], client: load.NewClient(load.Addresses[0]), latest: math.MaxInt64, counts: &counts{}}
-	return &Probe{u, context.AfterFunc(ctx, u.interrupt)}
+	r := newRun(ctx, load)
+	r.slots = nil
+	u := newUser(r, 0)
+	context.AfterFunc(r.ctx, u.interrupt)
+	return &Probe{u}
 }
 
 // Close closes the connection.
 func (p *Probe) Close() {
-	p.stopInterrupt()
 	p.user.close()
+	p.user.run.cancel(nil)
 }
 
 // Probed is a request and its outcome.
@@ -52,13 +50,11 @@ func (p *Probe) Send(source request.Source) (*Probed, error) {
 	u := p.user
 	u.source = source
 	source.Next(&u.request)
-	u.dropClosed(u.run.clock.now())
-	if err := u.client.Prepare(&u.request); err != nil {
+	sent, err := u.prepare()
+	if err != nil {
 		return nil, err
 	}
-	sent := u.run.clock.now()
 	probed := &Probed{Request: u.request}
-	var err error
 	if u.request.Stream {
 		err = p.readStream(probed, sent)
 	} else {
@@ -69,43 +65,29 @@ func (p *Probe) Send(source request.Source) (*Probed, error) {
 		return nil, cause
 	}
 	probed.Failure = transport.AsFailure(err)
-	probed.IsUnreachable = probed.Failure != nil && u.connection == nil
-	ok := probed.Failure == nil && probed.Reply.Code == histogram.OK
-	if ok {
+	probed.IsUnreachable = err != nil && u.isUnconnected
+	if err == nil && probed.Reply.Code == histogram.OK {
 		probed.Wrong = u.check(probed.Reply)
 	}
-	source.Settle(ok)
-	if err != nil || probed.Reply.Close || u.run.load.Reopen || u.socket.hasFailed() {
-		u.close()
-	}
+	u.settle(probed.Reply, err)
 	return probed, nil
 }
 
 // readStream reads a stream to its end, or to its last item that is kept.
-func (p *Probe) readStream(probed *Probed, sent int64) error {
+func (p *Probe) readStream(probed *Probed, sent int64) (err error) {
 	u := p.user
-	s := &stream{user: u}
-	u.stream = s
-	timeout := int64(u.run.load.Timeout)
-	reply, err := u.send(sent, func(item []byte) bool {
-		now := u.run.clock.now()
-		s.count++
-		if s.count == 1 {
-			s.first = bytes.Clone(item)
-		}
-		s.last = append(s.last[:0], item...)
+	u.stream.onItem = func(item []byte) bool {
 		if len(probed.Items) < probedItemsMax {
 			probed.Items = append(probed.Items, bytes.Clone(item))
 		}
-		_ = u.connection.SetDeadline(u.run.clock.at(now + timeout))
 		if u.request.Items > 0 {
-			return s.count <= u.request.Items
+			return u.stream.count <= u.request.Items
 		}
-		return s.count < probedItemsMax && now < sent+timeout
-	})
-	if errors.Is(err, transport.ErrStopped) {
-		reply, err = transport.Reply{Code: histogram.OK, Status: u.request.Status, Close: true}, nil
+		return u.stream.count < probedItemsMax && u.run.clock.now() < sent+int64(u.run.load.Timeout)
 	}
-	probed.Reply = reply
+	probed.Reply, err = u.readStream(sent, 0, math.MaxInt64)
+	if errors.Is(err, transport.ErrStopped) {
+		probed.Reply, err = transport.Reply{Code: histogram.OK, Status: u.request.Status, Close: true}, nil
+	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"wirebench.dev/wireload/histogram"
+	"wirebench.dev/wireload/live"
 )
 
 // clock reads the monotonic clock as Unix time: one reading of the machine's clock, where time.Now takes two, and no
@@ -33,69 +34,130 @@ type run struct {
 	clock    clock
 	recorder *recorder
 	slots    []*slot
-	users    sync.WaitGroup
-	// mismatch is done when the first reply with wrong content was handed on.
-	mismatch sync.Once
-	// startUnixNS is when requests began to be sent.
-	startUnixNS atomic.Int64
+	// next returns when a user is to send its next request, with the moment that it was due, or 0; false at the end.
+	next    func(*user) (dueUnixNS int64, ok bool)
+	users   sync.WaitGroup
+	started atomic.Int64
+	// begun is closed when requests begin to be sent, at startUnixNS.
+	begun       chan struct{}
+	startUnixNS int64
+}
+
+func newRun(ctx context.Context, load *Load) *run {
+	r := &run{load: load, clock: newClock(), recorder: newRecorder(load), slots: newSlots(load), begun: make(chan struct{})}
+	r.ctx, r.cancel = context.WithCancelCause(ctx)
+	r.next = r.nextOfClosed
+	return r
 }
 
 // Run sends the load and returns what was measured, also after an interrupt by the context. Its errors are those of
 // the load itself; a service that fails is part of the result.
 func Run(ctx context.Context, load *Load, version string) (histogram.File, error) {
-	inner, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	r := &run{ctx: inner, cancel: cancel, load: load, clock: newClock(), recorder: newRecorder(load.Measured), slots: newSlots(load)}
-	over, end := context.WithCancel(context.WithoutCancel(ctx))
-	defer end()
+	r := newRun(ctx, load)
+	defer r.cancel(nil)
+	end := func() {}
+	if load.Due != nil {
+		open, err := newArrivals(r)
+		if err != nil {
+			return histogram.File{}, err
+		}
+		r.next, end = open.next, open.end
+	}
+	over := make(chan struct{})
 	var publisher sync.WaitGroup
 	if load.Live != nil {
-		r.recorder.totals = load.Live.NewTotals(load.ownMax())
-		publisher.Go(func() { load.Live.Publish(over, r.recorder.read) })
+		publisher.Go(func() { load.Live.Publish(over, r.count) })
 	}
-	var err error
-	if load.Due != nil {
-		err = r.runOpen()
-	} else {
-		r.runClosed()
+	for range load.OwnUsers() {
+		r.start()
 	}
+	r.begin()
 	r.users.Wait()
+	end()
 	for _, each := range r.slots {
 		each.close()
-		r.recorder.addCounts(&each.counts)
 	}
-	if cause := context.Cause(inner); cause != nil && ctx.Err() == nil {
-		err = cause
-	}
-	end()
+	close(over)
 	publisher.Wait()
-	if err != nil {
-		return histogram.File{}, err
+	if cause := context.Cause(r.ctx); cause != nil && ctx.Err() == nil {
+		return histogram.File{}, cause
 	}
-	return r.recorder.report(histogram.Driver{Name: "wireload", Version: version}, r.clock.now())
+	return r.recorder.report(version, r.clock.now()), nil
+}
+
+// start has one more user send requests on a goroutine of its own.
+func (r *run) start() {
+	number := r.load.userNumber(int(r.started.Add(1) - 1))
+	u := newUser(r, number)
+	u.source = r.load.NewSource(number)
+	r.users.Go(func() {
+		defer context.AfterFunc(r.ctx, u.interrupt)()
+		defer u.close()
+		<-r.begun
+		if !r.waitToSpawn(number) {
+			return
+		}
+		for due, ok := r.next(u); ok; due, ok = r.next(u) {
+			u.perform(due)
+		}
+	})
 }
 
 // begin starts the clock of the load.
 func (r *run) begin() {
-	now := r.clock.now()
-	r.startUnixNS.Store(now)
+	r.startUnixNS = r.clock.now()
 	if r.load.WarmupCalls == 0 {
-		r.recorder.open(now)
+		r.recorder.update(func(f *histogram.Fold) { f.Open(r.startUnixNS) })
 	}
-	r.load.Barrier.begin(r)
+	over, cancel := context.WithDeadline(r.ctx, r.clock.at(r.endUnixNS()))
+	context.AfterFunc(over, cancel)
+	r.load.Barrier.users, r.load.Barrier.over = r.load.OwnUsers(), over.Done()
+	close(r.begun)
 }
 
 // endUnixNS returns when the last request is sent.
-func (r *run) endUnixNS() int64 { return r.startUnixNS.Load() + int64(r.load.Duration) }
+func (r *run) endUnixNS() int64 { return r.startUnixNS + int64(r.load.Duration) }
 
-// start has a user do its work on a goroutine of its own.
-func (r *run) start(number int, work func(*user)) {
-	u := newUser(r, number)
-	r.recorder.join()
-	r.users.Go(func() {
-		off := context.AfterFunc(r.ctx, u.interrupt)
-		defer off()
-		defer u.end()
-		work(u)
-	})
+// waitToSpawn waits until it is a user's turn to start; false if the load ends before.
+func (r *run) waitToSpawn(number int) bool {
+	if r.load.SpawnRatePerS == 0 {
+		return true
+	}
+	turn := r.startUnixNS + int64(float64(number)/r.load.SpawnRatePerS*float64(time.Second))
+	return turn < r.endUnixNS() && r.pause(time.Duration(turn-r.clock.now()))
+}
+
+// pause returns false if the load is interrupted.
+func (r *run) pause(lasts time.Duration) bool {
+	select {
+	case <-time.After(lasts):
+		return true
+	case <-r.ctx.Done():
+		return false
+	}
+}
+
+// nextOfClosed has a user send its next request when it has the reply to the one before. In a load by calls, those that
+// warm up come first; then all users wait for each other.
+func (r *run) nextOfClosed(u *user) (int64, bool) {
+	if u.isUnconnected && r.load.DialPause > 0 {
+		r.pause(r.load.DialPause) // It would use a whole core otherwise.
+	}
+	switch calls := r.load.WarmupCalls + r.load.Calls; {
+	case u.lastUsed >= r.endUnixNS(), r.ctx.Err() != nil, calls > 0 && u.calls == calls:
+		return 0, false
+	case u.calls > 0 && u.calls == r.load.WarmupCalls:
+		return 0, r.load.Barrier.wait(func() {
+			r.recorder.update(func(f *histogram.Fold) { f.Open(r.clock.now()) })
+		})
+	}
+	return 0, true
+}
+
+// count returns what live metrics need.
+func (r *run) count() (counts live.Counts) {
+	r.recorder.update(func(f *histogram.Fold) { counts.Dropped = f.File.DroppedIterations })
+	counts.Users, counts.UsersMax = r.started.Load(), int64(r.load.ownMax())
+	counts.BytesSent, counts.BytesReceived = r.recorder.sent.Load(), r.recorder.received.Load()
+	return counts
 }

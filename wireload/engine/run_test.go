@@ -28,8 +28,8 @@ func TestAClosedLoadCountsWhatTheServerHasSeen(t *testing.T) {
 			if measured.RequestsTotal[histogram.OK] != seen.Load() {
 				t.Errorf("want the %d that the server has seen, got %v", seen.Load(), measured.RequestsTotal)
 			}
-			if measured.Bytes.Received == 0 {
-				t.Errorf("want the bytes of all requests, got %v", measured.Bytes)
+			if measured.BytesReceived == 0 {
+				t.Errorf("want the bytes of all requests, got none")
 			}
 		})
 	}
@@ -41,10 +41,7 @@ func TestServiceTimeIsTheServersTime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			load := p.load(transporttest.Serve(t, p.answering(takes)), time.Minute)
 			load.Calls = 5
-			latencies, err := measure(t, load).Merged("service")
-			if err != nil {
-				t.Fatal(err)
-			}
+			latencies := measure(t, load).Merged("service")
 			// A busy machine makes it longer, and nothing makes it shorter.
 			if shortest := latencies.Min(); shortest < int64(takes)-int64(takes)/1000 || shortest > int64(3*takes) {
 				t.Errorf("want %s, got %s", takes, time.Duration(shortest))
@@ -62,10 +59,7 @@ func TestARequestThatIsDueWhileAllAreBusyIsSentLate(t *testing.T) {
 	if measured.RequestsTotal[histogram.OK] != 40 || measured.DroppedIterations != 0 {
 		t.Fatalf("want all 40, got %v, and %d not sent", measured.RequestsTotal, measured.DroppedIterations)
 	}
-	response, err := measured.Merged("response")
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := measured.Merged("response")
 	if longest := response.Max(); longest < int64(150*time.Millisecond) {
 		t.Errorf("want the wait in the response time, got %s at most", time.Duration(longest))
 	}
@@ -105,7 +99,7 @@ func TestACallLoadWarmsUpFirst(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			load := p.load(transporttest.Serve(t, p.answering(time.Millisecond)), time.Minute)
 			load.Users, load.Calls, load.WarmupCalls = 3, 20, 5
-			load.Measured = histogram.Options{Window: time.Minute, Calls: 60, WarmupCalls: 15}
+			load.Measured = histogram.Options{Window: time.Minute, Calls: 60}
 			measured := measure(t, load)
 			if measured.RequestsTotal[histogram.OK] != 75 || len(measured.Calls) != 1 || len(measured.Calls[0].LatenciesNS) != 60 {
 				t.Errorf("want 75 requests and 60 of them measured, got %v, %v", measured.RequestsTotal, measured.Calls)
@@ -157,9 +151,10 @@ func TestNothingIsAllocatedForARequest(t *testing.T) {
 			p.reply = func(n int) []byte { return replies[n] }
 			load := p.load(transporttest.Serve(t, p.answering(0)), time.Minute)
 			load.Connections = p.connections
-			r := &run{ctx: t.Context(), load: load, clock: newClock(), recorder: newRecorder(load.Measured), slots: newSlots(load)}
-			r.recorder.open(r.clock.now())
+			r := newRun(t.Context(), load)
+			r.begin()
 			u := newUser(r, 0)
+			u.source = load.NewSource(0)
 			perform := func() {
 				u.lastUsed = 0 // As in a slow load, where connections are looked at.
 				u.perform(r.clock.now())
@@ -170,7 +165,7 @@ func TestNothingIsAllocatedForARequest(t *testing.T) {
 			if allocations := testing.AllocsPerRun(1000, perform); allocations >= 1 {
 				t.Errorf("want none, got %v a request", allocations)
 			}
-			u.end()
+			u.close()
 		})
 	}
 }

@@ -11,7 +11,6 @@ import (
 // slot is the place of a connection that several users share.
 type slot struct {
 	address string
-	counts  counts
 
 	mutex  sync.Mutex
 	shared transport.Shared

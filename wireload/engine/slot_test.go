@@ -129,8 +129,8 @@ func TestUsersShareConnections(t *testing.T) {
 				}
 				measured := measure(t, load)
 				expectSuccesses(t, measured, int64(each.users*each.calls))
-				if got := m.connections.Load(); got != int64(each.connections) || measured.Bytes.Received == 0 {
-					t.Errorf("want %d connections, got %d; bytes: %v", each.connections, got, measured.Bytes)
+				if got := m.connections.Load(); got != int64(each.connections) || measured.BytesReceived == 0 {
+					t.Errorf("want %d connections, got %d; bytes: %v", each.connections, got, measured.BytesReceived)
 				}
 				if at := int64(each.at); at > 0 && (most.Load() > at || measured.Retried > 0) {
 					t.Errorf("want %d stream at once, got %d, and %d retried", at, most.Load(), measured.Retried)

@@ -24,19 +24,17 @@ type stream struct {
 	count          int
 	first, last    []byte
 	keep           bool
+	// onItem, if it isn't nil, gets each item, and returns false to stop.
+	onItem func([]byte) bool
 }
 
-// readStream reads a stream to its end, and records when each item came.
-func (u *user) readStream(sent, due int64) (transport.Reply, error) {
-	if u.stream == nil {
-		u.stream = &stream{user: u}
-	}
-	s := u.stream
+// readStream reads a stream to its end, but not longer than until a moment, and records when each item came.
+func (u *user) readStream(sent, due, until int64) (transport.Reply, error) {
+	s := &u.stream
+	s.user, s.until, s.renewed = u, until, sent
 	s.items = histogram.Items{SentUnixNS: sent, DueUnixNS: due, ArrivalsUnixNS: s.items.ArrivalsUnixNS[:0]}
 	s.count, s.first, s.last = 0, s.first[:0], s.last[:0]
-	s.until, s.renewed = u.run.endUnixNS()+int64(overtime), sent
-	s.keep = u.run.load.CheckEvery > 0 && (u.calls+1)%u.run.load.CheckEvery == 0
-	u.latest = s.until
+	s.keep = s.onItem != nil || u.isNth()
 	reply, err := u.send(sent, s.take)
 	s.flush()
 	if failure := transport.AsFailure(err); failure != nil && failure.Class == transport.Timeout && u.run.clock.now() >= s.until {
@@ -59,19 +57,12 @@ func (s *stream) take(item []byte) bool {
 	if len(s.items.ArrivalsUnixNS) == batchItemsMax || now-s.items.ArrivalsUnixNS[0] >= int64(batchLasts) {
 		s.flush()
 	}
-	s.renew(now)
-	return now < s.until
-}
-
-// renew puts the deadline off; a hundredth of the timeout is exact enough.
-func (s *stream) renew(now int64) {
-	timeout := int64(s.user.run.load.Timeout)
-	if now-s.renewed < timeout/100 {
-		return
+	// The deadline is put off; a hundredth of the timeout is exact enough.
+	if timeout := int64(s.user.run.load.Timeout); now-s.renewed >= timeout/100 {
+		s.renewed = now
+		_ = s.user.connection.SetDeadline(s.user.run.clock.at(min(now+timeout, s.until)))
 	}
-	s.renewed = now
-	deadline := min(now+timeout, s.until)
-	_ = s.user.connection.SetDeadline(s.user.run.clock.at(deadline))
+	return now < s.until && (s.onItem == nil || s.onItem(item))
 }
 
 func (s *stream) flush() {
@@ -79,7 +70,7 @@ func (s *stream) flush() {
 	if len(arrivals) == 0 {
 		return
 	}
-	s.user.run.recorder.addItems(s.user.request.Operation, &s.items)
+	s.user.run.recorder.update(func(f *histogram.Fold) { f.AddItems(s.user.request.Operation, &s.items) })
 	s.items.PreviousUnixNS = arrivals[len(arrivals)-1]
 	s.items.ArrivalsUnixNS = arrivals[:0]
 }

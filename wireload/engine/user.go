@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"net"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"wirebench.dev/wireload/histogram"
@@ -26,11 +24,9 @@ type user struct {
 	client  transport.Client
 	source  request.Source
 	request request.Request
-	stream  *stream
-	counts  *counts
-	calls   int
-	// latest is when a call has to be over, whatever its timeout.
-	latest int64
+	stream  stream
+	// calls is how many requests have ended.
+	calls int
 
 	// slot has the connection that the user shares; nil if it has one of its own.
 	slot *slot
@@ -51,14 +47,11 @@ type link interface {
 	SetDeadline(at time.Time) error
 }
 
-// counts are what users and connections count without the recorder's lock, until a request is recorded.
-type counts struct{ retried, mismatches, sent, received atomic.Int64 }
-
 func newUser(r *run, number int) *user {
-	u := &user{run: r, address: r.load.Addresses[number%len(r.load.Addresses)], source: r.load.NewSource(number), counts: &counts{}}
+	u := &user{run: r, address: r.load.Addresses[number%len(r.load.Addresses)]}
 	if len(r.slots) > 0 {
 		u.slot = r.slots[number/r.load.Generators%len(r.slots)]
-		u.address, u.counts = u.slot.address, &u.slot.counts
+		u.address = u.slot.address
 	}
 	u.client = r.load.NewClient(u.address)
 	return u
@@ -68,51 +61,67 @@ func newUser(r *run, number int) *user {
 func (u *user) perform(due int64) {
 	u.source.Next(&u.request)
 	if u.request.Stream && due != 0 && u.run.clock.now() >= u.run.endUnixNS() {
-		u.run.recorder.drop(1) // It would be cancelled before it is sent.
+		u.run.recorder.drop() // It would be cancelled before it is sent.
 		return
 	}
-	err := u.client.Prepare(&u.request)
-	sent := u.run.clock.now()
-	if u.dropClosed(sent) {
-		err = u.client.Prepare(&u.request)
-	}
+	sent, err := u.prepare()
 	if err != nil {
 		u.run.cancel(err) // The load ends: a request can't be made.
 		return
 	}
 	var reply transport.Reply
 	if u.request.Stream {
-		reply, err = u.readStream(sent, due)
+		reply, err = u.readStream(sent, due, u.run.endUnixNS()+int64(overtime))
 	} else {
-		u.latest = math.MaxInt64
 		reply, err = u.send(sent, nil)
 	}
-	end := u.run.clock.now()
-	u.lastUsed = end
-	if err != nil && u.run.ctx.Err() != nil {
-		return // Interrupted.
-	}
-	if errors.Is(err, transport.ErrStopped) {
-		u.run.recorder.addCancelled(u.request.Operation)
+	u.lastUsed = u.run.clock.now()
+	switch {
+	case err != nil && u.run.ctx.Err() != nil: // Interrupted.
+	case errors.Is(err, transport.ErrStopped):
+		u.run.recorder.update(func(f *histogram.Fold) { f.AddCancelled(u.request.Operation) })
 		u.close()
-		return
+	default:
+		took := histogram.Request{EndUnixNS: u.lastUsed, ServiceNS: u.lastUsed - sent, DueUnixNS: due}
+		u.run.recorder.add(u.request.Operation, took, reply, err)
+		u.checkNth(reply, err)
+		u.calls++
+		u.settle(reply, err)
 	}
-	took := histogram.Request{EndUnixNS: end, ServiceNS: end - sent, DueUnixNS: due}
-	u.run.recorder.add(u, took, reply, err)
-	u.finish(reply, err)
 }
 
-// finish does what comes after the clock.
-func (u *user) finish(reply transport.Reply, err error) {
-	ok := err == nil && reply.Code == histogram.OK
-	u.calls++
-	if ok && u.run.load.CheckEvery > 0 && u.calls%u.run.load.CheckEvery == 0 {
-		if wrong := u.check(reply); wrong != nil {
-			u.counts.mismatches.Add(1)
-			u.run.mismatch.Do(func() { u.run.load.OnMismatch(fmt.Errorf("%s: %w", u.request.Operation, wrong)) })
-		}
+// prepare encodes the request, and returns when it begins to be sent. A connection that the server has closed while
+// nothing was sent on it is dropped, as other clients do: a request that can't be sent twice would fail. One in steady use
+// isn't looked at.
+func (u *user) prepare() (sent int64, err error) {
+	const idle = 10 * time.Millisecond
+	err = u.client.Prepare(&u.request)
+	sent = u.run.clock.now()
+	if u.socket != nil && u.connection != nil && sent-u.lastUsed > int64(idle) && u.socket.isClosed() {
+		u.close()
+		err = u.client.Prepare(&u.request)
 	}
-	u.source.Settle(ok)
+	return sent, err
+}
+
+// isNth says whether the content of this request's reply is to be checked.
+func (u *user) isNth() bool {
+	every := u.run.load.CheckEvery
+	return every > 0 && (u.calls+1)%every == 0
+}
+
+func (u *user) checkNth(reply transport.Reply, err error) {
+	if err != nil || reply.Code != histogram.OK || !u.isNth() {
+		return
+	}
+	if wrong := u.check(reply); wrong != nil && u.run.recorder.addMismatch() == 1 {
+		u.run.load.OnMismatch(fmt.Errorf("%s: %w", u.request.Operation, wrong))
+	}
+}
+
+// settle does what comes after a reply, whether it is part of a load or not.
+func (u *user) settle(reply transport.Reply, err error) {
+	u.source.Settle(err == nil && reply.Code == histogram.OK)
 	if err != nil || reply.Close || u.run.load.Reopen || u.socket != nil && u.socket.hasFailed() {
 		u.close()
 	}
@@ -146,7 +155,7 @@ func (u *user) send(sent int64, item func([]byte) bool) (transport.Reply, error)
 		if err := u.client.Prepare(&u.request); err != nil {
 			return reply, err
 		}
-		u.counts.retried.Add(1)
+		u.run.recorder.update(func(f *histogram.Fold) { f.File.Retried++ })
 	}
 }
 
@@ -156,7 +165,10 @@ func (u *user) maySendAgain(failure *transport.Failure) bool {
 
 func (u *user) attempt(sent int64, item func([]byte) bool) (transport.Reply, error) {
 	timeout := int64(u.run.load.Timeout)
-	deadline := min(sent+timeout, u.latest)
+	deadline := sent + timeout
+	if u.request.Stream {
+		deadline = min(deadline, u.stream.until)
+	}
 	if u.connection == nil {
 		err := u.connect(u.run.clock.at(deadline))
 		if u.isUnconnected = err != nil; u.isUnconnected {
@@ -178,17 +190,6 @@ func (u *user) attempt(sent int64, item func([]byte) bool) (transport.Reply, err
 	return u.client.Call(item)
 }
 
-// dropClosed drops a connection that the server has closed while nothing was sent on it, as other clients do: a request
-// that can't be sent twice would fail. A connection in steady use isn't looked at. It reports whether there was one.
-func (u *user) dropClosed(now int64) bool {
-	const idle = 10 * time.Millisecond
-	if u.socket == nil || u.connection == nil || now-u.lastUsed <= int64(idle) || !u.socket.isClosed() {
-		return false
-	}
-	u.close()
-	return true
-}
-
 // dial opens a connection, and returns also the socket that it is made of. Go sets TCP_NODELAY on it.
 func (u *user) dial(deadline time.Time) (net.Conn, *meteredConnection, error) {
 	ctx, cancel := context.WithDeadline(u.run.ctx, deadline)
@@ -197,7 +198,7 @@ func (u *user) dial(deadline time.Time) (net.Conn, *meteredConnection, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	socket, err := newMeteredConnection(plain, u.counts)
+	socket, err := newMeteredConnection(plain, u.run.recorder)
 	if err != nil || u.run.load.TLS == nil {
 		return socket, socket, err
 	}
@@ -251,10 +252,4 @@ func (u *user) interrupt() {
 	case u.connection != nil:
 		_ = u.socket.Close()
 	}
-}
-
-// end is called once, when the user sends nothing more.
-func (u *user) end() {
-	u.close()
-	u.run.recorder.addCounts(u.counts)
 }

@@ -1,6 +1,6 @@
 package histogram
 
-import "slices"
+import "cmp"
 
 // Code is the outcome of a request, in the words of docs/histogram-file.md.
 type Code string
@@ -20,28 +20,17 @@ const (
 	Unavailable       Code = "unavailable"
 )
 
+var ofHTTP = map[int]Code{
+	400: InvalidArgument, 415: InvalidArgument, 404: NotFound, 405: Unimplemented, 409: AlreadyExists,
+	413: ResourceExhausted, 500: Internal, 503: Unavailable,
+}
+
 // CodeOfHTTP returns the outcome that an HTTP status stands for.
 func CodeOfHTTP(status int) Code {
 	if status/100 == 2 {
 		return OK
 	}
-	switch status {
-	case 400, 415:
-		return InvalidArgument
-	case 404:
-		return NotFound
-	case 405:
-		return Unimplemented
-	case 409:
-		return AlreadyExists
-	case 413:
-		return ResourceExhausted
-	case 500:
-		return Internal
-	case 503:
-		return Unavailable
-	}
-	return Unknown
+	return cmp.Or(ofHTTP[status], Unknown)
 }
 
 // ofGRPC has the outcomes that gRPC's status codes stand for, by number.
@@ -57,6 +46,3 @@ func CodeOfGRPC(status int) Code {
 	}
 	return ofGRPC[status]
 }
-
-// GRPC returns the gRPC status code of an outcome.
-func (c Code) GRPC() int { return slices.Index(ofGRPC[:], c) }

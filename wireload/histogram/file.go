@@ -3,12 +3,10 @@ package histogram
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"slices"
-	"time"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 	"wirebench.dev/wireload/secure"
@@ -32,11 +30,14 @@ type File struct {
 	Mismatches        int64           `json:"mismatches"`
 	DroppedIterations int64           `json:"dropped_iterations"`
 	Retried           int64           `json:"retried,omitempty"`
-	Bytes
-	Streams      *FileStreams        `json:"streams,omitempty"`
-	Errors       []FileError         `json:"errors"`
-	ErrorClasses map[string]int64    `json:"error_classes,omitempty"`
-	TLS          []secure.Agreements `json:"tls,omitempty"`
+	// Bytes are the payload of TCP.
+	BytesSent     int64               `json:"bytes_sent"`
+	BytesReceived int64               `json:"bytes_received"`
+	BytesRequests int64               `json:"bytes_requests"`
+	Streams       *FileStreams        `json:"streams,omitempty"`
+	Errors        []FileError         `json:"errors"`
+	ErrorClasses  map[string]int64    `json:"error_classes,omitempty"`
+	TLS           []secure.Agreements `json:"tls,omitempty"`
 }
 
 // Driver is the tool that made the load.
@@ -53,11 +54,11 @@ type Window struct {
 
 // FileSeries is the histogram of one operation, outcome and clock.
 type FileSeries struct {
-	Operation string `json:"operation"`
-	Code      Code   `json:"code"`
-	Clock     string `json:"clock"`
-	Count     int64  `json:"count"`
-	Histogram string `json:"histogram"`
+	Operation string    `json:"operation"`
+	Code      Code      `json:"code"`
+	Clock     string    `json:"clock"`
+	Count     int64     `json:"count"`
+	Latencies Latencies `json:"histogram"`
 }
 
 // FilePerSecond counts the requests of each second of the window.
@@ -69,8 +70,8 @@ type FilePerSecond struct {
 
 // FileSlices has a histogram for each slice of the window.
 type FileSlices struct {
-	Operation  string   `json:"operation"`
-	Histograms []string `json:"histograms"`
+	Operation string      `json:"operation"`
+	Latencies []Latencies `json:"histograms"`
 }
 
 // FileStreams counts items.
@@ -87,13 +88,6 @@ type FileCalls struct {
 	LatenciesNS []int64 `json:"latencies_ns"`
 }
 
-// Bytes counts the payload of TCP.
-type Bytes struct {
-	Sent     int64 `json:"bytes_sent"`
-	Received int64 `json:"bytes_received"`
-	Requests int64 `json:"bytes_requests"`
-}
-
 // FileError counts the requests that failed with the same words.
 type FileError struct {
 	Code    Code   `json:"code"`
@@ -101,118 +95,82 @@ type FileError struct {
 	Count   int64  `json:"count"`
 }
 
-// Counts are what a driver counts beside requests.
-type Counts struct {
-	Mismatches, DroppedIterations, Retried int64
-	// Classes are failures by class; see docs/histogram-file.md.
-	Classes map[string]int64
-	Bytes   Bytes
+// Latencies is a histogram of nanoseconds, or nil.
+type Latencies struct{ *hdr.Histogram }
+
+// MarshalText returns HdrHistogram's V2 compressed encoding in base64; that of nil is empty.
+func (l Latencies) MarshalText() ([]byte, error) {
+	if l.Histogram == nil {
+		return nil, nil
+	}
+	return l.Encode(hdr.V2CompressedEncodingCookieBase)
 }
 
 // Report returns what was folded of a load that ended at this moment.
-func (f *Fold) Report(driver Driver, ended time.Time, counts Counts) (File, error) {
-	made := File{
-		Schema:            schema,
-		Driver:            driver,
-		Series:            []FileSeries{},
-		PerSecond:         []FilePerSecond{},
-		RequestsTotal:     map[Code]int64{},
-		Mismatches:        counts.Mismatches,
-		DroppedIterations: counts.DroppedIterations,
-		Retried:           counts.Retried,
-		Bytes:             counts.Bytes,
-		Errors:            f.reportErrors(),
-		ErrorClasses:      counts.Classes,
-		TLS:               secure.Counted(),
-	}
-	seconds := 0
-	if f.window != nil {
-		closed := f.window.closedAt(ended.UnixNano())
-		if f.options.Calls > 0 && f.requests() >= int64(f.options.Calls+f.options.WarmupCalls) {
-			closed = f.window.closedAt(f.lastEnd + 1)
+func (f *Fold) Report(driver Driver, endedUnixNS int64) File {
+	made := f.File
+	made.Schema, made.Driver, made.TLS = schema, driver, secure.Counted()
+	made.Series, made.PerSecond, made.RequestsTotal = []FileSeries{}, []FilePerSecond{}, map[Code]int64{}
+	if f.start != 0 {
+		// A load that was interrupted ends inside the window. Rates over a window that nothing happened in would be wrong.
+		if f.options.Calls > 0 {
+			endedUnixNS = f.lastEnd + 1
 		}
-		made.Window = &Window{closed.start, closed.end}
-		seconds = closed.seconds()
+		made.Window = &Window{f.start, max(f.start, min(f.end, endedUnixNS))}
 	}
-	requests := int64(0)
-	for _, each := range f.sortedSeries() {
-		requests += each.total
-		made.RequestsTotal[each.code] += each.total
-		if err := made.addSeries(each, seconds); err != nil {
-			return File{}, err
-		}
-	}
-	made.Bytes.Requests = requests
-	if f.stream != nil {
-		if err := made.addStream(f.stream, seconds); err != nil {
-			return File{}, err
-		}
-	}
-	return made, nil
-}
-
-func (f *Fold) sortedSeries() []*Series {
-	return slices.SortedFunc(maps.Values(f.series), func(a, b *Series) int {
+	keys := slices.SortedFunc(maps.Keys(f.series), func(a, b seriesKey) int {
 		return cmp.Or(cmp.Compare(a.operation, b.operation), cmp.Compare(a.code, b.code))
 	})
+	for _, key := range keys {
+		made.addSeries(key, f.series[key])
+	}
+	if f.File.Streams != nil { // Items that come come well: they have the code OK.
+		counts := *f.File.Streams
+		counts.PerSecond = made.cut(counts.PerSecond)
+		made.Streams = &counts
+		made.addClock(seriesKey{f.streamed, OK}, "first_item", f.firstItem)
+		made.addClock(seriesKey{f.streamed, OK}, "gap", f.gap)
+	}
+	made.Errors = f.reportErrors()
+	return made
 }
 
-func (m *File) addSeries(taken *Series, seconds int) error {
+func (m *File) addSeries(key seriesKey, taken *series) {
+	m.RequestsTotal[key.code] += taken.total
+	m.BytesRequests += taken.total
 	if taken.perSecond != nil {
-		counts := taken.perSecond[:min(seconds, len(taken.perSecond))]
-		m.PerSecond = append(m.PerSecond, FilePerSecond{taken.operation, taken.code, counts})
+		m.PerSecond = append(m.PerSecond, FilePerSecond{key.operation, key.code, m.cut(taken.perSecond)})
 	}
 	if taken.calls != nil {
-		m.Calls = append(m.Calls, FileCalls{taken.operation, taken.code, taken.calls})
+		m.Calls = append(m.Calls, FileCalls{key.operation, key.code, taken.calls})
 	}
-	if taken.code == OK && len(taken.slices) > 0 {
-		made := FileSlices{taken.operation, make([]string, len(taken.slices))}
-		for place, histogram := range taken.slices {
-			var err error
-			if made.Histograms[place], err = encode(histogram); err != nil {
-				return err
-			}
-		}
-		m.Slices = append(m.Slices, made)
+	if taken.slices != nil {
+		m.Slices = append(m.Slices, FileSlices{key.operation, taken.slices})
 	}
-	return errors.Join(
-		m.addClock(taken.operation, taken.code, "service", taken.service),
-		m.addClock(taken.operation, taken.code, "response", taken.response),
-	)
+	m.addClock(key, "service", taken.service)
+	m.addClock(key, "response", taken.response)
 }
 
-// addStream adds what is kept of items, under the Code ok: those that come come well.
-func (m *File) addStream(taken *stream, seconds int) error {
-	counts := append([]int64{}, taken.perSecond[:min(seconds, len(taken.perSecond))]...)
-	m.Streams = &FileStreams{taken.items, counts, taken.cancelled}
-	return errors.Join(
-		m.addClock(taken.operation, OK, "first_item", taken.firstItem),
-		m.addClock(taken.operation, OK, "gap", taken.gap),
-	)
+// cut returns the counts of the seconds that the window has come to.
+func (m *File) cut(perSecond []int64) []int64 {
+	if m.Window == nil {
+		return perSecond
+	}
+	seconds := countSeconds(m.Window.EndUnixNS - m.Window.StartUnixNS)
+	return perSecond[:min(int(seconds), len(perSecond))]
 }
 
-func (m *File) addClock(operation string, outcome Code, clock string, histogram *hdr.Histogram) error {
-	if histogram == nil {
-		return nil
+func (m *File) addClock(key seriesKey, clock string, histogram *hdr.Histogram) {
+	if histogram != nil {
+		m.Series = append(m.Series, FileSeries{key.operation, key.code, clock, histogram.TotalCount(), Latencies{histogram}})
 	}
-	encoded, err := encode(histogram)
-	m.Series = append(m.Series, FileSeries{operation, outcome, clock, histogram.TotalCount(), encoded})
-	return err
-}
-
-// encode returns the text of a histogram; that of none is empty.
-func encode(histogram *hdr.Histogram) (string, error) {
-	if histogram == nil {
-		return "", nil
-	}
-	encoded, err := histogram.Encode(hdr.V2CompressedEncodingCookieBase)
-	return string(encoded), err
 }
 
 func (f *Fold) reportErrors() []FileError {
 	made := make([]FileError, 0, len(f.reasons))
-	for key, count := range f.reasons {
-		made = append(made, FileError{key.code, key.text, count})
+	for each, count := range f.reasons {
+		each.Count = count
+		made = append(made, each)
 	}
 	slices.SortFunc(made, func(a, b FileError) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message))
@@ -250,17 +208,12 @@ func (m File) Write(temporary *os.File, path string) error {
 }
 
 // Merged returns the latencies of a clock's successful requests, of all operations together.
-func (m File) Merged(clock string) (*hdr.Histogram, error) {
+func (m File) Merged(clock string) *hdr.Histogram {
 	merged := hdr.New(lowestDiscernibleNS, highestTrackableNS, significantDigits)
 	for _, each := range m.Series {
-		if each.Clock != clock || each.Code != OK {
-			continue
+		if each.Clock == clock && each.Code == OK {
+			merged.Merge(each.Latencies.Histogram)
 		}
-		decoded, err := hdr.Decode([]byte(each.Histogram))
-		if err != nil {
-			return nil, err
-		}
-		merged.Merge(decoded)
 	}
-	return merged, nil
+	return merged
 }

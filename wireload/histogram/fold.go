@@ -2,10 +2,43 @@
 // that docs/histogram-file.md describes.
 package histogram
 
-import "wirebench.dev/wireload/variable"
+import (
+	"time"
 
-// reasonsMax bounds the error texts that are kept: they may hold ids.
-const reasonsMax = 1000
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+	"wirebench.dev/wireload/variable"
+)
+
+// The histograms' shape, the same for all drivers so that any two of them merge exactly.
+const (
+	lowestDiscernibleNS = 1
+	highestTrackableNS  = 60_000_000_000
+	significantDigits   = 3
+)
+
+const (
+	// SlicesMax bounds the memory: each slice of each operation takes a quarter of a megabyte.
+	SlicesMax = 100
+	// CallsMax bounds the file: each call takes some ten characters of it.
+	CallsMax = 100_000
+	// reasonsMax bounds the error texts that are kept: they may hold ids.
+	reasonsMax = 1000
+)
+
+// Options say what is measured of a load.
+type Options struct {
+	// Warmup is the part of the load before the window.
+	Warmup time.Duration
+	Window time.Duration
+	// ByDue has a request belong to the window that it was due in, rather than to that it ended in. The two differ by its
+	// response time: under a load that changes, those that waited longest would be taken for a later load.
+	ByDue bool
+	// Slices is how many parts of the window have a histogram of their own, SlicesMax at most.
+	Slices int
+	// Calls is how many requests the load has after its warm-up, if it is a number of them, CallsMax at most:
+	// the window then ends with the last one, and the latency of each is kept.
+	Calls int
+}
 
 // Request is what is known of one request that has ended; times are nanoseconds, moments Unix time.
 type Request struct {
@@ -17,94 +50,161 @@ type Request struct {
 	DueUnixNS int64
 }
 
-// SentUnixNS returns when the request was sent.
-func (r Request) SentUnixNS() int64 { return r.EndUnixNS - r.ServiceNS }
-
-// responseNS returns the time since the request was due, and whether it was due at all. Nothing is sent
-// before it is due, so that it is the service time at least.
-func (r Request) responseNS() (int64, bool) {
-	return max(r.EndUnixNS-r.DueUnixNS, r.ServiceNS), r.DueUnixNS != 0
+// Items are some of a stream's items, in the order that they came in.
+type Items struct {
+	// SentUnixNS is when the stream's request was sent, and DueUnixNS when it was due, or 0.
+	SentUnixNS, DueUnixNS int64
+	// PreviousUnixNS is when the item before these came, or 0 if these begin with the first.
+	PreviousUnixNS int64
+	ArrivalsUnixNS []int64
 }
-
-type (
-	seriesKey struct {
-		operation string
-		code      Code
-	}
-	reasonKey struct {
-		code Code
-		text string
-	}
-)
 
 // Fold turns requests into counts and histograms. What it holds does not grow with their number.
 // It is not safe for concurrent use.
 type Fold struct {
+	// File has what needs no folding: others count in it.
+	File    File
 	options Options
+	// The window is start <= t < end, in nanoseconds of Unix time; nothing is in it until Open.
+	start, end int64
+	lastEnd    int64
+	series     map[seriesKey]*series
+	reasons    map[FileError]int64
+	// A load has streams of one operation. Their histograms are nil until the window has a value for them.
+	streamed       string
+	firstItem, gap *hdr.Histogram
+}
 
-	window  *window // nil until Open.
-	series  map[seriesKey]*Series
-	stream  *stream // nil until a stream was seen; a load has streams of one operation.
-	reasons map[reasonKey]int64
-	lastEnd int64
+type seriesKey struct {
+	operation string
+	code      Code
+}
+
+// series is what is kept of all requests with the same operation and code.
+type series struct {
+	total int64
+	// All are nil until the window has a value for them: each histogram takes a quarter of a megabyte.
+	service, response *hdr.Histogram
+	perSecond         []int64
+	// slices has a histogram of the response clock, or of the only one, for each slice of the window;
+	// nil where there is nothing in it. Only successful requests have them.
+	slices []Latencies
+	// calls has the service time of each request in nanoseconds, in the order that they ended in.
+	calls []int64
 }
 
 // NewFold returns a fold without requests.
 func NewFold(options Options) *Fold {
 	return &Fold{
+		File:    File{ErrorClasses: map[string]int64{}},
 		options: options,
-		series:  map[seriesKey]*Series{},
-		reasons: map[reasonKey]int64{},
+		series:  map[seriesKey]*series{},
+		reasons: map[FileError]int64{},
 	}
 }
 
 // Open lets the window open `Warmup` after this moment. Requests that are added before are counted, and no more.
-func (f *Fold) Open(loadStartUnixNS int64) { f.window = openWindow(loadStartUnixNS, f.options) }
-
-// Series returns what is kept of an operation's requests with this outcome.
-func (f *Fold) Series(operation string, outcome Code) *Series {
-	key := seriesKey{operation, outcome}
-	found, known := f.series[key]
-	if !known {
-		found = &Series{operation: operation, code: outcome}
-		f.series[key] = found
-	}
-	return found
+func (f *Fold) Open(loadStartUnixNS int64) {
+	f.start = loadStartUnixNS + int64(f.options.Warmup)
+	f.end = f.start + int64(f.options.Window)
 }
 
-// Add folds a request into a series of this fold.
-func (f *Fold) Add(to *Series, taken Request) {
-	to.add(taken, f.window)
+// Add folds a request of an operation with its outcome.
+func (f *Fold) Add(operation string, code Code, taken Request) {
+	key := seriesKey{operation, code}
+	s := f.series[key]
+	if s == nil {
+		s = &series{}
+		f.series[key] = s
+	}
+	s.total++
 	f.lastEnd = max(f.lastEnd, taken.EndUnixNS)
+	moment := taken.EndUnixNS
+	if f.options.ByDue && taken.DueUnixNS != 0 {
+		moment = taken.DueUnixNS
+	}
+	if !f.isInside(moment) {
+		return
+	}
+	f.addPerSecond(&s.perSecond, moment)
+	record(&s.service, taken.ServiceNS)
+	if len(s.calls) < f.options.Calls {
+		s.calls = append(s.calls, taken.ServiceNS)
+	}
+	waited := taken.ServiceNS
+	if taken.DueUnixNS != 0 { // Nothing is sent before it is due.
+		waited = max(taken.EndUnixNS-taken.DueUnixNS, taken.ServiceNS)
+		record(&s.response, waited)
+	}
+	if count := f.options.Slices; code == OK && count > 0 {
+		if s.slices == nil {
+			s.slices = make([]Latencies, count)
+		}
+		slice := int(float64(moment-f.start) / float64(f.end-f.start) * float64(count))
+		record(&s.slices[slice].Histogram, waited)
+	}
 }
 
 // AddReason counts the words that a request failed with; they may be the service's.
-func (f *Fold) AddReason(outcome Code, text string) {
-	text = variable.Hide(text)
-	key := reasonKey{outcome, text}
-	if _, known := f.reasons[key]; text != "" && (known || len(f.reasons) < reasonsMax) {
+func (f *Fold) AddReason(code Code, text string) {
+	key := FileError{Code: code, Message: variable.Hide(text)}
+	if _, known := f.reasons[key]; key.Message != "" && (known || len(f.reasons) < reasonsMax) {
 		f.reasons[key]++
 	}
 }
 
-// AddItems folds items of a stream.
-func (f *Fold) AddItems(operation string, taken *Items) { f.streamOf(operation).add(taken, f.window) }
-
-// AddCancelled counts streams that were under way when the load was over.
-func (f *Fold) AddCancelled(operation string, count int64) { f.streamOf(operation).cancelled += count }
-
-func (f *Fold) streamOf(operation string) *stream {
-	if f.stream == nil {
-		f.stream = &stream{operation: operation}
+// AddItems folds items of a stream. The time to a stream's first item runs from when it was due, or else sent, as
+// response and service times do.
+func (f *Fold) AddItems(operation string, taken *Items) {
+	counts := f.streams(operation)
+	counts.Items += int64(len(taken.ArrivalsUnixNS))
+	asked := taken.SentUnixNS
+	if taken.DueUnixNS != 0 {
+		asked = min(asked, taken.DueUnixNS)
 	}
-	return f.stream
+	previous := taken.PreviousUnixNS
+	for _, arrival := range taken.ArrivalsUnixNS {
+		if f.isInside(arrival) {
+			f.addPerSecond(&counts.PerSecond, arrival)
+			if previous == 0 {
+				record(&f.firstItem, arrival-asked)
+			} else {
+				record(&f.gap, arrival-previous)
+			}
+		}
+		previous = arrival
+	}
 }
 
-// requests returns how many requests ended, whatever their outcome.
-func (f *Fold) requests() int64 {
-	count := int64(0)
-	for _, each := range f.series {
-		count += each.total
+// AddCancelled counts a stream that was under way when the load was over.
+func (f *Fold) AddCancelled(operation string) { f.streams(operation).Cancelled++ }
+
+func (f *Fold) streams(operation string) *FileStreams {
+	if f.File.Streams == nil {
+		f.streamed, f.File.Streams = operation, &FileStreams{PerSecond: []int64{}}
 	}
-	return count
+	return f.File.Streams
+}
+
+func (f *Fold) isInside(moment int64) bool { return f.start <= moment && moment < f.end }
+
+// addPerSecond counts a moment inside the window in its second.
+func (f *Fold) addPerSecond(counts *[]int64, moment int64) {
+	if len(*counts) == 0 {
+		*counts = make([]int64, countSeconds(f.end-f.start))
+	}
+	(*counts)[(moment-f.start)/int64(time.Second)]++
+}
+
+// countSeconds returns how many seconds a window has; the last one may be a part of a second.
+func countSeconds(lastsNS int64) int64 {
+	return (lastsNS + int64(time.Second) - 1) / int64(time.Second)
+}
+
+func record(into **hdr.Histogram, ns int64) {
+	if *into == nil {
+		*into = hdr.New(lowestDiscernibleNS, highestTrackableNS, significantDigits)
+	}
+	// It can't fail: the value is within the range.
+	_ = (*into).RecordValue(min(max(ns, 0), highestTrackableNS))
 }

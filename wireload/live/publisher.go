@@ -1,8 +1,10 @@
+// Package live pushes a load's metrics to Prometheus while it runs, under the names that k6's metrics have there, so
+// that the same dashboards show both. It uses Prometheus's receiver of OTLP, in its JSON form:
+// https://github.com/open-telemetry/opentelemetry-proto/blob/main/opentelemetry/proto/metrics/v1/metrics.proto
 package live
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,31 +13,53 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"wirebench.dev/wireload/histogram"
 )
 
 const (
 	path  = "/api/v1/otlp/v1/metrics"
 	every = time.Second
-	// A Prometheus that takes longer misses a second; at the load's end it delays the exit by this much at most.
+	// A Prometheus that takes longer misses a second; at the load's end it delays the exit by twice this much at most.
 	timeout       = time.Second
 	wordsBytesMax = 300
+	// These are OTLP's names for a series without an end, and for a point without a value. Prometheus makes a stale marker
+	// of it, so that lines end with the load and not five minutes later.
+	cumulative = 2
+	noValue    = 1
 )
 
 // client goes straight to Prometheus, as wirebench does: proxies of the environment are for the internet.
-var client = &http.Client{Transport: &http.Transport{Proxy: nil}}
+var client = &http.Client{Transport: &http.Transport{Proxy: nil}, Timeout: timeout}
 
 // Publisher pushes the metrics of a load to a Prometheus once a second.
 type Publisher struct {
-	url       string
-	transport string
-	labels    []object
+	url    string
+	labels []object
+	// durationName is the metric of what the transport's requests take; success is their status if they succeed.
+	durationName, success string
+
+	mutex     sync.Mutex
+	durations map[durationKey]*duration
 	// missed are the pushes that failed, of so many; problem says why the last of them did.
 	missed, pushes int
 	problem        error
-	// latest is the time of the last push.
-	latest time.Time
 }
+
+type durationKey struct {
+	operation string
+	code      histogram.Code
+}
+
+// Counts are what a load came to so far, besides its requests.
+type Counts struct {
+	Users, UsersMax, Dropped, BytesSent, BytesReceived int64
+}
+
+// object is one of JSON.
+type object map[string]any
 
 // NewPublisher returns one that labels all series.
 func NewPublisher(prometheus, transport string, labels map[string]string) (*Publisher, error) {
@@ -43,7 +67,9 @@ func NewPublisher(prometheus, transport string, labels map[string]string) (*Publ
 	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
 		return nil, fmt.Errorf("%q is not a URL like http://127.0.0.1:9090", prometheus)
 	}
-	p := &Publisher{url: strings.TrimSuffix(prometheus, "/") + path, transport: transport}
+	p := &Publisher{url: strings.TrimSuffix(prometheus, "/") + path, durations: map[durationKey]*duration{}}
+	name := map[string]string{"rest": "http", "grpc": "grpc", "socket": "wirebench_socket"}[transport]
+	p.durationName, p.success = "k6_"+name+"_req_duration_seconds", map[bool]string{true: "200", false: "0"}[transport == "rest"]
 	p.labels = append(p.labels, label("driver", "wireload"))
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
 		p.labels = append(p.labels, label(name, labels[name]))
@@ -51,32 +77,39 @@ func NewPublisher(prometheus, transport string, labels map[string]string) (*Publ
 	return p, nil
 }
 
-// NewTotals returns those of a load that hasn't begun, which may have so many users.
-func (p *Publisher) NewTotals(usersMax int) *Totals {
-	return &Totals{transport: p.transport, durations: map[durationKey]*duration{}, UsersMax: int64(usersMax)}
+func label(name, value string) object {
+	return object{"key": name, "value": object{"stringValue": value}}
 }
 
-// Publish pushes until the load is over, and then its end. `read` hands out the totals for a moment.
-func (p *Publisher) Publish(over context.Context, read func(use func(*Totals))) {
+// Add counts a request. It is safe for concurrent use.
+func (p *Publisher) Add(operation string, code histogram.Code, tookNS int64) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	key := durationKey{operation, code}
+	known := p.durations[key]
+	if known == nil {
+		known = &duration{}
+		p.durations[key] = known
+	}
+	known.add(tookNS)
+}
+
+// Publish pushes until the load is over, and then its end.
+func (p *Publisher) Publish(over <-chan struct{}, count func() Counts) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for isOver := false; !isOver; {
 		select {
 		case <-ticker.C:
-		case <-over.Done():
+		case <-over:
 			isOver = true
+			time.Sleep(time.Millisecond) // Prometheus rejects a second push of the same millisecond.
 		}
-		now := time.Now()
-		if next := p.latest.Add(time.Millisecond); now.Before(next) {
-			now = next // Prometheus rejects a second push of the same millisecond.
+		p.pushes++
+		if err := p.push(p.metrics(count(), time.Now(), isOver)); err != nil {
+			p.missed++
+			p.problem = err
 		}
-		p.latest = now
-		var metrics []metric
-		read(func(t *Totals) { metrics = t.metrics(p.labels, now, isOver) })
-		if isOver {
-			over = context.WithoutCancel(over)
-		}
-		p.push(over, metrics)
 	}
 }
 
@@ -88,31 +121,51 @@ func (p *Publisher) Problem() error {
 	return fmt.Errorf("live metrics: %d of %d pushes failed, the last: %w", p.missed, p.pushes, p.problem)
 }
 
-func (p *Publisher) push(over context.Context, metrics []metric) {
-	ctx, cancel := context.WithTimeout(over, timeout)
-	defer cancel()
-	err := p.post(ctx, metrics)
-	if over.Err() != nil {
-		return // The end of the load has cut it off; what it would have sent comes with the end.
+// metrics returns a copy under k6's names. At the end each series has its end, a millisecond later: Prometheus has no
+// times that are finer.
+func (p *Publisher) metrics(counts Counts, now time.Time, isOver bool) (made []object) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	add := func(name, kind string, value object, own ...object) {
+		value["attributes"], value["timeUnixNano"] = slices.Concat(p.labels, own), now.UnixNano()
+		points := []object{value}
+		if isOver {
+			after := now.Add(time.Millisecond).UnixNano()
+			points = append(points, object{"attributes": value["attributes"], "timeUnixNano": after, "flags": noValue})
+		}
+		data := object{"dataPoints": points}
+		if kind != "gauge" {
+			data["aggregationTemporality"] = cumulative
+		}
+		if kind == "sum" {
+			data["isMonotonic"] = true
+		}
+		made = append(made, object{"name": name, kind: data})
 	}
-	p.pushes++
-	if err != nil {
-		p.missed++
-		p.problem = err
+	requests := int64(0)
+	for key, each := range p.durations {
+		requests += each.count
+		status := string(key.code)
+		if key.code == histogram.OK {
+			status = p.success
+		}
+		add(p.durationName, "exponentialHistogram", each.point(), label("name", key.operation), label("status", status))
 	}
+	add("k6_iterations", "sum", object{"asInt": requests})
+	add("k6_dropped_iterations", "sum", object{"asInt": counts.Dropped})
+	add("k6_data_sent", "sum", object{"asInt": counts.BytesSent})
+	add("k6_data_received", "sum", object{"asInt": counts.BytesReceived})
+	add("k6_vus", "gauge", object{"asInt": counts.Users})
+	add("k6_vus_max", "gauge", object{"asInt": counts.UsersMax})
+	return made
 }
 
-func (p *Publisher) post(ctx context.Context, metrics []metric) error {
+func (p *Publisher) push(metrics []object) error {
 	body, err := json.Marshal(object{"resourceMetrics": []object{{"scopeMetrics": []object{{"metrics": metrics}}}}})
 	if err != nil {
 		return err
 	}
-	asked, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	asked.Header.Set("Content-Type", "application/json")
-	reply, err := client.Do(asked)
+	reply, err := client.Post(p.url, "application/json", bytes.NewReader(body))
 	if err != nil {
 		return err
 	}

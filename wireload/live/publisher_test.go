@@ -1,7 +1,6 @@
 package live
 
 import (
-	"context"
 	"encoding/json"
 	"io"
 	"math"
@@ -13,38 +12,34 @@ import (
 	"wirebench.dev/wireload/histogram"
 )
 
-// publishEnd has a load that is over tell a Prometheus of its totals.
-func publishEnd(t *testing.T, prometheus http.HandlerFunc, totals *Totals) *Publisher {
+// newPublisher returns one of a Prometheus.
+func newPublisher(t *testing.T, transport string, prometheus http.HandlerFunc) *Publisher {
 	t.Helper()
 	server := httptest.NewServer(prometheus)
 	t.Cleanup(server.Close)
-	p, err := NewPublisher(server.URL, totals.transport, map[string]string{"pod": "load-0"})
+	p, err := NewPublisher(server.URL, transport, map[string]string{"pod": "load-0"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	over, end := context.WithCancel(t.Context())
-	end()
-	p.Publish(over, func(use func(*Totals)) { use(totals) })
 	return p
 }
 
-func newTotals(transport string) *Totals {
-	return (&Publisher{transport: transport}).NewTotals(4)
+// publishEnd has a load that is over push its end.
+func publishEnd(p *Publisher) error {
+	over := make(chan struct{})
+	close(over)
+	p.Publish(over, func() Counts { return Counts{} })
+	return p.Problem()
 }
 
 func TestEachRequestIsInAHistogramOfItsStatus(t *testing.T) {
-	totals := newTotals("socket")
-	for range 3 {
-		totals.Add(Request{Operation: "get", Code: histogram.OK, TookNS: 2_000_000})
-	}
-	totals.Add(Request{Operation: "get", Code: histogram.NotFound, TookNS: 1})
 	type point struct {
 		Attributes []struct {
 			Key   string
 			Value struct{ StringValue string }
 		}
 		Flags int
-		Count int64 `json:"count,string"`
+		Count int64
 	}
 	var got struct {
 		ResourceMetrics []struct {
@@ -56,14 +51,21 @@ func TestEachRequestIsInAHistogramOfItsStatus(t *testing.T) {
 			}
 		}
 	}
-	publishEnd(t, func(_ http.ResponseWriter, r *http.Request) {
+	p := newPublisher(t, "socket", func(_ http.ResponseWriter, r *http.Request) {
 		if err := json.NewDecoder(r.Body).Decode(&got); err != nil {
 			t.Error(err)
 		}
-	}, totals)
+	})
+	for range 3 {
+		p.Add("get", histogram.OK, 2_000_000)
+	}
+	p.Add("get", histogram.NotFound, 1)
+	if err := publishEnd(p); err != nil {
+		t.Fatal(err)
+	}
 	counts := map[string]int64{}
 	for _, each := range got.ResourceMetrics[0].ScopeMetrics[0].Metrics {
-		if each.Name != "k6_wirebench_socket_req_duration" {
+		if each.Name != "k6_wirebench_socket_req_duration_seconds" {
 			continue
 		}
 		for _, point := range each.ExponentialHistogram.DataPoints {
@@ -81,7 +83,7 @@ func TestEachRequestIsInAHistogramOfItsStatus(t *testing.T) {
 			counts[labels["status"]] += point.Count
 		}
 	}
-	if len(counts) != 3 || counts["0"] != 3 || counts["5"] != 1 || counts["ends"] != 2 {
+	if len(counts) != 3 || counts["0"] != 3 || counts["not_found"] != 1 || counts["ends"] != 2 {
 		t.Errorf("want 3 successes, one that found nothing, and the end of both, got %v", counts)
 	}
 }
@@ -114,13 +116,10 @@ func TestAPrometheusThatDoesNotTakeItIsAProblemOfOneLine(t *testing.T) {
 		"404 Not Found":     http.NotFound,
 		"deadline exceeded": func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body); <-r.Context().Done() },
 	} {
-		problem := publishEnd(t, prometheus, newTotals("rest")).Problem()
+		problem := publishEnd(newPublisher(t, "rest", prometheus))
 		if problem == nil || !strings.Contains(problem.Error(), want) || strings.Contains(problem.Error(), "\n") {
 			t.Errorf("want %s, got %v", want, problem)
 		}
-	}
-	if problem := publishEnd(t, func(http.ResponseWriter, *http.Request) {}, newTotals("rest")).Problem(); problem != nil {
-		t.Errorf("want no problem, got %v", problem)
 	}
 }
 
