@@ -11,7 +11,7 @@ from typing import Any
 
 import grpc
 import pytest
-from wirebench_services.client import Client, GrpcClient, RestClient, SocketClient
+from wirebench_services.client import Client, GrpcClient, SocketClient
 
 from tests.support.services import (
     PYTHON_KINDS,
@@ -122,7 +122,7 @@ def test_what_is_no_operation(service: Service, client: Client) -> None:
     before = service.counts()
 
     for number in range(3):
-        ask_for_nothing(client, number)
+        ask_for_nothing(service, client, number)
 
     if service.kind.transport == "grpc":
         service.settle()
@@ -133,14 +133,14 @@ def test_what_is_no_operation(service: Service, client: Client) -> None:
     assert Counter({("unknown", code): 3}) == service.counts() - before
 
 
-def ask_for_nothing(client: Client, number: int) -> None:
+def ask_for_nothing(service: Service, client: Client, number: int) -> None:
     """Send a request that names no operation."""
-    if isinstance(client, RestClient):
-        client.request("GET", f"/nope/{number}")
-    elif isinstance(client, SocketClient):
+    if isinstance(client, SocketClient):
         client.send_frame(number, f"nope.{number}", b"")
         client.receive_frame()
     elif isinstance(client, GrpcClient):
         call: Callable[..., bytes] = client.channel.unary_unary(f"/nope/{number}")
         with pytest.raises(grpc.RpcError):
             call(b"", timeout=TIMEOUT_S)
+    else:
+        service.request("GET", f"/nope/{number}")

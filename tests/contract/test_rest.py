@@ -9,9 +9,8 @@ import socket
 import pytest
 from wirebench_proto.users_pb2 import CreateUserRequest, CreateUserResponse, User
 from wirebench_services.client import RestClient
-from wirebench_services.client.rest import Response
 
-from tests.support.services import NET_HTTP, REST_KINDS, Service
+from tests.support.services import NET_HTTP, REST_KINDS, HttpReply, Service
 from tests.support.waiting import TIMEOUT_S
 
 JSON = {"Content-Type": "application/json"}
@@ -19,7 +18,7 @@ PROTOBUF = {"Content-Type": "application/x-protobuf"}
 pytestmark = pytest.mark.parametrize("service", REST_KINDS, ids=str, indirect=True)
 
 
-def said(response: Response) -> tuple[int, object]:
+def said(response: HttpReply) -> tuple[int, object]:
     """Return status and envelope."""
     assert "application/json" == response.headers["content-type"]
     return response.status, json.loads(response.body)
@@ -38,13 +37,13 @@ def is_failure(envelope: object) -> bool:
     return False
 
 
-def send(client: RestClient, method: str, path: str, value: object = None) -> tuple[int, object]:
+def send(service: Service, method: str, path: str, value: object = None) -> tuple[int, object]:
     """Send JSON and return status and envelope."""
     body = None if value is None else json.dumps(value).encode()
-    return said(client.request(method, path, body, JSON if body else {}))
+    return said(service.request(method, path, body, JSON if body else {}))
 
 
-def test_a_users_life(client: RestClient, user_id: int) -> None:
+def test_a_users_life(service: Service, user_id: int) -> None:
     """Every reply is the envelope, with the statuses and messages of the contract."""
     user = {"id": user_id, "name": "Ada", "email": "ada@example.com"}
     path = f"/api/users/{user_id}"
@@ -52,23 +51,23 @@ def test_a_users_life(client: RestClient, user_id: int) -> None:
     def ok(verb: str, data: object) -> dict[str, object]:
         return {"success": True, "data": data, "message": f"User {verb} successfully"}
 
-    assert (201, ok("created", user)) == send(client, "POST", "/api/users", user)
-    assert (409, make_envelope(f"User with id {user_id} already exists.")) == send(client, "POST", "/api/users", user)
-    assert (200, ok("retrieved", user)) == send(client, "GET", path)
+    assert (201, ok("created", user)) == send(service, "POST", "/api/users", user)
+    assert (409, make_envelope(f"User with id {user_id} already exists.")) == send(service, "POST", "/api/users", user)
+    assert (200, ok("retrieved", user)) == send(service, "GET", path)
     changed = {**user, "email": "new@example.com"}
-    assert (200, ok("updated", changed)) == send(client, "PUT", path, {"email": "new@example.com"})
-    assert (200, ok("deleted", changed)) == send(client, "DELETE", path)
-    assert (404, make_envelope("User not found.")) == send(client, "GET", path)
+    assert (200, ok("updated", changed)) == send(service, "PUT", path, {"email": "new@example.com"})
+    assert (200, ok("deleted", changed)) == send(service, "DELETE", path)
+    assert (404, make_envelope("User not found.")) == send(service, "GET", path)
 
 
-def test_bytes_are_base64(client: RestClient) -> None:
+def test_bytes_are_base64(service: Service) -> None:
     """JSON has no bytes: they are base64 text."""
     expected = {"success": True, "data": {"payload": "AAH/"}, "message": "Payload echoed successfully"}
 
-    assert (200, expected) == send(client, "POST", "/echo", {"payload": "AAH/"})
+    assert (200, expected) == send(service, "POST", "/echo", {"payload": "AAH/"})
     for wrong in ("AAH", "****", "AA H/", 7):
         assert (400, make_envelope("Field 'payload' must be base64 text.")) == send(
-            client, "POST", "/echo", {"payload": wrong}
+            service, "POST", "/echo", {"payload": wrong}
         )
 
 
@@ -89,19 +88,19 @@ def test_bytes_are_base64(client: RestClient) -> None:
         ("nickname", "x", "Unknown fields: nickname."),
     ],
 )
-def test_wrong_types(client: RestClient, field: str, value: object, expected: str) -> None:
+def test_wrong_types(service: Service, field: str, value: object, expected: str) -> None:
     """A value of the wrong type is rejected, by the name of its field."""
     user = {"id": 999_999, "name": "Ada", "email": "ada@example.com", field: value}
 
-    assert (400, make_envelope(expected)) == send(client, "POST", "/api/users", user)
+    assert (400, make_envelope(expected)) == send(service, "POST", "/api/users", user)
 
 
 @pytest.mark.parametrize("body", [b"[]", b'"text"', b"7", b"null"])
-def test_bodies_that_are_no_object(client: RestClient, body: bytes) -> None:
+def test_bodies_that_are_no_object(service: Service, body: bytes) -> None:
     """JSON that is no object is rejected."""
     expected = (400, make_envelope("The body must be a JSON object."))
 
-    assert expected == said(client.request("POST", "/api/users", body, JSON))
+    assert expected == said(service.request("POST", "/api/users", body, JSON))
 
 
 @pytest.mark.parametrize(
@@ -109,21 +108,21 @@ def test_bodies_that_are_no_object(client: RestClient, body: bytes) -> None:
     [b"{", b'{"id": 1', b'{"name": "\xff\xfe"}', b'{"id": NaN}', b"\x00", b"[" * 100_000],
     ids=["brace", "cut", "utf8", "nan", "nul", "deep"],
 )
-def test_bodies_that_are_no_json(client: RestClient, body: bytes) -> None:
+def test_bodies_that_are_no_json(service: Service, body: bytes) -> None:
     """What isn't JSON, or isn't UTF-8, is rejected as such."""
-    status, envelope = said(client.request("POST", "/api/users", body, JSON))
+    status, envelope = said(service.request("POST", "/api/users", body, JSON))
 
     assert 400 == status
     assert isinstance(envelope, dict)
     assert envelope["message"].startswith("The body is not valid JSON: ")
 
 
-def test_the_path_decides_whose_user_is_changed(client: RestClient) -> None:
+def test_the_path_decides_whose_user_is_changed(service: Service) -> None:
     """Another id in the body is a contradiction, and rejected."""
     expected = (400, make_envelope("Field 'id' must be the one of the path."))
 
-    assert expected == send(client, "PUT", "/api/users/1000001", {"id": 1_000_002, "name": "x"})
-    status, _ = send(client, "PUT", "/api/users/1000001", {"id": 1_000_001, "name": "User 1000001"})
+    assert expected == send(service, "PUT", "/api/users/1000001", {"id": 1_000_002, "name": "x"})
+    status, _ = send(service, "PUT", "/api/users/1000001", {"id": 1_000_001, "name": "User 1000001"})
     assert 200 == status
 
 
@@ -136,9 +135,9 @@ def test_the_path_decides_whose_user_is_changed(client: RestClient) -> None:
         ("page=2", "Unknown fields: page."),
     ],
 )
-def test_queries(client: RestClient, query: str, expected: str) -> None:
+def test_queries(service: Service, query: str, expected: str) -> None:
     """Parameters of the query are validated like fields of a body."""
-    assert (400, make_envelope(expected)) == send(client, "GET", f"/api/users?{query}")
+    assert (400, make_envelope(expected)) == send(service, "GET", f"/api/users?{query}")
 
 
 def skip_plain_text(service: Service) -> None:
@@ -148,10 +147,10 @@ def skip_plain_text(service: Service) -> None:
 
 
 @pytest.mark.parametrize("path", ["/nope", "/api/users/7/name"])
-def test_unknown_paths(service: Service, client: RestClient, path: str) -> None:
+def test_unknown_paths(service: Service, path: str) -> None:
     """A path that doesn't exist is 404, in the framework's words."""
     skip_plain_text(service)
-    status, envelope = said(client.request("GET", path))
+    status, envelope = said(service.request("GET", path))
 
     assert 404 == status
     assert is_failure(envelope)
@@ -161,10 +160,10 @@ def test_unknown_paths(service: Service, client: RestClient, path: str) -> None:
     ("method", "path"),
     [("DELETE", "/api/users"), ("PATCH", "/api/users/7")],
 )
-def test_methods_that_are_not_allowed(service: Service, client: RestClient, method: str, path: str) -> None:
+def test_methods_that_are_not_allowed(service: Service, method: str, path: str) -> None:
     """A method that a path doesn't have is 405, in the framework's words, with methods that there are."""
     skip_plain_text(service)
-    response = client.request(method, path, b"{}", JSON)
+    response = service.request(method, path, b"{}", JSON)
 
     status, envelope = said(response)
     assert 405 == status
@@ -172,13 +171,13 @@ def test_methods_that_are_not_allowed(service: Service, client: RestClient, meth
     assert method not in response.headers["allow"].split(", ")
 
 
-def test_protobuf_both_ways(client: RestClient, user_id: int) -> None:
+def test_protobuf_both_ways(service: Service, user_id: int) -> None:
     """A client that sends protobuf gets protobuf, with the envelope in its message, also when it is rejected."""
     user = User(id=user_id, name="Ada", email="ada@example.com", tags=["x"], avatar=b"\x00\xff")
     request = CreateUserRequest(user=user).SerializeToString()
 
-    created = client.request("POST", "/api/users", request, PROTOBUF)
-    again = client.request("POST", "/api/users", request, PROTOBUF)
+    created = service.request("POST", "/api/users", request, PROTOBUF)
+    again = service.request("POST", "/api/users", request, PROTOBUF)
 
     assert (201, "application/x-protobuf") == (created.status, created.headers["content-type"])
     expected = CreateUserResponse(success=True, message="User created successfully", data=user)
@@ -188,7 +187,7 @@ def test_protobuf_both_ways(client: RestClient, user_id: int) -> None:
     assert expected == CreateUserResponse.FromString(again.body)
 
 
-def test_a_client_that_hangs_up_in_a_body(service: Service, client: RestClient) -> None:
+def test_a_client_that_hangs_up_in_a_body(service: Service) -> None:
     """Half a body isn't carried out, and affects no other client."""
     with socket.create_connection(service.address) as connection:
         # It is whole JSON, though not all that was promised.
@@ -201,7 +200,7 @@ def test_a_client_that_hangs_up_in_a_body(service: Service, client: RestClient) 
             while connection.recv(4096):  # a server may reply, and may not
                 pass
 
-    assert 404 == client.request("GET", "/api/users/999998").status
+    assert 404 == service.request("GET", "/api/users/999998").status
 
 
 def test_our_client_speaks_protobuf_as_it_speaks_json(service: Service, user_id: int) -> None:

@@ -151,7 +151,7 @@ def fails_in_time(client: Any) -> bool:  # noqa: ANN401 - any client
 def test_open_streams_at_a_stop(kind: Kind, tmp_path: Path) -> None:
     """They continue until the drain timeout, and then break off without an end; the service ends with 0."""
     with started(kind, tmp_path, "--drain-timeout-s", 1) as service, service.connect() as client:
-        items: Any = client.stream(STREAM, {"rate_limit": 20})
+        items = client.stream(STREAM, {"rate_limit": 20})
         next(items)
         service.process.terminate()
         wait_until(lambda: "stopping" in service.logged(), "the service begins to stop")
@@ -167,13 +167,13 @@ def test_open_streams_at_a_stop(kind: Kind, tmp_path: Path) -> None:
 def test_streams_of_go_end_when_the_service_stops(kind: Kind, tmp_path: Path) -> None:
     """At once with the reason, which is the application's doing."""
     with started(kind, tmp_path, "--drain-timeout-s", 600) as service, service.connect() as client:
-        items: Any = client.stream(STREAM, {"rate_limit": 100})
+        items = client.stream(STREAM, {"rate_limit": 100})
         next(items)
         service.process.terminate()
         words = ""
         try:
-            list(items)
-            words = items.reply.message
+            *_, ended = items
+            words = ended.message
         except ClientError as error:  # gRPC's own status of a connection that failed can't be told from this one
             words = error.message
         assert words.endswith("The service is stopping.")

@@ -18,7 +18,7 @@ import grpc
 import psutil
 import pytest
 from wirebench_proto import ledger_pb2
-from wirebench_services.client import Client, Reply, RestClient
+from wirebench_services.client import Client, Reply
 
 from tests.support.services import (
     ASYNCIO,
@@ -52,10 +52,10 @@ PARALLEL_KINDS = (ASYNCIO, GOROUTINES)
 every_runtime = pytest.mark.parametrize("service", RUNTIME_KINDS, ids=str, indirect=True)
 
 
-def read(client: Client, **fields: object) -> tuple[list[dict[str, Any]], Reply | None]:
+def read(client: Client, **fields: object) -> tuple[list[dict[str, Any]], Reply]:
     """Read a stream to its end; return its items, and how it ended."""
-    items: Any = client.stream(STREAM, fields)
-    return list(items), items.reply
+    *items, ended = client.stream(STREAM, fields)
+    return items, ended
 
 
 def ids_of(items: list[dict[str, Any]]) -> list[int]:
@@ -110,9 +110,9 @@ def test_bad_input(client: Client, fields: dict[str, object], expected: str) -> 
 
 
 @pytest.mark.parametrize("service", REST_KINDS, ids=str, indirect=True)
-def test_events(client: RestClient) -> None:
+def test_events(service: Service) -> None:
     """Events are JSON with ids, whatever the client accepts, and the last one says that it is."""
-    response = client.request("GET", "/transactions/stream?limit=1", headers={"Accept": "application/x-protobuf"})
+    response = service.request("GET", "/transactions/stream?limit=1", headers={"Accept": "application/x-protobuf"})
 
     assert (200, "text/event-stream") == (response.status, response.headers["content-type"])
     assert "no-cache" == response.headers["cache-control"]
@@ -284,11 +284,11 @@ def test_a_stop_ends_streams(kind: Kind, tmp_path: Path) -> None:
 
         def follow(rate_limit: int) -> None:
             with service.connect() as client:
-                items: Any = client.stream(STREAM, {"rate_limit": rate_limit})
+                items = client.stream(STREAM, {"rate_limit": rate_limit})
                 next(items)
                 begun.wait(TIMEOUT_S)
-                list(items)
-                ends.append(items.reply)
+                *_, ended = items
+                ends.append(ended)
 
         threads = [threading.Thread(target=follow, args=(rate,)) for rate in (1, 2000)]
         for thread in threads:

@@ -13,8 +13,9 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from email.message import Message
 from pathlib import Path
 from typing import NamedTuple
 
@@ -90,6 +91,14 @@ OTHER_KINDS = (
 )
 
 
+class HttpReply(NamedTuple):
+    """What an HTTP server answers."""
+
+    status: int
+    headers: Message
+    body: bytes
+
+
 class AdminReply(NamedTuple):
     """What the admin port answers."""
 
@@ -126,11 +135,22 @@ class Service:
 
     def ask_admin(self, method: str, path: str) -> AdminReply:
         """Send a request to the admin port."""
-        connection = http.client.HTTPConnection(self.host, self.admin_port, timeout=TIMEOUT_S)
-        with contextlib.closing(connection):
-            connection.request(method, path)
-            response = connection.getresponse()
-            return AdminReply(response.status, dict(response.getheaders()), response.read().decode())
+        reply = self.request(method, path, port=self.admin_port)
+        return AdminReply(reply.status, dict(reply.headers), reply.body.decode())
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        port: int | None = None,
+    ) -> HttpReply:
+        """Send an HTTP request on a connection of its own."""
+        with contextlib.closing(http.client.HTTPConnection(self.host, port or self.port, timeout=TIMEOUT_S)) as opened:
+            opened.request(method, path, body, headers or {})
+            response = opened.getresponse()
+            return HttpReply(response.status, response.headers, response.read())
 
     def is_ready(self) -> bool:
         """Return whether it says that it is ready."""

@@ -7,7 +7,7 @@ import contextlib
 import json
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -115,10 +115,7 @@ def call_and_show(client: Client, operation: str, fields: Fields) -> Any:  # noq
     """
     began_s = time.perf_counter()
     if operation in load_builtin().streams:
-        with contextlib.closing(client.stream(operation, fields)) as items:  # Ctrl-C cancels it
-            for item in items:
-                _print_record(item)
-        reply = items.reply or Reply("cancelled", "")
+        reply = _show_items(client.stream(operation, fields))
     else:
         reply = client.call(operation, fields)
     took = f"{format_number((time.perf_counter() - began_s) * 1000)} ms"
@@ -128,6 +125,16 @@ def call_and_show(client: Client, operation: str, fields: Fields) -> Any:  # noq
     for record in reply.data if isinstance(reply.data, list) else [reply.data] * bool(reply.data):
         _print_record(record)
     return reply.data
+
+
+def _show_items(stream: Generator[Any]) -> Reply:
+    """Print items as they come, and return the reply at their end. Ctrl-C cancels the stream."""
+    with contextlib.closing(stream):
+        for item in stream:
+            if isinstance(item, Reply):
+                return item
+            _print_record(item)
+    return Reply("cancelled", "")
 
 
 def _print_record(record: object) -> None:

@@ -103,10 +103,8 @@ def _ask(client: Client, requests: Sequence[Request]) -> list[Reply]:
 def _answer(client: Client, operation: str, fields: dict[str, Any]) -> Reply:
     """Return a reply; that of a stream has all its items, and that of a list no users of others."""
     if operation in load_builtin().streams:
-        items = client.stream(operation, fields)
-        data = list(items)
-        ended = items.reply or Reply("internal", "the stream has no end")
-        return Reply(ended.code, ended.message, data)
+        *items, ended = client.stream(operation, fields)
+        return Reply(ended.code, ended.message, items)
     reply = client.call(operation, fields)
     if operation != "users.list" or not reply.ok:
         return reply

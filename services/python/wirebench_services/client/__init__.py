@@ -3,7 +3,7 @@
 `with CLIENTS["rest"](("127.0.0.1", 5000)) as client: client.call("users.get", {"id": 1_000_001})`
 """
 
-from wirebench_services.client.client import Client, ClientError, Fields, ItemStream, Reply
+from wirebench_services.client.client import Client, ClientError, Fields, Reply
 from wirebench_services.client.grpc import GrpcClient
 from wirebench_services.client.operations import OPERATIONS
 from wirebench_services.client.rest import RestClient
@@ -18,7 +18,6 @@ __all__ = [
     "ClientError",
     "Fields",
     "GrpcClient",
-    "ItemStream",
     "Reply",
     "RestClient",
     "SocketClient",

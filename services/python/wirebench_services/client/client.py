@@ -44,27 +44,6 @@ class Reply:
         return self.code == "ok"
 
 
-class ItemStream(Iterator[Data]):
-    """Asks for a stream at the first item, and yields the `data` of each item as it comes.
-
-    When there are no more, `reply` says how the stream ended. Closing it before its end cancels the stream.
-    """
-
-    def __init__(self, items: Generator[Data, None, Reply]) -> None:
-        self.reply: Reply | None = None
-        self._items = items
-
-    def __next__(self) -> Data:
-        try:
-            return next(self._items)
-        except StopIteration as end:
-            self.reply = self.reply or end.value
-            raise
-
-    def close(self) -> None:
-        self._items.close()
-
-
 class Client(ABC):
     """A client of one service, for one thread. It connects with the first call, and again when the server has closed.
 
@@ -90,19 +69,20 @@ class Client(ABC):
         with self.translate_errors():
             return self._call(OPERATIONS[operation], request)
 
-    def stream(self, operation: str, fields: Fields) -> ItemStream:
-        """Return the items of an operation whose reply is a stream. There can be no other call until it has ended."""
-        return ItemStream(self._follow(OPERATIONS[operation], make_request(operation, fields)))
+    def stream(self, operation: str, fields: Fields) -> Generator[Data]:
+        """Yield the `data` of each item of a stream as it comes, and at last the reply that says how it ended.
 
-    def _follow(self, operation: Operation, request: AnyMessage) -> Generator[Data, None, Reply]:
+        Closing it before its end cancels the stream, and until then there can be no other call. Raises ClientError.
+        """
+        request = make_request(operation, fields)
         with self.translate_errors():
-            return (yield from self._stream(operation, request))
+            yield from self._stream(OPERATIONS[operation], request)
 
     @abstractmethod
     def _call(self, operation: Operation, request: AnyMessage) -> Reply: ...
 
     @abstractmethod
-    def _stream(self, operation: Operation, request: AnyMessage) -> Generator[Data, None, Reply]: ...
+    def _stream(self, operation: Operation, request: AnyMessage) -> Iterator[Data]: ...
 
     @abstractmethod
     def close(self) -> None: ...

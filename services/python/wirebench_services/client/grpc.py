@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import ssl
-from collections.abc import Generator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import grpc
@@ -43,18 +43,18 @@ class GrpcClient(Client):
             return self._read_error(error)
         return Reply("ok", response.message, read_data(response))
 
-    def _stream(self, operation: Operation, request: AnyMessage) -> Generator[Data, None, Reply]:
+    def _stream(self, operation: Operation, request: AnyMessage) -> Iterator[Data]:
         call = getattr(operation.stub(self.channel), operation.rpc)(request)
         # gRPC has deadlines for whole calls only: another thread waits for the item, and this one for that thread.
         with ThreadPoolExecutor(1) as pool:
             try:
                 while response := pool.submit(next, call, None).result(self.timeout_s):
                     yield read_data(response)
+                yield Reply("ok", "")
             except grpc.RpcError as error:
-                return self._read_error(error)
+                yield self._read_error(error)
             finally:
                 call.cancel()  # unless it is over
-        return Reply("ok", "")
 
     def _read_error(self, error: grpc.RpcError) -> Reply:
         status, details = error.code(), error.details() or ""

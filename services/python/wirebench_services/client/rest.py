@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import http.client
-from collections.abc import Generator, Mapping
-from email.message import Message
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
 from urllib.parse import urlencode
 
 import orjson
@@ -28,14 +26,6 @@ _CODES = {
 }
 
 
-class Response(NamedTuple):
-    """An HTTP response, read to its end."""
-
-    status: int
-    headers: Message
-    body: bytes
-
-
 class RestClient(Client):
     """Speaks JSON or protobuf over HTTP/1.1."""
 
@@ -46,18 +36,11 @@ class RestClient(Client):
     def _call(self, operation: Operation, request: AnyMessage) -> Reply:
         return _read_reply(operation, self._send_request(operation, request, self.codec))
 
-    def request(
-        self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
-    ) -> Response:
-        """Send any HTTP request and return the response, whatever it is. Raises ClientError."""
-        with self.translate_errors():
-            response = self._send(method, path, body, headers or {})
-            return Response(response.status, response.headers, response.read())
-
-    def _stream(self, operation: Operation, request: AnyMessage) -> Generator[Data, None, Reply]:
+    def _stream(self, operation: Operation, request: AnyMessage) -> Iterator[Data]:
         response = self._send_request(operation, request, "json")
         if response.headers.get_content_type() != "text/event-stream":
-            return _read_reply(operation, response)
+            yield _read_reply(operation, response)
+            return
         try:
             event = b"message"
             for line in response:  # Server-Sent Events (WHATWG HTML, section 9.2), as far as the contract has them
@@ -69,7 +52,8 @@ class RestClient(Client):
                 elif field == b"data":
                     # An event has no code: an error is a service that stops, or whose store is gone.
                     message = orjson.loads(value).get("message", "")
-                    return Reply("ok", "") if event == b"end" else Reply("unavailable", message)
+                    yield Reply("ok", "") if event == b"end" else Reply("unavailable", message)
+                    return
         finally:
             self.close()  # cancels what has not ended
         raise EOFError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import struct
-from collections.abc import Generator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import grpc
@@ -45,7 +45,7 @@ class SocketClient(Client):
         frame = self.receive_frame(self._send(operation, request))
         return Reply(_CODES[frame.status], frame.message, None if frame.status else self._read_data(operation, frame))
 
-    def _stream(self, operation: Operation, request: AnyMessage) -> Generator[Data, None, Reply]:
+    def _stream(self, operation: Operation, request: AnyMessage) -> Iterator[Data]:
         request_id = self._send(operation, request)
         try:
             while (frame := self.receive_frame(request_id)).flags:
@@ -53,7 +53,7 @@ class SocketClient(Client):
         except GeneratorExit:
             self.close()  # which cancels
             raise
-        return Reply(_CODES[frame.status], frame.message)
+        yield Reply(_CODES[frame.status], frame.message)
 
     def _send(self, operation: Operation, request: AnyMessage) -> int:
         self._last_id += 1
