@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
-from wirebench_services.client import OPERATIONS, Client, ClientError, Reply
+from wirebench_services.client import OPERATIONS, Client, ClientError, Fields, Reply
 
 from wirebench.errors import WirebenchError
 from wirebench.measure.client import connect
@@ -43,7 +43,7 @@ _NUMBERS = {
 _SHOWN_CHARACTERS = 160
 
 #: The name of an operation, and its fields.
-Request = tuple[str, dict[str, Any]]
+Request = tuple[str, Fields]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def check(clients: Sequence[Client], seed: int, count: int, *, writes: bool = Tr
     for number, ((operation, fields), *replies) in enumerate(zip(requests, *answers, strict=True), start=1):
         if any(reply != replies[0] for reply in replies):
             said = (f"{client.transport}: {_show(reply)}" for client, reply in zip(clients, replies, strict=True))
-            mismatches.append(f"request {number}, {operation} {_shorten(repr(fields))}: {'; '.join(said)}")
+            mismatches.append(f"request {number}, {operation} {_show(fields)}: {'; '.join(said)}")
     return Conformance(count, tuple(mismatches))
 
 
@@ -100,7 +100,7 @@ def _ask(client: Client, requests: Sequence[Request]) -> list[Reply]:
             _delete_users(client)
 
 
-def _answer(client: Client, operation: str, fields: dict[str, Any]) -> Reply:
+def _answer(client: Client, operation: str, fields: Fields) -> Reply:
     """Return a reply; that of a stream has all its items, and that of a list no users of others."""
     if operation in load_builtin().streams:
         *items, ended = client.stream(operation, fields)
@@ -125,11 +125,8 @@ def _delete_users(client: Client) -> None:
         client.call("users.delete", {"id": user["id"]})
 
 
-def _show(reply: Reply) -> str:
-    return _shorten(f"{reply.code} {reply.message!r} {reply.data!r}")
-
-
-def _shorten(text: str) -> str:
+def _show(value: Reply | Fields) -> str:
+    text = repr(value)
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"
 
 
@@ -142,7 +139,7 @@ def draw_requests(seed: int, count: int, *, writes: bool) -> list[Request]:
     return [(name, _draw_fields(draw, OPERATIONS[name].request.DESCRIPTOR, operations[name])) for name in names]
 
 
-def _draw_fields(draw: random.Random, message: Descriptor, operation: Operation) -> dict[str, Any]:
+def _draw_fields(draw: random.Random, message: Descriptor, operation: Operation) -> Fields:
     fields = {}
     for field in message.fields:
         may_be_absent = field.has_presence or field.is_repeated

@@ -6,7 +6,7 @@ import dataclasses
 import statistics
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from wirebench_services.client import Client
@@ -49,37 +49,29 @@ def route_job(job: Job, replicas: Sequence[Replica]) -> Iterator[ProxyRoute]:
     if delay_ms is None:
         yield ProxyRoute(job)
         return
-    with start_toxiproxy(job.log.with_suffix(".toxiproxy.log"), job.cores) as proxy:
+    with start_toxiproxy(job.log.with_suffix(".toxiproxy.log"), job.cores) as proxy, ExitStack() as stack:
         # Of generators that share a load the first one measures, before the others send anything.
         # Our clients, which measure it, speak the built-in application alone.
         is_measured = job.generator[0] == 0 and not job.cell.variant
         cost: tuple[float | None, int] = _measure_cost(job, proxy, replicas) if is_measured else (None, 0)
-        if loss_percent is not None:
-            with open_namespace() as namespace:
-                namespace.shape(*build_netem(delay_ms, loss_percent))
-                address = proxy.open_route(job.address, host=namespace.host_address)
-                if job.metrics_push:
-                    job.metrics_push.problem = "Prometheus can't be reached from a network with packet loss"
-                beyond = dataclasses.replace(job, address=address, namespace=namespace, metrics_push=None)
-                yield ProxyRoute(beyond, (proxy.child.pid,), *cost)
-            return
-        shaped = dataclasses.replace(
-            job,
-            address=proxy.open_route(job.address, delay_ms),
-            replicas=tuple(proxy.open_route(each, delay_ms) for each in job.replicas),
-        )
-        yield ProxyRoute(shaped, (proxy.child.pid,), *cost)
+        if loss_percent is None:
+            replicas_behind = tuple(proxy.open_route(each, delay_ms) for each in job.replicas)
+            job = dataclasses.replace(job, address=proxy.open_route(job.address, delay_ms), replicas=replicas_behind)
+        else:
+            namespace = stack.enter_context(open_namespace())
+            namespace.shape(*build_netem(delay_ms, loss_percent))
+            address = proxy.open_route(job.address, host=namespace.host_address)
+            if job.metrics_push:
+                job.metrics_push.problem = "Prometheus can't be reached from a network with packet loss"
+            job = dataclasses.replace(job, address=address, namespace=namespace, metrics_push=None)
+        yield ProxyRoute(job, (proxy.child.pid,), *cost)
 
 
 def build_netem(delay_ms: int, loss_percent: float) -> tuple[list[str], list[str]]:
     """Return what the kernel does to packets towards the load and back; all of the delay is on the way to the load."""
     # All that is delayed has to fit: netem drops what is more than its limit, which is 1,000 packets by default.
-    towards, back = ["limit", _QUEUED_PACKETS_MAX], ["limit", _QUEUED_PACKETS_MAX]
-    if delay_ms:
-        towards += ["delay", f"{delay_ms}ms"]
-    for direction in (towards, back):
-        direction += ["loss", f"{loss_percent:g}%"]
-    return towards, back
+    both = ["limit", _QUEUED_PACKETS_MAX, "loss", f"{loss_percent:g}%"]
+    return [*both, *(("delay", f"{delay_ms}ms") if delay_ms else ())], both
 
 
 def _measure_cost(job: Job, proxy: Toxiproxy, replicas: Sequence[Replica]) -> tuple[float, int]:

@@ -10,8 +10,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from wirebench_services.client import Client
-
 from wirebench.drivers.driver import CREATED_FIRST_ID, ID_STEP
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.measure.client import connect
@@ -74,20 +72,15 @@ def find_free(count: int, endpoints: Iterable[Endpoint]) -> int:
         starts = range(_STEPS - count // ID_STEP + 1)
         for start in random.SystemRandom().sample(starts, min(_DRAWS, len(starts))):
             first_id = CREATED_FIRST_ID + start * ID_STEP
-            if all(_find_next_id(client, first_id) >= first_id + count for client in clients):
+            replies = [client.call("users.list", {"after_id": first_id - 1, "limit": 1}) for client in clients]
+            if failed := next((reply for reply in replies if not reply.ok), None):
+                raise WirebenchError(f"a service can't list users: {failed.message}", "see the service's log")
+            if all(not reply.data or reply.data[0]["id"] >= first_id + count for reply in replies):
                 return first_id
     raise WirebenchError(
         f"the services have users everywhere: no {count:,} free ids in a row were found from {CREATED_FIRST_ID:,} on",
         "delete the users that earlier runs have created there, or restart the services with an empty store",
     )
-
-
-def _find_next_id(client: Client, first_id: int) -> float:
-    reply = client.call("users.list", {"after_id": first_id - 1, "limit": 1})
-    if not reply.ok:
-        message = f"{client.transport} can't list users: {reply.code}: {reply.message}"
-        raise WirebenchError(message, "see the service's log")
-    return reply.data[0]["id"] if reply.data else math.inf
 
 
 def count_steps(cell: Cell, scenario: Scenario) -> int:
