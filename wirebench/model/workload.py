@@ -25,66 +25,43 @@ def _check_operation(name: str, info: ValidationInfo) -> str:
 Operation = Annotated[str, AfterValidator(_check_operation)]
 
 
-class _Work(StrictModel):
+class Workload(StrictModel):
+    """What users of a load do: a sequence, phases or a mix of operations, or several kinds of clients at once."""
+
     sequence: Annotated[tuple[Operation, ...], BeforeValidator(convert_list), Field(max_length=100)] = ()
     #: All users make the calls of one, wait for each other, and continue with the next.
     phases: Annotated[tuple[Operation, ...], BeforeValidator(convert_list), Field(max_length=20)] = ()
     #: How often each operation is chosen, relative to the others.
     mix: dict[Operation, _Weight] = Field(default={})
-
-    @property
-    def operations(self) -> tuple[Operation, ...]:
-        return tuple(dict.fromkeys((*self.sequence, *self.phases, *self.mix)))
-
-    def _check(self, info: ValidationInfo) -> None:
-        if sum(map(bool, (self.sequence, self.phases, self.mix))) != 1:
-            raise ValueError("needs either a sequence of operations, or phases, or a mix")
-        known = info.context.application.operations if info.context else {}
-        creating = [each for each, operation in known.items() if operation.creates]
-        for place, name in enumerate(self.operations if known else ()):
-            before = self.operations if self.mix else self.operations[:place]
-            if known[name].deletes and not set(before).intersection(creating):
-                needed = creating[0] if creating else "an operation that creates"
-                raise ValueError(f"{name} needs {needed} before it: a load deletes only what it has created")
-
-
-class ClientKind(_Work):
-    """One kind of client: its share of the load's users, relative to the others, and what each of them does."""
-
+    clients: dict[_Name, Workload] = Field(default={})
+    #: Of a kind of client: its share of the load's users, relative to the others.
     users: _Weight = 1
 
     @model_validator(mode="after")
-    def _check_client(self, info: ValidationInfo) -> Self:
-        if self.phases:
-            raise ValueError("phases are for all users: write them in place of clients")
-        self._check(info)
-        return self
-
-
-class Workload(_Work):
-    """A sequence, phases or a mix that all users do, or several kinds of clients at once."""
-
-    clients: dict[_Name, ClientKind] = Field(default={})
-
-    @model_validator(mode="after")
-    def _check_composition(self, info: ValidationInfo) -> Self:
-        if self.clients and (self.sequence or self.phases or self.mix):
+    def _check(self, info: ValidationInfo) -> Self:
+        if sum(map(bool, (self.sequence, self.phases, self.mix, self.clients))) != 1:
             raise ValueError("needs one of sequence, phases, mix and clients")
-        if not self.clients:
-            self._check(info)
+        for name, client in self.clients.items():
+            if client.phases or client.clients:
+                raise ValueError(f"clients.{name}: phases are for all users: write them in place of clients")
+        known = info.context.application.operations if info.context else {}
+        creating = [each for each, operation in known.items() if operation.creates]
+        own = (*self.sequence, *self.phases, *self.mix)
+        for place, name in enumerate(own if known else ()):
+            if known[name].deletes and not set(own if self.mix else own[:place]).intersection(creating):
+                needed = creating[0] if creating else "an operation that creates"
+                raise ValueError(f"{name} needs {needed} before it: a load deletes only what it has created")
         return self
 
     @property
     def operations(self) -> tuple[Operation, ...]:
         inner = (operation for client in self.clients.values() for operation in client.operations)
-        return tuple(dict.fromkeys((*super().operations, *inner)))
+        return tuple(dict.fromkeys((*self.sequence, *self.phases, *self.mix, *inner)))
 
     @property
-    def kinds(self) -> Mapping[str, ClientKind]:
+    def kinds(self) -> Mapping[str, Workload]:
         """The kinds of clients by name; the only one of a workload that has no several kinds has no name."""
-        # Unchecked, as phases are for all users, which these are.
-        all_users = ClientKind.model_construct(sequence=self.sequence, phases=self.phases, mix=self.mix)
-        return self.clients or {"": all_users}
+        return self.clients or {"": self}
 
     def describe_kinds(self) -> list[dict[str, Any]]:
         given = {"sequence", "phases", "mix"}

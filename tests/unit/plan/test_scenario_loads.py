@@ -63,7 +63,7 @@ REJECTED = {
         ("[crud, shop]", "[crud, shop, users.delete]", "4: factors.operation: a load deletes only users that it has"),
         ("payload: profile", "payload: huge", "5: factors.payload: must be one of small, profile, list, batch, 512k,"),
         ("payload: profile", "payload: 512k", "5: factors.payload: crud has no payload '512k'"),
-        ("[users.create, users.update, users.get, users.delete]", "[]", "9: load.workloads.crud: needs either a"),
+        ("[users.create, users.update, users.get, users.delete]", "[]", "9: load.workloads.crud: needs one of"),
         ("[users.create, users.update,", "[users.delete, users.create,", "9: load.workloads.crud: users.delete needs"),
         (
             "sequence: [users.create",
@@ -114,8 +114,8 @@ REJECTED = {
         ("  model: calls\n  calls: 40\n", "", "5: load.workloads.crud.phases: a closed load has no phases"),
         ("calls: 40", "calls: 42", "5: load.calls: 42 calls can't be divided among the 4 phases of crud"),
         ("[users.create, users.list", "[users.list", "7: load.workloads.crud: users.delete needs users.create before"),
-        ("{phases:", "{sequence: [users.get], phases:", "7: load.workloads.crud: needs either a sequence of"),
-        ("{phases: [", "{clients: {a: {phases: [users.get]}}, phases: [", "7: load.workloads.crud.clients.a: phases"),
+        ("{phases:", "{sequence: [users.get], phases:", "7: load.workloads.crud: needs one of"),
+        ("{phases:", "{clients: {a: {phases: [users.get]}}} # {phases:", "7: load.workloads.crud: clients.a: phases are"),
         ("{phases: [", "{clients: {a: {mix: {users.get: 1}}}, phases: [", "7: load.workloads.crud: needs one of"),
     ],
     CAPACITY: [
