@@ -303,6 +303,7 @@ class Cell(ServiceSpec):
         Factor(
             group="load",
             mark="r{}",
+            load_models=("open",),
             needs=(Need("driver", contract.OPEN_LOAD_DRIVERS, "others don't time requests from when they were due"),),
             is_comparable=False,
             label="requests/s asked for",
@@ -311,7 +312,14 @@ class Cell(ServiceSpec):
     concurrency: Annotated[
         int,
         Field(ge=1, le=CONNECTIONS_MAX),
-        Factor(group="load", mark="c{}", always_marked=True, label="connections", unit="connection"),
+        Factor(
+            group="load",
+            mark="c{}",
+            always_marked=True,
+            load_models=("closed", "calls", "open", "replay", "capacity"),
+            label="connections",
+            unit="connection",
+        ),
     ] = 1
     #: None: each of the load's users has its own.
     connections: Annotated[

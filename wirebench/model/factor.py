@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from wirebench.model.contract import Implementation, TargetName, TransportFacts
+from wirebench.model.contract import Implementation, LoadModel, TargetName, TransportFacts
 
 Level = str | int | float | None
 #: What a factor is of, in the order in which cells are named.
@@ -46,6 +46,8 @@ class Factor:
     cluster_default: Level = None
     #: Targets that have it; others leave a single level out.
     targets: tuple[TargetName, ...] = ("local", "external", "kubernetes")
+    #: Load models whose scenarios may name levels.
+    load_models: tuple[LoadModel, ...] = get_args(LoadModel)
     #: If only the built-in application has it: what to do with others.
     own_hint: str = ""
     #: Whether a run can't set it on a service that runs in a cluster already.

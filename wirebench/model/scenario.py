@@ -59,7 +59,10 @@ class Only(NamedTuple):
 def _convert_levels(value: Any) -> Any:  # noqa: ANN401 - untrusted, checked next
     if value in ([], None):
         raise ValueError("needs at least one level")
-    return tuple(value) if isinstance(value, list) else (value,)
+    levels = value if isinstance(value, list) else [value]
+    if any(level in levels[:place] for place, level in enumerate(levels)):
+        raise ValueError("a level appears twice in the list")
+    return tuple(levels)
 
 
 def _group_by_transport(value: Any) -> Any:  # noqa: ANN401 - untrusted, checked next

@@ -127,15 +127,10 @@ def _add_recording(scenario: Scenario, path: Path, timing: Path | None) -> Scena
         raise UsageError(f"{where}: {error.message}", error.hint) from None
     length_s = recording.length_s / load.speedup
     window_s = load.window_s if "window_s" in load.model_fields_set else length_s
-    if window_s > length_s:
-        problem = f"the recording is over after {length_s:.3f} s"
-        raise UsageError(f"{scenario.locate(('load', 'window_s'))}: {problem}", "remove the key, or lower it")
-    if window_s > WINDOW_S_MAX:
-        problem = f"it would take {window_s:,.0f} s, and a window has {WINDOW_S_MAX} at most"
-        raise UsageError(f"{where}: {problem}", "raise load.speedup, or replay a part of it: load.window_s")
-    if window_s < WINDOW_S_MIN:
-        problem = f"it is over after {window_s:.3f} s, and a window has {WINDOW_S_MIN} at least"
-        raise UsageError(f"{where}: {problem}", "lower load.speedup, or record for longer")
+    if not WINDOW_S_MIN <= window_s <= min(length_s, WINDOW_S_MAX):
+        allowed = f"{WINDOW_S_MIN} to {WINDOW_S_MAX:,} s within the recording's {length_s:,.3f} s"
+        problem = f"a window of {window_s:,.3f} s is not one of {allowed}"
+        raise UsageError(f"{where}: {problem}", "change load.speedup, or replay a part of it: load.window_s")
     part = recording.cut(window_s * load.speedup)
     replayed = load.model_copy(update={"window_s": window_s}).replay(part, timing_path)
     return scenario.model_copy(update={"load": replayed})

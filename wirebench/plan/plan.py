@@ -19,7 +19,6 @@ from wirebench.plan.validation import (
     ValidationMessages,
     validate_cell,
     validate_comparison,
-    validate_cross_check,
     validate_scenario,
     validate_service_limit,
 )
@@ -146,7 +145,6 @@ def _list_cross_checks(scenario: Scenario, check: CrossCheck, cells: tuple[Cell,
     """Return the cells that other drivers measure as well, by these. Raises UsageError."""
     factors = scenario.factors.model_copy(update={"driver": check.driver})
     checked = scenario.model_copy(update={"factors": factors})
-    _raise_first(scenario, validate_cross_check(check, cells))
     added = [dataclasses.replace(cell, driver=driver) for cell in cells for driver in check.list_drivers(cell)]
     _raise_first(scenario, *(map(_blame_cross_check, validate_cell(cell, checked)) for cell in added))
     added = [cell for cell in dict.fromkeys(added) if cell not in cells]

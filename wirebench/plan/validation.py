@@ -6,22 +6,21 @@ load's (`wirebench.model.scenario`). Here is what depends on operations, workloa
 
 from __future__ import annotations
 
-import bisect
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 from wirebench.errors import suggest
 from wirebench.model.application import Operation
 from wirebench.model.cell import COMPARABLE, DEFAULTS, FACTORS, Cell
-from wirebench.model.contract import CLUSTER_DRIVERS, TRANSPORTS, Driver, TargetName
+from wirebench.model.contract import CLUSTER_DRIVERS, TRANSPORTS, LoadModel, TargetName
 from wirebench.model.factor import Level, Need
 from wirebench.model.scenario import (
     A_LOAD,
     CALLS_MAX,
     EVERY_TRANSPORT,
-    CrossCheck,
     Load,
+    Objective,
     Only,
     Scenario,
     find_own,
@@ -42,8 +41,13 @@ CellMessages = Iterator[tuple[str, str, str]]
 RECORDED_IN_CLUSTER_MAX = 30_000
 #: So many times as long as the objective a window of a search is at least: a queue needs time to grow.
 _WINDOW_OVER_OBJECTIVE = 10
-#: What load models say in place of a rate.
-_RATES = {"replay": "as load.speedup makes it faster", "capacity": "as load.from_rate_per_s is where the search begins"}
+#: What load models can't do without.
+_NEEDED: dict[LoadModel, tuple[str, str]] = {
+    "open": ("factors", "rate_per_s"),
+    "calls": ("load", "calls"),
+    "replay": ("load", "timing"),
+    "capacity": ("load", "objective"),
+}
 #: The key that a variant needs on a target.
 _ON_TARGET: dict[TargetName, tuple[str, str]] = {
     "local": ("start", "a command"),
@@ -58,7 +62,7 @@ def validate_scenario(scenario: Scenario, target: TargetName) -> ValidationMessa
     yield from _validate_load(scenario)
     yield from _validate_work(scenario)
     yield from _validate_target(scenario, target)
-    yield from _validate_levels(scenario)
+    yield from _validate_runtimes(scenario)
 
 
 def _validate_variants(scenario: Scenario, target: TargetName) -> ValidationMessages:
@@ -90,26 +94,23 @@ def _validate_variants(scenario: Scenario, target: TargetName) -> ValidationMess
 
 def _validate_load(scenario: Scenario) -> ValidationMessages:
     """Reject a load that lacks a key or a factor, or has one that its model or drivers don't know."""
-    factors, load = scenario.factors, scenario.load
-    if load.model == "open" and not factors.rate_per_s:
-        yield ("load", "model"), "an open load needs a rate", "add factors.rate_per_s"
-    if load.model != "open" and factors.rate_per_s:
-        hint = f"remove factors.rate_per_s, {_RATES.get(load.model, 'or set load.model to open')}"
-        yield ("factors", "rate_per_s"), f"{A_LOAD[load.model]} has no rate of its own", hint
-    if load.model == "replay" and load.timing is None and load.recording is None:
-        yield ("load", "model"), "a replay needs a timing file", "add load.timing, or give --timing"
-    if load.model == "sweep" and factors.concurrency:
-        hint = "remove factors.concurrency; load.concurrency_max is where a sweep ends"
-        yield ("factors", "concurrency"), "a sweep has its own numbers of connections", hint
+    load, a_load = scenario.load, A_LOAD[scenario.load.model]
+    section, key = _NEEDED.get(load.model, ("load", "model"))
+    if not (getattr(scenario.factors if section == "factors" else load, key) or load.recording):
+        yield ("load", "model"), f"{a_load} needs {section}.{key}", f"add {section}.{key}"
+    for name, factor in FACTORS.items():
+        if load.model not in factor.load_models and name != "shape" and scenario.factors.find_levels(name):
+            hint = f"remove factors.{name}, or set load.model to {' or '.join(factor.load_models)}"
+            yield ("factors", name), f"{a_load} has no {name} of its own", hint
     for key, field in Load.model_fields.items():
         rules = [each for each in field.metadata if isinstance(each, Only)]
         if rules and getattr(load, key) != field.get_default():
             yield from _validate_key(scenario, key, rules)
     yield from _validate_connections_of_load(scenario)
-    if load.model == "calls":
-        yield from _validate_calls(scenario)
-    if load.model == "capacity":
-        yield from _validate_search(load)
+    if load.calls:
+        yield from _validate_calls(scenario, load.calls)
+    if load.objective:
+        yield from _validate_search(load, load.objective)
 
 
 def _validate_connections_of_load(scenario: Scenario) -> ValidationMessages:
@@ -145,13 +146,11 @@ def _validate_key(scenario: Scenario, key: str, rules: Sequence[Only]) -> Valida
             yield field, f"{driver} takes no load.{key}", f"remove load.{key}, or use {' or '.join(only.drivers)}"
 
 
-def _validate_calls(scenario: Scenario) -> ValidationMessages:
-    """Reject a number of calls that is missing, means nothing, or can't be counted one by one."""
+def _validate_calls(scenario: Scenario, calls: int) -> ValidationMessages:
+    """Reject a number of calls that means nothing, or can't be counted one by one."""
     load, concurrency = scenario.load, max(collect_levels(scenario.factors.concurrency), default=1)
-    if not load.calls:
-        yield ("load", "model"), "it needs a number of calls", "add load.calls"
-    elif load.calls * concurrency > CALLS_MAX:
-        message = f"{load.calls} calls on each of {concurrency} connections are over {CALLS_MAX:,}"
+    if calls * concurrency > CALLS_MAX:
+        message = f"{calls} calls on each of {concurrency} connections are over {CALLS_MAX:,}"
         yield ("load", "calls"), message, "each is kept one by one: lower it, or use a closed load"
     if load.warmup_s:
         yield ("load", "warmup_s"), "every call counts, from the first one on", "use load.warmup_calls"
@@ -161,14 +160,11 @@ def _validate_calls(scenario: Scenario) -> ValidationMessages:
         yield ("load", "generators"), "several generators have no common order of calls", "use one"
 
 
-def _validate_search(load: Load) -> ValidationMessages:
-    """Reject a search for the capacity without an objective, or with windows and a timeout that can't show it."""
-    if load.objective is None:
-        yield ("load", "model"), "a search for the capacity needs an objective", "add load.objective: {p99_ms: 50}"
-        return
-    p99_s = load.objective.p99_ms / 1000
+def _validate_search(load: Load, objective: Objective) -> ValidationMessages:
+    """Reject a search for the capacity with windows and a timeout that can't show it."""
+    p99_s = objective.p99_ms / 1000
     if load.window_s < _WINDOW_OVER_OBJECTIVE * p99_s:
-        message = f"a window of {load.window_s:g} s is too short to show a p99 of {load.objective.p99_ms:g} ms"
+        message = f"a window of {load.window_s:g} s is too short to show a p99 of {objective.p99_ms:g} ms"
         yield ("load", "window_s"), message, f"lengthen it to at least {_WINDOW_OVER_OBJECTIVE * p99_s:g} s"
     if load.timeout_s is not None and load.timeout_s <= p99_s:
         message = f"requests end after {load.timeout_s:g} s, and none would be slower than the objective"
@@ -242,24 +238,20 @@ def _validate_cluster(scenario: Scenario) -> ValidationMessages:
             yield ("factors", "placement"), f"the load can't run in the pods of {name}", hint
 
 
-def _validate_levels(scenario: Scenario) -> ValidationMessages:
-    """Reject levels that stand twice, and runtimes that a transport doesn't have."""
-    for name in (name for name in FACTORS if name != "shape"):
-        levels = scenario.factors.find_levels(name)
-        for transport, own in (levels if isinstance(levels, dict) else {EVERY_TRANSPORT: levels}).items():
-            if len(set(own)) < len(own):
-                yield locate_levels(name, transport), "a level appears twice in the list", "name each level once"
-    for transport in scenario.factors.transport:
-        runtimes = TRANSPORTS[transport].runtimes
-        owner = transport if transport in scenario.factors.runtime else EVERY_TRANSPORT
-        possible = [name for each in scenario.factors.list_implementations(transport) for name in runtimes[each]]
-        for place, name in enumerate(scenario.factors.runtime.get(owner, ())):
+def _validate_runtimes(scenario: Scenario) -> ValidationMessages:
+    """Reject runtimes that no transport has in the implementations that are measured."""
+    for owner, runtimes in scenario.factors.runtime.items():
+        possible = [
+            runtime
+            for transport in scenario.factors.transport
+            if owner in (EVERY_TRANSPORT, transport)
+            for implementation in scenario.factors.list_implementations(transport)
+            for runtime in TRANSPORTS[transport].runtimes[implementation]
+        ]
+        for place, name in enumerate(runtimes if possible else ()):
             if name not in possible:
-                hint = f"choose from {', '.join(possible)}; for one transport alone: runtime: {{{transport}: …}}"
-                message = f"{transport} has no runtime {name!r}"
-                for language in (each for each, names in runtimes.items() if name in names):
-                    message, hint = f"{name!r} is a runtime in {language}", f"add factors.implementation, or {hint}"
-                yield (*locate_levels("runtime", owner), place), message, hint
+                message = f"no transport and implementation here has the runtime {name!r}"
+                yield (*locate_levels("runtime", owner), place), message, f"choose from {', '.join(possible)}"
 
 
 def validate_cell(cell: Cell, scenario: Scenario) -> ValidationMessages:
@@ -276,7 +268,9 @@ def validate_cell(cell: Cell, scenario: Scenario) -> ValidationMessages:
     for name, message, hint in found:
         yield _locate_level(scenario, name, cell), message, hint
     yield from _validate_streams(cell, scenario, operations)
-    yield from _validate_users(cell, scenario.load)
+    if (spawn_s := scenario.load.compute_spawn_s(cell.concurrency)) > scenario.load.warmup_s:
+        message = f"the last of {cell.concurrency} users starts after {spawn_s:g} s, and the warm-up ends before"
+        yield ("load", "spawn_rate_per_s"), message, "raise it, or lengthen load.warmup_s"
 
 
 def _validate_needs(cell: Cell) -> CellMessages:
@@ -376,23 +370,6 @@ def _validate_streams(cell: Cell, scenario: Scenario, operations: Sequence[Opera
         yield ("load", "model"), message, "use a closed or an open load, or another operation"
 
 
-def _validate_users(cell: Cell, load: Load) -> ValidationMessages:
-    """Reject kinds of clients that get no user, and users that start too late."""
-    kinds = load.find_workload(cell.operation).clients
-    weights = [each.users for each in kinds.values()]
-    # As wireload shares users out among the kinds.
-    places = ((user + 0.5) / cell.concurrency * sum(weights) for user in range(cell.concurrency))
-    taken = {bisect.bisect_right(list(itertools.accumulate(weights)), place) for place in places}
-    for index, name in enumerate(kinds):
-        if index not in taken:
-            message = f"none of {cell.concurrency} users is one of the {name} of {cell.operation}"
-            hint = "raise factors.concurrency, or the kind's share of the users"
-            yield ("load", "workloads", cell.operation, "clients", name), message, hint
-    if (spawn_s := load.compute_spawn_s(cell.concurrency)) > load.warmup_s:
-        message = f"the last of {cell.concurrency} users starts after {spawn_s:g} s, and the warm-up ends before"
-        yield ("load", "spawn_rate_per_s"), message, "raise it, or lengthen load.warmup_s"
-
-
 def validate_service_limit(scenario: Scenario, cells: Iterable[Cell], target: TargetName) -> ValidationMessages:
     """Reject loads over the limit of a service that the run hasn't started; without a limit, any load."""
     for cell in cells:
@@ -413,21 +390,6 @@ def validate_service_limit(scenario: Scenario, cells: Iterable[Cell], target: Ta
         elif load.add_connections(cell).concurrency > limit.connections:
             field = ("load", "concurrency_max") if load.concurrency_max else ("factors", "concurrency")
             yield field, f"{at}, and its limit is {limit.connections:,} connections", hint
-
-
-def validate_cross_check(check: CrossCheck, cells: Sequence[Cell]) -> ValidationMessages:
-    """Reject a cross-check by a driver that comes before the one that it checks: verdicts would rest on it."""
-    for transport, drivers in check.driver.items():
-        checked = {cell.driver for cell in cells if transport in (EVERY_TRANSPORT, cell.transport)}
-        for driver in drivers:
-            if any(_rank(driver) < _rank(each) for each in checked):
-                field = ("cross_check", *locate_levels("driver", transport)[1:])
-                message = f"verdicts would rest on {driver}, which comes before {' and '.join(sorted(checked))}"
-                yield field, message, "swap it with factors.driver"
-
-
-def _rank(driver: Driver) -> int:
-    return get_args(Driver).index(driver)
 
 
 def validate_comparison(scenario: Scenario, cells: Sequence[Cell]) -> ValidationMessages:
