@@ -77,7 +77,7 @@ class Variants:
                 with open_atomic(descriptors) as kept:
                     kept.write(messages)
                 if _is_reflected(application.variants[name]):  # others are checked before anything starts
-                    resolve(application.require_path(), {name: descriptors})
+                    resolve(application.path, {name: descriptors})
             self._files[name] = file, descriptors
         return self._files[name]
 

@@ -5,18 +5,19 @@ wireload reads the rest, makes the requests and checks the replies: nothing here
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationError, model_validator
 
 from wirebench.errors import UsageError
 from wirebench.model.frozen import FrozenModel
-from wirebench.model.source import FieldPath, Source, join_field, read_yaml
+from wirebench.model.source import FieldPath, Source, read_yaml
 from wirebench.model.variables import find_variables
 from wirebench.model.variant import Variant
 from wirebench.system import processes
@@ -158,44 +159,32 @@ class Application(_Part):
     seeded: dict[str, Seeded] = _EMPTY
     operations: Annotated[dict[str, Operation], Field(min_length=1)]
     variants: dict[str, Variant] = _EMPTY
-    _source: Source | None = PrivateAttr(default=None)
-    _text: str = PrivateAttr(default="")
+    _source: Source = PrivateAttr(default=Source(Path("application.yaml")))
 
     def model_post_init(self, context: Source | None, /) -> None:
         """Keep the source that it is read from, given as the validation's context, so that errors name its lines."""
-        self._source = context
+        self._source = context or self._source
+
+    @property
+    def path(self) -> Path:
+        """The file that it was read from; paths in it are relative to its folder."""
+        return self._source.path.absolute()
 
     @property
     def folder(self) -> Path:
-        """What paths in the file are relative to."""
-        return self._source.path.parent.absolute() if self._source else Path.cwd()
-
-    @property
-    def path(self) -> Path | None:
-        """The file that it was read from, if it was."""
-        return self._source.path.absolute() if self._source else None
-
-    def require_path(self) -> Path:
-        """Return the file that it was read from. Raises UsageError if there is none."""
-        if self._source is None:
-            raise UsageError("the application wasn't read from a file", "use read_application(FILE)")
-        return self._source.path.absolute()
+        return self.path.parent
 
     @property
     def text(self) -> str:
         """All of it as JSON, with what the files that it names hold, and the names of variables, not their values.
 
-        Empty for the built-in application, whose file is everywhere.
+        Of the built-in application it is the file.
         """
-        return self._text
-
-    def keep_text(self, text: str) -> Self:
-        self._text = text
-        return self
+        return self._source.text
 
     def locate(self, field: FieldPath) -> str:
-        """Return a field's name, and before it the file and line, if it was read from a file."""
-        return self._source.locate(field) if self._source else join_field(field)
+        """Return a field's name, and before it the file and line."""
+        return self._source.locate(field)
 
     @property
     def streams(self) -> tuple[str, ...]:
@@ -248,7 +237,7 @@ def read_application(path: Path) -> Application:
     _, source = read_yaml(path, "an application file", "applications/ has those that come with wirebench")
     text = resolve(path)
     try:
-        return Application.model_validate_json(text, context=source).keep_text(text)
+        return Application.model_validate_json(text, context=dataclasses.replace(source, text=text))
     except ValidationError as error:
         raise source.make_error(error.errors(), "docs/applications.md describes every key") from None
 

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar, get_args
 
 from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, create_model, model_validator
 
-from wirebench.errors import UsageError
 from wirebench.model.application import Application, Context, load_builtin
 from wirebench.model.cell import FACTORS, Cell, Comparable, make_level_type
 from wirebench.model.contract import TRANSPORTS, Driver, Implementation, LoadModel, Shape, Transport
@@ -276,11 +275,11 @@ class Scenario(StrictModel):
     compare: Comparable = Field(default_factory=_choose_main_factor)
     #: Ratios this close to 1 make no difference to the asker: 0.05 is 5 %.
     equivalence_margin: Annotated[float, Field(gt=0, lt=1)] = 0.05
-    _source: Source | None = PrivateAttr(default=None)
+    _source: Source = PrivateAttr(default=Source(Path("scenario.yaml")))
 
     def model_post_init(self, context: Context | None, /) -> None:
         """Keep the source that it is read from, so that errors name its lines."""
-        self._source = context.source if context else None
+        self._source = context.source if context else self._source
 
     @property
     def variants(self) -> dict[str, Variant]:
@@ -306,9 +305,7 @@ class Scenario(StrictModel):
 
     @property
     def source(self) -> Source:
-        """The YAML that it was read from. Raises UsageError for a scenario that was built otherwise."""
-        if self._source is None:
-            raise UsageError("the scenario wasn't read from a file, which a run records", "use read_scenario(FILE)")
+        """The YAML that it was read from."""
         return self._source
 
     def add_earlier_overrides(self, overrides: tuple[str, ...]) -> Scenario:
@@ -320,10 +317,10 @@ class Scenario(StrictModel):
     def suggest_removal(self, field: FieldPath) -> str:
         """Return the option that removes a factor which overrides don't fit; empty for other fields."""
         is_factor = field[0] == "factors" and len(field) > 1 and field[1] not in ("transport", "variant")
-        if not (is_factor and self._source and self._source.overrides) or self._source.find_option(field):
+        if not (is_factor and self.source.overrides) or self.source.find_option(field):
             return ""
         return f"--set {join_field(field)}=null removes the key"
 
     def locate(self, field: FieldPath) -> str:
-        """Return a field's name, and before it the file and line, if it was read from a file."""
-        return self._source.locate(field) if self._source else join_field(field)
+        """Return a field's name, and before it the file and line."""
+        return self.source.locate(field)

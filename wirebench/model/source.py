@@ -40,8 +40,8 @@ class Source:
 
     path: Path
     #: What messages call it.
-    name: str
-    lines: Mapping[FieldPath, int]
+    name: str = ""
+    lines: Mapping[FieldPath, int] = field(default_factory=dict)
     #: The text of the file, with overrides applied.
     text: str = ""
     #: The options that have set fields, such as `--concurrency 64`.

@@ -61,7 +61,7 @@ def create_info(plan: Plan, target: Target, run_id: str, command: str, *, calibr
         scenario=source.path.stem,
         scenario_text=source.text,
         overrides=source.overrides,
-        application=str(path) if plan.scenario.variants and (path := plan.scenario.application.path) else None,
+        application=str(plan.scenario.application.path) if plan.scenario.variants else None,
         question=plan.scenario.question,
         command=command,
         target=target.name,
