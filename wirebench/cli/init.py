@@ -30,7 +30,7 @@ from wirebench.plan.drafts.init import (
 from wirebench.plan.drafts.openapi_document import Document
 from wirebench.plan.drafts.schema import Schema
 from wirebench.system.files import make_write_error, write_atomic
-from wirebench.system.tls import ClientTls, split_scheme
+from wirebench.system.tls import ClientTls, split_address
 
 
 def init(  # noqa: PLR0913 - one parameter an option
@@ -142,7 +142,7 @@ def _read_places(
             )
     for address in reached.values():
         try:
-            parse_address(split_scheme(address)[1])
+            parse_address(split_address(address)[0])
         except UsageError as error:
             raise UsageError(f"--address {address!r}: {error.message}", error.hint) from None
     return {

@@ -21,7 +21,7 @@ from wirebench.system import processes
 from wirebench.system.files import write_atomic
 from wirebench.system.paths import TOOLS
 from wirebench.system.processes import Child, ProcessError
-from wirebench.system.tls import ClientTls, choose_tls, split_scheme
+from wirebench.system.tls import ClientTls, split_address
 
 _GRACE_S = 30.0
 #: Streams may have a hundred thousand items.
@@ -117,8 +117,7 @@ def reflect(
 
     `headers` are sent as metadata, with the values of environment variables. Raises UsageError.
     """
-    scheme, bare = split_scheme(address)
-    chosen = choose_tls(scheme, tls)
+    bare, chosen = split_address(address, tls)
     job = {
         "reflection": bare,
         "tls": chosen and dataclasses.asdict(chosen),

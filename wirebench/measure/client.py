@@ -10,7 +10,7 @@ from wirebench_services.client import CLIENTS, Client, ClientError
 from wirebench.errors import WirebenchError
 from wirebench.model.address import parse_address
 from wirebench.model.contract import Codec
-from wirebench.system.tls import ClientTls, choose_tls, make_context, split_scheme
+from wirebench.system.tls import ClientTls, make_context, split_address
 
 
 @contextlib.contextmanager
@@ -21,8 +21,7 @@ def connect(
 
     Raises UsageError for an address that is none; what the client raises in the `with` block becomes a WirebenchError.
     """
-    scheme, bare = split_scheme(address)
-    trusted = choose_tls(scheme, tls)
+    bare, trusted = split_address(address, tls)
     where, context = parse_address(bare), make_context(trusted) if trusted else None
     try:
         with CLIENTS[transport](where, timeout_s, codec, context) as client:

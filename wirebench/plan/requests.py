@@ -14,7 +14,7 @@ from wirebench.model.address import parse_address
 from wirebench.model.template import find_placeholders
 from wirebench.model.variant import REFLECTION, Limit, is_loopback
 from wirebench.plan.drafts.draft import make_address_keys, to_yaml
-from wirebench.system.tls import ClientTls, split_scheme
+from wirebench.system.tls import ClientTls, split_address
 
 #: The file of the application, its name, and its only operation.
 APPLICATION_NAME = "requests-application.yaml"
@@ -57,7 +57,7 @@ def compare_requests(  # noqa: PLR0913 - requests by transport, and what all hav
     """
     requests = [*(_parse_rest(each, status) for each in rest), *map(_parse_grpc, grpc), *map(_parse_socket, socket)]
     named = dict(_assign_names(requests))
-    foreign = {each.address for each in requests if not is_loopback(split_scheme(each.address)[1])}
+    foreign = {each.address for each in requests if not is_loopback(split_address(each.address)[0])}
     if foreign and limit is None:
         hint = "add --rate N and --concurrency N, which limit the load on these services"
         raise UsageError(f"{', '.join(sorted(foreign))}: not on this machine, so a limit is required", hint)
@@ -144,7 +144,7 @@ def _parse_socket(text: str) -> _RequestOption:
 def _check_request(flag: str, request: _RequestOption) -> _RequestOption:
     """Return a request, if its address is one and it has no placeholders. Raises UsageError."""
     try:
-        parse_address(split_scheme(request.address)[1])
+        parse_address(split_address(request.address)[0])
     except UsageError as error:
         raise UsageError(f"{flag}: {error.message}", error.hint) from None
     if found := next(find_placeholders(request.request), None):

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import grpc
 
 from wirebench.system.http import fetch
 from wirebench.system.processes import Child
-from wirebench.system.tls import ClientTls, open_grpc_channel
+from wirebench.system.tls import ClientTls
 
 _TIMEOUT_S = 60.0
 _ATTEMPT_TIMEOUT_S = 5.0
@@ -51,7 +53,14 @@ def accepts_connections(host: str, port: int) -> bool:
 def is_serving(address: str, tls: ClientTls | None = None) -> bool:
     """Return whether gRPC's health service says that the server serves."""
     options = [("grpc.enable_http_proxy", 0)]  # as drivers connect
-    with open_grpc_channel(address, tls, options) as channel:
+    if tls is None:
+        channel = grpc.insecure_channel(address, options)
+    else:
+        # Without an authority grpc would take one of the lists that come with it, and not the system's.
+        authority = tls.authority or ssl.get_default_verify_paths().cafile
+        trusted = Path(authority).read_bytes() if authority else None
+        channel = grpc.secure_channel(address, grpc.ssl_channel_credentials(trusted), options)
+    with channel:
         try:
             # Without serializers a method takes and gives bytes; an empty request asks about the whole server.
             check: Callable[..., bytes] = channel.unary_unary("/grpc.health.v1.Health/Check")

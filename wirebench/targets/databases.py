@@ -27,12 +27,7 @@ class Databases:
         try:
             self._url = url_file.read_text().strip()
             self._connection = psycopg.connect(self._url, autocommit=True, connect_timeout=_CONNECT_TIMEOUT_S)
-        except OSError as error:
-            raise UsageError(
-                f"store: postgres needs a server, and {url_file} can't be read: {error.strerror}",
-                "run `make postgres-up`",
-            ) from None
-        except psycopg.Error as error:
+        except (OSError, psycopg.Error) as error:
             reason = str(error).partition("\n")[0]
             raise UsageError(f"store: postgres needs a server: {reason}", "run `make postgres-up`") from None
         # A connection's process is a child of the server's first.

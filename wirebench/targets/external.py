@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.address import Address, parse_address
@@ -12,7 +11,7 @@ from wirebench.model.application import Application
 from wirebench.model.cell import ServiceSpec
 from wirebench.model.contract import Tls
 from wirebench.model.variant import Variant
-from wirebench.system.tls import ClientTls, choose_tls, split_scheme
+from wirebench.system.tls import ClientTls, split_address
 from wirebench.targets.cores import CoreClaim, divide_cores
 from wirebench.targets.target import Description, Endpoint, Replica, Target
 
@@ -38,7 +37,7 @@ class ExternalTarget(Target):
     @classmethod
     def of_transports(cls, addresses: Mapping[str, str], tls: ClientTls | None = None) -> ExternalTarget:
         """Return a target of the built-in application at these addresses (`connect` says which forms)."""
-        return cls(addresses, {name: choose_tls(split_scheme(each)[0], tls) for name, each in addresses.items()}, {})
+        return cls(addresses, {name: split_address(each, tls)[1] for name, each in addresses.items()}, {})
 
     @classmethod
     def of_variants(cls, application: Application, variants: Mapping[str, Variant]) -> ExternalTarget:
@@ -82,7 +81,7 @@ class ExternalTarget(Target):
         return Description(machine={"services": addresses}, notes=(note, *limits))
 
     def _build_endpoint(self, service: ServiceSpec, name: str) -> Endpoint:
-        address, variant = self._addresses[name], self._variants.get(name)
+        address = self._addresses[name]
         try:
             socket.create_connection(address, timeout=_CONNECT_TIMEOUT_S).close()
         except (OSError, UnicodeError) as error:  # or it can be no name of a host
@@ -90,23 +89,18 @@ class ExternalTarget(Target):
                 f"nothing answers at {address} for {name}: {getattr(error, 'strerror', None) or error}",
                 "start the service there, or correct the address",
             ) from None
-        endpoint = Endpoint(service, str(address), tls=self._tls[name], usage_problem=_USAGE_PROBLEM)
-        if variant is None:
-            return endpoint
-        limit = variant.limit if variant.find_foreign(self.name) else None
-        if variant.metrics is None:
-            return replace(endpoint, limit=limit)
-        return replace(
-            endpoint,
-            limit=limit,
-            replicas=(Replica(name, None, metrics_url=variant.metrics),),
-            usage_problem=f"{variant.metrics} didn't answer with process_cpu_seconds_total throughout",
-        )
+        variant, problem = self._variants.get(name), _USAGE_PROBLEM
+        replicas: tuple[Replica, ...] = ()
+        if variant and variant.metrics:
+            replicas = (Replica(name, None, metrics_url=variant.metrics),)
+            problem = f"{variant.metrics} didn't answer with process_cpu_seconds_total throughout"
+        limit = variant.limit if variant and variant.find_foreign(self.name) else None
+        return Endpoint(service, str(address), replicas, tls=self._tls[name], usage_problem=problem, limit=limit)
 
 
 def _parse_address(name: str, text: str) -> Address:
     try:
-        return parse_address(split_scheme(text)[1])
+        return parse_address(split_address(text)[0])
     except UsageError as error:
         hint = "write HOST:PORT, or https://HOST:PORT for TLS"
         raise UsageError(f"{name}: {text!r} is not an address", hint) from error

@@ -163,23 +163,6 @@ def test_a_service_that_is_not_there_is_told_from_one_without_replicas(jobs: dic
         a_target().read_service()
 
 
-def test_a_service_that_cannot_be_scaled_is_left_as_it_was(
-    jobs: dict[str, list[dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A cluster without room isn't left with pods that wait for it."""
-    assert jobs["deployments"]
-    changes: list[Any] = []
-    monkeypatch.setattr(Cluster, "change", lambda _self, _release, values: changes.append(values))
-
-    def find_no_room(*_: object) -> None:
-        raise WirebenchError("no node takes it")
-
-    monkeypatch.setattr(PodGroup, "wait_ready", find_no_room)
-    with pytest.raises(WirebenchError, match="no node takes it"):
-        a_target().read_service(replicas=100)
-    assert [{"grpc": {"replicas": 100}}, {"grpc": {"replicas": 2}}] == changes
-
-
 def test_another_load_is_left_alone(jobs: dict[str, list[dict[str, Any]]], monkeypatch: pytest.MonkeyPatch) -> None:
     """The second one is rejected, and what it cleans up isn't the first one's."""
     jobs["jobs"].append({"status": {"active": 1}})

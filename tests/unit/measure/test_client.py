@@ -9,7 +9,7 @@ import pytest
 from wirebench.errors import UsageError
 from wirebench.measure.client import connect
 from wirebench.model.address import Address, parse_address
-from wirebench.system.tls import ClientTls, choose_tls, split_scheme
+from wirebench.system.tls import ClientTls, split_address
 
 
 @pytest.mark.parametrize(
@@ -26,28 +26,25 @@ def test_addresses(text: str, expected: Address) -> None:
     assert text == str(expected)
 
 
+GIVEN = ClientTls(authority=Path("ca.crt"))
+
+
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("text", "given", "expected"),
     [
-        ("http://127.0.0.1:5000/", ("http", "127.0.0.1:5000")),
-        ("https://127.0.0.1:5000", ("https", "127.0.0.1:5000")),
-        ("tls://[::1]:9000", ("tls", "[::1]:9000")),
-        ("127.0.0.1:5000", ("", "127.0.0.1:5000")),
-        ("ftp://127.0.0.1:5000", ("", "ftp://127.0.0.1:5000")),
+        ("http://127.0.0.1:5000/", GIVEN, ("127.0.0.1:5000", None)),
+        ("https://127.0.0.1:5000", GIVEN, ("127.0.0.1:5000", GIVEN)),
+        ("tls://[::1]:9000", None, ("[::1]:9000", ClientTls())),
+        ("127.0.0.1:5000", GIVEN, ("127.0.0.1:5000", GIVEN)),
+        ("127.0.0.1:5000", None, ("127.0.0.1:5000", None)),
+        ("ftp://127.0.0.1:5000", None, ("ftp://127.0.0.1:5000", None)),
     ],
 )
-def test_schemes(text: str, expected: tuple[str, str]) -> None:
-    """A URL is taken as well as a bare address; what isn't known stays, to be rejected as no address."""
-    assert expected == split_scheme(text)
-
-
-def test_who_speaks_tls() -> None:
-    """The address decides and, where it says nothing, whether there is anything for TLS."""
-    given = ClientTls(authority=Path("ca.crt"))
-
-    assert [None, given] == [choose_tls(scheme, given) for scheme in ("http", "https")]
-    assert [given, None] == [choose_tls("", given), choose_tls("", None)]
-    assert ClientTls() == choose_tls("tls", None)
+def test_an_address_says_who_speaks_tls(
+    text: str, given: ClientTls | None, expected: tuple[str, ClientTls | None]
+) -> None:
+    """A scheme decides; without one, what is given does. An unknown scheme stays, to be rejected as no address."""
+    assert expected == split_address(text, given)
 
 
 @pytest.mark.parametrize(

@@ -51,10 +51,14 @@ def unschedulable(seconds: float, message: str = "too small") -> dict[str, Any]:
     [
         (waiting("ErrImageNeverPull"), "ErrImageNeverPull", "make cluster-up"),
         (waiting("ImagePullBackOff", "no such host"), "no such host", "make cluster-up"),
-        (waiting("CrashLoopBackOff"), "starts and ends again: it ended with status unknown", "last log lines"),
+        (
+            waiting("CrashLoopBackOff"),
+            "starts and ends again: the container rest ended with status unknown",
+            "last log lines",
+        ),
         (
             waiting("CrashLoopBackOff", ended={"reason": "OOMKilled", "exitCode": 137}),
-            "starts and ends again: OOMKilled",
+            "starts and ends again: the container rest was OOMKilled",
             "fewer connections or workers",
         ),
         (unschedulable(60), "no node takes it: too small", "lower replicas or limits"),
@@ -67,7 +71,7 @@ def unschedulable(seconds: float, message: str = "too small") -> dict[str, Any]:
                     {"name": "load", "state": {"terminated": {"exitCode": 1, "reason": "OOMKilled"}}}
                 ],
             },
-            "OOMKilled",
+            "failed: the container load was OOMKilled",
             "use fewer connections",
         ),
         ({"phase": "Failed", "reason": "Evicted", "message": "low on memory"}, "Evicted: low on memory", "log lines"),
@@ -76,7 +80,7 @@ def unschedulable(seconds: float, message: str = "too small") -> dict[str, Any]:
                 "phase": "Failed",
                 "containerStatuses": [{"name": "load", "state": {"terminated": {"exitCode": 1, "reason": "Error"}}}],
             },
-            "the container load ended with status 1 (Error)",
+            "the container load ended with status 1",
             "log lines",
         ),
     ],
@@ -222,12 +226,11 @@ def test_services_that_share_postgresql_begin_on_a_fresh_one() -> None:
 @pytest.mark.parametrize("run", ["20261121T110717Z-replicas", f"20261121T110717Z-{'Ünder_score' * 20}"])
 def test_a_namespace_has_a_name_that_kubernetes_takes(run: str) -> None:
     """Names of runs come from names of files, and those may be anything."""
-    for name in (namespace.name_namespace(run), namespace.name_agents_namespace(run)):
+    for name in (namespace.name_namespace(run), namespace.name_namespace(run, namespace.OF_AGENTS)):
         assert name.startswith("wirebench-20261121t110717z-")
         assert len(name) <= 63
         assert all(each in "abcdefghijklmnopqrstuvwxyz0123456789-" for each in name)
         assert not name.endswith("-")
-    assert namespace.name_namespace(run) != namespace.name_agents_namespace(run)
 
 
 def test_no_cluster_is_taken_by_mistake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -295,21 +298,27 @@ def wait_for(monkeypatch: pytest.MonkeyPatch, statuses: list[tuple[int, int]], *
     """Wait for agents of which so many are desired and ready, one status after the other, in a cluster of objects."""
 
     def get(_self: Cluster, kind: str, *_: object) -> list[dict[str, Any]]:
-        if kind == "daemonsets":
+        if "daemonsets" in kind:
             desired, ready = statuses.pop(0) if len(statuses) > 1 else statuses[0]
-            return [{"status": {"desiredNumberScheduled": desired, "numberReady": ready}}]
+            counts = {"desiredNumberScheduled": desired, "updatedNumberScheduled": desired, "numberReady": ready}
+            template = {"metadata": {"labels": agents._LABELS}}
+            status = {"observedGeneration": 1, **counts}
+            metadata = {"generation": 1}
+            return [{"kind": "DaemonSet", "metadata": metadata, "spec": {"template": template}, "status": status}]
         found: list[dict[str, Any]] = objects.get(kind, [])
         return found
 
     monkeypatch.setattr(Cluster, "get", get)
-    monkeypatch.setattr("wirebench.targets.kubernetes.agents._POLL_S", 0.0)
+    monkeypatch.setattr("wirebench.targets.kubernetes.pods._POLL_S", 0.0)
     return agents.wait_for_agents(Cluster(Access(None, None), "run-agents"))
 
 
 def test_agents_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A DaemonSet that was just made has no pods yet."""
+    """Until its rollout is complete."""
     pods = [an_agent("a", "10.0.1.1", ready=True), an_agent("b", "fd00::1", ready=True)]
-    found = wait_for(monkeypatch, [(0, 0), (2, 1), (2, 2)], pods=pods)
+    statuses = [(0, 1), (2, 1), (2, 2)]
+    found = wait_for(monkeypatch, statuses, pods=pods)
+    assert [(2, 2)] == statuses
     assert Agents({"a": "http://10.0.1.1:9110", "b": "http://[fd00::1]:9110"}) == found
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from wirebench.plan.drafts.openapi_document import name_input
-from wirebench.system.tls import ClientTls, choose_tls, split_scheme
+from wirebench.system.tls import ClientTls, split_address
 
 _LINE_CHARACTERS_MAX = 110
 
@@ -63,8 +63,7 @@ def to_snake_case(name: str) -> str:
 
 def make_address_keys(address: str, tls: ClientTls | None) -> dict[str, Any]:
     """Return the keys of a variant at an address: with TLS if its scheme asks for it, or files are given."""
-    scheme, bare = split_scheme(address)
-    chosen = choose_tls(scheme, tls)
+    bare, chosen = split_address(address, tls)
     if chosen is None:
         return {"address": bare}
     authority = chosen.authority

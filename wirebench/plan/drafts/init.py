@@ -15,7 +15,7 @@ from wirebench.plan.drafts.openapi import draft_request, draft_route
 from wirebench.plan.drafts.openapi_document import Document
 from wirebench.plan.drafts.proto import draft_methods
 from wirebench.plan.drafts.schema import Schema
-from wirebench.system.tls import ClientTls, split_scheme
+from wirebench.system.tls import ClientTls, split_address
 
 #: How many operations a first scenario measures.
 _MEASURED_MAX = 5
@@ -54,7 +54,7 @@ class Place:
     @property
     def is_foreign(self) -> bool:
         """Whether it runs on another machine, and so needs a limit."""
-        return self.address is not None and not is_loopback(split_scheme(self.address)[1])
+        return self.address is not None and not is_loopback(split_address(self.address)[0])
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import time
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from wirebench.errors import WirebenchError
 from wirebench.model.contract import TRANSPORTS
 from wirebench.system.cgroup_agent import PORT
 from wirebench.targets.kubernetes.cluster import Cluster
-from wirebench.targets.kubernetes.pods import Pod, read_warnings
+from wirebench.targets.kubernetes.pods import Pod, PodGroup, read_warnings
 from wirebench.targets.target import Containers
 
 #: The release of a run's agents, and the labels of all agents; those of `make deploy` are in its release.
-_RELEASE = "wirebench-agents"
-_LABELS = "app.kubernetes.io/name=wirebench,app.kubernetes.io/component=agent"
+RELEASE = "wirebench-agents"
+_LABELS = {"app.kubernetes.io/name": "wirebench", "app.kubernetes.io/component": "agent"}
 _READY_TIMEOUT_S = 60.0
-_POLL_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,25 +34,10 @@ class Agents:
         return Containers(url, pod.uid, ids) if url and ids else None
 
 
-def install_agents(cluster: Cluster) -> None:
-    """Install agents, and nothing else, in a namespace. Raises WirebenchError."""
-    cluster.upgrade(_RELEASE, build_agent_values())
-
-
 def build_agent_values() -> dict[str, Any]:
+    """Return the values of a release in which nothing else runs."""
     off: dict[str, Any] = {transport: {"enabled": False} for transport in TRANSPORTS}
     return {"fullnameOverride": "wirebench", **off, "agent": {"enabled": True}}
-
-
-def read_agents(cluster: Cluster) -> Agents:
-    """Return the agents of a namespace that are ready. Raises WirebenchError."""
-    pods = [Pod.read(each) for each in cluster.get("pods", _LABELS)]
-    urls = {pod.node: f"http://{pod.find_host()}:{PORT}" for pod in pods if pod.serves}
-    if urls:
-        return Agents(urls)
-    # A cluster that forbids their pods says why.
-    warning = read_warnings(cluster, "-agent")[-1:]
-    return Agents(problem=": ".join((f"no agent is ready in the namespace {cluster.namespace}", *warning)))
 
 
 def wait_for_agents(cluster: Cluster) -> Agents:
@@ -60,11 +45,16 @@ def wait_for_agents(cluster: Cluster) -> Agents:
 
     A cluster may forbid them: they mount a folder of their node. Raises WirebenchError.
     """
-    deadline = time.monotonic() + _READY_TIMEOUT_S
-    while time.monotonic() < deadline:
-        (agents,) = cluster.get("daemonsets", _LABELS)
-        status = agents["status"]
-        if status.get("numberReady", 0) == status.get("desiredNumberScheduled", 0) > 0:
-            break
-        time.sleep(_POLL_S)
+    with contextlib.suppress(WirebenchError):
+        PodGroup(cluster, _LABELS).wait_ready("", _READY_TIMEOUT_S)
     return read_agents(cluster)
+
+
+def read_agents(cluster: Cluster) -> Agents:
+    """Return the agents of a namespace that are ready. Raises WirebenchError."""
+    urls = {pod.node: f"http://{pod.find_host()}:{PORT}" for pod in PodGroup(cluster, _LABELS).read() if pod.serves}
+    if urls:
+        return Agents(urls)
+    # A cluster that forbids their pods says why.
+    warning = read_warnings(cluster, "-agent")[-1:]
+    return Agents(problem=": ".join((f"no agent is ready in the namespace {cluster.namespace}", *warning)))

@@ -45,22 +45,16 @@ class DeployedTarget(Target):
     def read_service(self, replicas: int | None = None, workers: int | None = None) -> ServiceSpec:
         """Return the service, once it has these replicas and workers; what is None stays.
 
-        Raises WirebenchError if the cluster can't be reached, a run is measuring, or the service isn't there. If it
-        can't be scaled, it is given what it had.
+        Raises WirebenchError if the cluster can't be reached, a run is measuring, or the service isn't there.
         """
         require_tools()
         self._cluster.check()
         namespace.check_no_other_run(self._cluster)
-        before = read_service(self._transport, self._find_deployment(may_be_empty=replicas is not None))
+        self._find_deployment(may_be_empty=replicas is not None)
         wanted = {"replicas": replicas, "workers": workers}
         if changes := {name: value for name, value in wanted.items() if value is not None}:
             self._cluster.change(SERVICES, {self._transport: changes})
-            try:
-                self._wait_ready()
-            except WirebenchError:
-                old = {name: getattr(before, name) for name in changes}
-                self._cluster.change(SERVICES, {self._transport: old})
-                raise
+            self._wait_ready()
         return read_service(self._transport, self._find_deployment())
 
     def prepare(self, services: Sequence[ServiceSpec]) -> None:  # noqa: ARG002 - the one that is there

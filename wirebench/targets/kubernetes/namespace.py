@@ -22,19 +22,12 @@ _HOST = "wirebench.dev/host"
 _PID = "wirebench.dev/pid"
 _DELETE_TIMEOUT_S = 120.0
 _NAME_MAX = 63
-_OF_AGENTS = "-agents"
+OF_AGENTS = "-agents"
 
 
-def name_namespace(run: str) -> str:
-    return _shorten_name(run, _NAME_MAX)
-
-
-def name_agents_namespace(run: str) -> str:
-    return _shorten_name(run, _NAME_MAX - len(_OF_AGENTS)) + _OF_AGENTS
-
-
-def _shorten_name(run: str, length: int) -> str:
-    return re.sub("[^a-z0-9]+", "-", f"wirebench-{run}".lower())[:length].rstrip("-")
+def name_namespace(run: str, suffix: str = "") -> str:
+    """Return the name of a run's namespace; `suffix` ends that of its agents."""
+    return re.sub("[^a-z0-9]+", "-", f"wirebench-{run}".lower())[: _NAME_MAX - len(suffix)].rstrip("-") + suffix
 
 
 def check_no_other_run(cluster: Cluster) -> None:

@@ -21,7 +21,6 @@ _ONE_MACHINE = "all nodes are one machine: placements show topology here, not wh
 class Node:
     """What of a node matters here."""
 
-    name: str
     role: str
     takes_pods: bool
     millicores: int
@@ -34,7 +33,6 @@ class Node:
         info, capacity = data["status"]["nodeInfo"], data["status"]["capacity"]
         taints = data["spec"].get("taints", ())
         return cls(
-            name=data["metadata"]["name"],
             role=data["metadata"]["labels"].get(_ROLE, ""),
             takes_pods=not any(taint["effect"] in ("NoSchedule", "NoExecute") for taint in taints),
             millicores=parse_millicores(capacity["cpu"]),

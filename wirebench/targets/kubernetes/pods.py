@@ -28,14 +28,14 @@ _HOPELESS = frozenset(
 )
 _ROOM_HINT = "lower replicas or limits, make room (make undeploy removes what is deployed), or use larger nodes"
 _LOG_HINT = "its events and last log lines are above"
-#: Of a load pod: services are started again.
-_LOAD_MEMORY_HINT = "it met its memory limit: use fewer connections, or the driver wireload, which needs less"
 _NEAR_HINT = (
     "factors.placement: cross-node needs a node without the service's pods, same-node one that load may use; "
     "choose the other one, or bind the service's pods to nodes"
 )
 _IMAGE_HINT = "is the image in the cluster? `make cluster-up` builds and loads what is missing"
-_MEMORY_HINT = "use fewer connections or workers, or raise resources.memory by --values FILE"
+_MEMORY_HINT = (
+    "use fewer connections or workers, the driver wireload, which needs less, or more resources.memory by --values FILE"
+)
 
 #: What is wrong, and what to do about it; both empty if nothing is.
 Problem = tuple[str, str]
@@ -224,15 +224,18 @@ def _find_problem(
     status: Mapping[str, Any], containers: Sequence[Mapping[str, Any]], scheduled: Mapping[str, Any]
 ) -> Problem:
     if status.get("phase") == "Failed":
-        failure = _describe_failure(status)
-        return f"failed: {failure}", _LOAD_MEMORY_HINT if "OOMKilled" in failure else _LOG_HINT
+        failed = [each for each in containers if each["state"].get("terminated", {}).get("exitCode")]
+        why, hint = _describe_end(failed[0]) if failed else ("no reason is given", _LOG_HINT)
+        if status.get("reason"):
+            why, hint = f"{status['reason']}: {status.get('message', '')}", _LOG_HINT
+        return f"failed: {why}", hint
     for container in containers:
         waiting = container["state"].get("waiting", {})
         if waiting.get("reason") in _HOPELESS:
             return f"{waiting['reason']}: {waiting.get('message', container['image'])}", _IMAGE_HINT
         if waiting.get("reason") == "CrashLoopBackOff":
             why, hint = _describe_end(container)
-            return f"the container {container['name']} starts and ends again: {why}", hint
+            return f"it starts and ends again: {why}", hint
     if scheduled.get("reason") == "Unschedulable":
         since_unix_s = datetime.fromisoformat(scheduled["lastTransitionTime"]).timestamp()
         message = scheduled.get("message", "")
@@ -243,18 +246,8 @@ def _find_problem(
 
 
 def _describe_end(container: Mapping[str, Any]) -> Problem:
-    """Return why a container that was started again had ended, and what to do about it."""
-    ended = container.get("lastState", {}).get("terminated", {})
+    """Return why a container has ended, or had before it was started again, and what to do about it."""
+    ended = container["state"].get("terminated") or container.get("lastState", {}).get("terminated", {})
     if ended.get("reason") == "OOMKilled":
-        return "OOMKilled: it met its memory limit", _MEMORY_HINT
-    return f"it ended with status {ended.get('exitCode', 'unknown')}", _LOG_HINT
-
-
-def _describe_failure(status: Mapping[str, Any]) -> str:
-    if status.get("reason"):
-        return f"{status['reason']}: {status.get('message', '')}"
-    for container in status.get("containerStatuses", ()):
-        ended = container["state"].get("terminated", {})
-        if ended.get("exitCode"):
-            return f"the container {container['name']} ended with status {ended['exitCode']} ({ended.get('reason')})"
-    return "no reason is given"
+        return f"the container {container['name']} was OOMKilled: it met its memory limit", _MEMORY_HINT
+    return f"the container {container['name']} ended with status {ended.get('exitCode', 'unknown')}", _LOG_HINT

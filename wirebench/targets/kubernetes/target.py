@@ -9,7 +9,7 @@ from wirebench.errors import WirebenchError
 from wirebench.model.cell import ServiceSpec
 from wirebench.model.scenario import Scenario
 from wirebench.targets.kubernetes import namespace
-from wirebench.targets.kubernetes.agents import Agents, install_agents, wait_for_agents
+from wirebench.targets.kubernetes.agents import RELEASE, Agents, build_agent_values, wait_for_agents
 from wirebench.targets.kubernetes.cluster import Access, Cluster, require_tools
 from wirebench.targets.kubernetes.deployed import find_prometheus
 from wirebench.targets.kubernetes.load import KubernetesLoadPods
@@ -43,7 +43,7 @@ class KubernetesTarget(Target):
         if scenario and scenario.variants:
             self._services = VariantServices(self._cluster, scenario.application, tuple(scenario.variants), variables)
         self.restarts_services = self._services.are_fresh
-        self._agents_cluster = Cluster(access, namespace.name_agents_namespace(run))
+        self._agents_cluster = Cluster(access, namespace.name_namespace(run, namespace.OF_AGENTS))
         #: Not known until they were waited for.
         self._agents: Agents | None = None
         self._nodes = Nodes(())
@@ -96,7 +96,7 @@ class KubernetesTarget(Target):
         try:
             self._has_agents = True  # also if it comes only half-way
             namespace.create(self._agents_cluster, self._run, "privileged")
-            install_agents(self._agents_cluster)
+            self._agents_cluster.upgrade(RELEASE, build_agent_values())
         except WirebenchError as error:
             self._agents = Agents(problem=f"no agents could be installed: {error.message}")
 
