@@ -29,7 +29,7 @@ from wirebench.plan import read_scenario
 from wirebench.plan.overrides import parse_assignment
 from wirebench.present.numbers import ABSENT, format_number
 from wirebench.results.runs import Run, load_run
-from wirebench.run import execute
+from wirebench.run.runner import execute
 from wirebench.run.target_options import TargetOptions, plan_for_target
 from wirebench.system.paths import ROOT
 from wirebench.system.signals import STOPPING, Interrupted, handle_interrupts

@@ -13,7 +13,7 @@ from tests.support.waiting import run_program
 from wirebench.errors import UsageError
 from wirebench.model.run_info import RunInfo
 from wirebench.plan import make_plan, read_scenario
-from wirebench.run import execute
+from wirebench.run.runner import execute
 from wirebench.run.target_options import TargetOptions
 from wirebench.system.paths import ROOT
 

@@ -131,19 +131,11 @@ class Calibration(FrozenModel):
     points: tuple[Point, ...] = ()
 
     def add_points(self, points: Iterable[Point]) -> Calibration:
-        """Return it with further points instead of those of the same load; thorough ones replace all of the last time.
-
-        A coarse point doesn't replace a thorough one.
-        """
-        thorough = {each.probe for each in self.points if not each.coarse}
-        added = [each for each in points if not each.coarse or each.probe not in thorough]
-        loads = {each.probe for each in added}
+        """Return it with further points: thorough ones replace all of their driver and transport, coarse ones none."""
+        known = {each.probe for each in self.points}
+        added = [each for each in points if not each.coarse or each.probe not in known]
         renewed = {(each.driver, each.transport) for each in added if not each.coarse}
-        kept = [
-            each
-            for each in self.points
-            if each.probe not in loads and (each.coarse or (each.driver, each.transport) not in renewed)
-        ]
+        kept = [each for each in self.points if (each.driver, each.transport) not in renewed]
         return Calibration(points=(*kept, *added))
 
     def find_points(self, driver: Driver, transport: Transport) -> list[Point]:
@@ -161,7 +153,7 @@ class Calibration(FrozenModel):
         up with. Coarse points are used where there are no others. A rate of streams says nothing of a driver whose
         ceiling is known in requests.
         """
-        share, share_per_s = take_share(cell, generators), rate_per_s / generators
+        share, share_per_s = _take_share(cell, generators), rate_per_s / generators
         known = [point for point in self._find_usable_points(share) if point.kept_up]
         fine = [point for point in known if not point.coarse]
         points = fine if _find_neighbours(fine, share, share_per_s) else known
@@ -182,11 +174,6 @@ class Calibration(FrozenModel):
     def _find_usable_points(self, cell: Cell) -> list[Point]:
         # Users who share connections are another load than any that was calibrated.
         return self.find_points(cell.driver, cell.transport) if cell.connections is None else []
-
-
-def take_share(cell: Cell, generators: int) -> Cell:
-    """Return a cell with the connections that one of several generators has; the first ones may have one more."""
-    return replace(cell, concurrency=math.ceil(cell.concurrency / generators))
 
 
 def _find_neighbours(points: Sequence[Point], cell: Cell, rate_per_s: float) -> list[Point]:
@@ -211,6 +198,11 @@ def _find_neighbours(points: Sequence[Point], cell: Cell, rate_per_s: float) -> 
         between = [pair for pair in pairwise(own) if pair[0].load_rate_per_s <= rate_per_s <= pair[1].load_rate_per_s]
         found += between[0] if between else (slowest,) if rate_per_s < slowest.load_rate_per_s else (fastest,)
     return found
+
+
+def _take_share(cell: Cell, generators: int) -> Cell:
+    """Return a cell with the connections that one of several generators has; the first ones may have one more."""
+    return replace(cell, concurrency=math.ceil(cell.concurrency / generators))
 
 
 def _compute_ceiling_per_s(points: Sequence[Point], concurrency: int) -> float | None:
@@ -263,25 +255,28 @@ def plan_probes(cells: Iterable[Cell], load: Load, known: Calibration) -> tuple[
     Of several numbers of connections the least and the most come first: others lie between. Ceilings come again in the
     end: a machine that was slow for a moment would have too low ones until the next calibration.
     """
-    loads: dict[tuple[Driver, Transport], dict[tuple[int, int | None], None]] = {}
-    for cell in (take_share(load.add_connections(each), load.generators) for each in cells):
-        asked_per_s = cell.rate_per_s or compute_rate_asked_per_s(load, cell)
-        rate_per_s = asked_per_s and asked_per_s / load.generators
+    unknown: dict[tuple[Driver, Transport], list[Probe]] = {}
+    for cell in (_take_share(load.add_connections(each), load.generators) for each in cells):
+        asked_per_s = compute_rate_asked_per_s(load, cell)
+        rate_per_s = math.ceil(asked_per_s / load.generators) if asked_per_s else None
         if cell.connections is None and not known.covers(cell, rate_per_s):
-            own = loads.setdefault((cell.driver, cell.transport), {})
-            own[cell.concurrency, math.ceil(rate_per_s) if rate_per_s else None] = None
+            probe = Probe(
+                driver=cell.driver,
+                transport=cell.transport,
+                concurrency=cell.concurrency,
+                server_ms=_SERVER_MS,
+                rate_asked_per_s=rate_per_s,
+            )
+            unknown.setdefault((cell.driver, cell.transport), []).append(probe)
     chosen: list[Probe] = []
     left_out = 0
-    for (driver, transport), own in loads.items():
-        ordered = sorted(own, key=lambda load: (load[0], load[1] or 0))
-        for concurrency, asked in dict.fromkeys((ordered[0], ordered[-1], *ordered)):
-            ceiling = Probe(
-                driver=driver, transport=transport, concurrency=max(concurrency, FULL_CONNECTIONS), server_ms=0
-            )
-            changes = {"concurrency": concurrency, "server_ms": _SERVER_MS, "rate_asked_per_s": asked}
-            once = dict.fromkeys((*chosen, ceiling, ceiling.model_copy(update=changes)))
-            more = [*once, *(probe for probe in once if probe.is_ceiling)]
-            if sum(probe.expected_s for probe in more) <= COARSE_S_MAX:
+    for own in unknown.values():
+        ordered = sorted(own, key=lambda probe: (probe.concurrency, probe.rate_asked_per_s or 0))
+        for probe in dict.fromkeys((ordered[0], ordered[-1], *ordered)):
+            full = {"concurrency": max(probe.concurrency, FULL_CONNECTIONS), "server_ms": 0, "rate_asked_per_s": None}
+            once = dict.fromkeys((*chosen, probe.model_copy(update=full), probe))
+            more = [*once, *(each for each in once if each.is_ceiling)]
+            if sum(each.expected_s for each in more) <= COARSE_S_MAX:
                 chosen = more
             else:
                 left_out += 1

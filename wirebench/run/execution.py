@@ -9,7 +9,8 @@ import math
 import platform
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -18,6 +19,7 @@ from wirebench.drivers import Job
 from wirebench.drivers.driver import CREATED_FIRST_ID, ID_STEP
 from wirebench.drivers.metrics_push import MetricsPush
 from wirebench.errors import WirebenchError
+from wirebench.measure.answers import Answered
 from wirebench.measure.calibration import (
     Calibration,
     describe_conditions,
@@ -32,7 +34,6 @@ from wirebench.measure.load_source import LoadSource
 from wirebench.measure.observe import Observation
 from wirebench.measure.search import search_capacity
 from wirebench.measure.usage import Interference
-from wirebench.measure.variants import VERIFIED_IDS, Answered, Variants
 from wirebench.model.cell import Cell, ServiceSpec
 from wirebench.model.labels import pluralise
 from wirebench.plan.plan import Plan, PlannedCell
@@ -40,6 +41,7 @@ from wirebench.results.runs import RunWriter
 from wirebench.run.environment import read_machine
 from wirebench.run.ids import count_steps, find_free
 from wirebench.run.load_pod.pods import PodLoad
+from wirebench.run.own_variants import VERIFIED_IDS, Variants
 from wirebench.run.preparation import lay_out_ids
 from wirebench.run.progress import Progress
 from wirebench.system.signals import Interrupted
@@ -96,12 +98,12 @@ class Execution:
                 with self._run_services(tuple(dict.fromkeys(each.cell.service for each in block))) as endpoints:
                     # A restarted variant may answer differently.
                     if not self.is_verified or (self.variants and self.target.restarts_services):
-                        self._verify(endpoints)
+                        self._verify([contextlib.nullcontext(endpoints)])
                     for planned in left:
                         self.measure(planned, endpoints[planned.cell.service])
                 continue
             if not self.is_verified:
-                self._verify_in_turns()
+                self._verify(map(self._run_services, self._list_turns()))
             for planned in left:
                 with self._run_services((planned.cell.service,)) as endpoints:
                     self.measure(planned, endpoints[planned.cell.service])
@@ -184,43 +186,38 @@ class Execution:
             self.target.stop()
             self.services_s += time.monotonic() - before
 
-    def _verify(self, endpoints: Mapping[ServiceSpec, Endpoint]) -> None:
-        """Verify that running services answer alike. Raises WirebenchError if they don't."""
+    def _verify(self, turns: Iterable[AbstractContextManager[Mapping[ServiceSpec, Endpoint]]]) -> None:
+        """Verify that services answer alike, which run in turns or all at once. Raises WirebenchError if they don't."""
         self.progress.step("verifying that all services answer alike")
+        answered: Answered = ()
+        first_ids = defaultdict[object, int](self.verified_ids.__next__)
+        for turn in turns:
+            with turn as endpoints:
+                if self.variants:
+                    own = self.variants.send(self.plan.cells, endpoints, self.plan.seed, first_ids)
+                    answered = (*answered, *own)
+                    continue
+                self._conclude(self.source.verify(tuple(endpoints.values()), self.plan.seed))
+                if not self.target.load_pods:
+                    self._choose_ids(tuple(endpoints.values()))
+                    wait_until_settled([replica for endpoint in endpoints.values() for replica in endpoint.replicas])
         if self.variants:
-            first_ids = defaultdict[object, int](self.verified_ids.__next__)
-            answered = self.variants.send(self.plan.cells, endpoints, self.plan.seed, first_ids)
             self._conclude(self.variants.compare(answered))
-            return
-        self._conclude(self.source.verify(tuple(endpoints.values()), self.plan.seed))
-        if not self.target.load_pods:
-            self._choose_ids(tuple(endpoints.values()))
-            wait_until_settled([replica for endpoint in endpoints.values() for replica in endpoint.replicas])
 
-    def _verify_in_turns(self) -> None:
-        """Verify services a few at a time, as a cluster may have no room for more. Raises WirebenchError.
+    def _list_turns(self) -> list[tuple[ServiceSpec, ...]]:
+        """Return the services to verify at a time, as a cluster may have no room for more.
 
         Requests go to one variant after the other. Of the built-in application, one small replica of each transport is
         enough: answers depend on neither replicas nor limits.
         """
-        services = self.plan.services
         if self.variants:
-            self.progress.step("verifying that all services answer alike")
-            first_ids = defaultdict[object, int](self.verified_ids.__next__)
-            answered: Answered = ()
-            for service in services:
-                with self._run_services((service,)) as endpoints:
-                    own = self.variants.send(self.plan.cells, endpoints, self.plan.seed, first_ids)
-                    answered = (*answered, *own)
-            self._conclude(self.variants.compare(answered))
-            return
+            return [(service,) for service in self.plan.services]
         by_transport: dict[str, dict[ServiceSpec, None]] = {}
-        for service in services:
-            small = dataclasses.replace(service, replicas=1, placement=None, cpu_limit_millicores=_VERIFIED_MILLICORES)
-            by_transport.setdefault(service.transport, {})[small] = None
-        for turn in itertools.zip_longest(*by_transport.values()):
-            with self._run_services([service for service in turn if service]) as endpoints:
-                self._verify(endpoints)
+        for each in self.plan.services:
+            small = dataclasses.replace(each, replicas=1, placement=None, cpu_limit_millicores=_VERIFIED_MILLICORES)
+            by_transport.setdefault(each.transport, {})[small] = None
+        turns = itertools.zip_longest(*by_transport.values())
+        return [tuple(service for service in turn if service) for turn in turns]
 
     def _conclude(self, outcome: Conformance) -> None:
         """Record the outcome of a verification. Raises WirebenchError if services don't answer alike."""

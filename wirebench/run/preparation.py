@@ -10,12 +10,12 @@ import psutil
 from wirebench.drivers import DRIVERS
 from wirebench.drivers.metrics_push import check_receiver
 from wirebench.errors import UsageError
-from wirebench.measure.variants import check_variants
 from wirebench.model.run_info import RunInfo
 from wirebench.model.scenario import locate_factor
 from wirebench.plan.plan import Plan
 from wirebench.run import environment
 from wirebench.run.ids import IdLayout, lay_out
+from wirebench.run.own_variants import check_variants
 from wirebench.run.user_limits import check_users_fit, raise_open_files, read_free_memory_mib
 from wirebench.system.network_namespace import explain_no_netem
 from wirebench.targets import Target, toxiproxy

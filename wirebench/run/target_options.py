@@ -11,10 +11,10 @@ from pathlib import Path
 from wirebench.drivers import DRIVERS
 from wirebench.drivers.metrics_push import parse_base_url
 from wirebench.errors import UsageError
-from wirebench.measure.variants import find_variables
 from wirebench.model.contract import TargetName
 from wirebench.model.scenario import BLOCKS_MAX, EVERY_TRANSPORT, Scenario
 from wirebench.plan.plan import Plan, make_plan
+from wirebench.run.own_variants import find_variables
 from wirebench.targets import ExternalTarget, LocalTarget, Target, divide_cores
 from wirebench.targets.kubernetes import DeployedTarget, KubernetesTarget, find_access
 

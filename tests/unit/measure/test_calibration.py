@@ -185,10 +185,10 @@ def test_streams_have_no_ceiling_of_requests() -> None:
 
 
 def test_a_thorough_calibration_takes_the_place_of_the_last_one() -> None:
-    """Its open loads depend on the ceiling, and so aren't the same; coarse points of other loads stay."""
+    """Its open loads depend on the ceiling, and so aren't the same."""
     coarse = point(256, 0, 9_000, (0.0, 9.0), coarse=True)
     renewed = KNOWN.add_points([coarse]).add_points([point(1, 0, 6_000, (0.3, 0.4))])
-    assert {(256, True), (1, False)} == {(each.concurrency, each.coarse) for each in renewed.points}
+    assert [1] == [each.concurrency for each in renewed.points]
 
 
 @pytest.mark.parametrize("changed", ["kernel", "cores", "truth"])

@@ -10,7 +10,7 @@ import pytest
 from tests.support.report_run import cell
 from wirebench.drivers import Job
 from wirebench.drivers.wireload import Answer
-from wirebench.measure.variants import compare_answers
+from wirebench.measure.answers import compare_answers
 from wirebench.model.application import read_application
 from wirebench.model.scenario import Load
 

@@ -10,10 +10,10 @@ from tests.support import scenario_text
 from tests.support.command_line import reject
 from tests.support.shop import APPLICATION, PROTO, SCENARIO, read
 from wirebench.errors import UsageError
-from wirebench.measure.variants import check_variants
 from wirebench.model import labels as names
 from wirebench.model.contract import TargetName
 from wirebench.plan.plan import Plan, make_plan
+from wirebench.run.own_variants import check_variants
 from wirebench.run.target_options import choose_target
 
 

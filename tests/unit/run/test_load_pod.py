@@ -176,7 +176,7 @@ def test_a_generator_that_ends_early_is_said() -> None:
     thread.start()
     with join_start_barrier(0, 2, "", port) as barrier:
         thread.join()
-        with pytest.raises(WirebenchError, match="ended before its load did"):
+        with pytest.raises(WirebenchError, match="has ended before its load"):
             barrier.add_up(1)
 
 

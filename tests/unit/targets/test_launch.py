@@ -14,9 +14,9 @@ from wirebench.drivers.wireload import Answer
 from wirebench.errors import UsageError
 from wirebench.measure import load_source
 from wirebench.measure.load_source import LoadSource
-from wirebench.measure.variants import Variants
 from wirebench.model.cell import ServiceSpec
 from wirebench.plan.plan import make_plan
+from wirebench.run.own_variants import Variants
 from wirebench.system.processes import ProcessError
 from wirebench.system.readiness import is_serving
 from wirebench.targets import Endpoint, LocalTarget, divide_cores
@@ -90,9 +90,10 @@ def test_a_foreign_service_is_verified_within_its_limit(tmp_path: Path, monkeypa
         return [Answer(operation="item", number=number, status=200) for number in range(1, requests_each + 1)]
 
     monkeypatch.setattr(load_source, "send_requests", send_requests)
+    monkeypatch.setattr("time.sleep", pauses_s.append)
     limit = plan.scenario.variants["there"].limit
     endpoints = {service: Endpoint(service, "shop.example.com:80", limit=limit) for service in plan.services}
-    measured = Variants(plan.scenario, tmp_path, tmp_path, LoadSource(), sleep=pauses_s.append)
+    measured = Variants(plan.scenario, tmp_path, tmp_path, LoadSource())
     found = measured.compare(measured.send(plan.cells, endpoints, 1, defaultdict(int)))
     assert ([4], [1.0], 4, ()) == (asked, pauses_s, found.requests, found.mismatches)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import socket
 import time
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ def join_start_barrier(index: int, count: int, first: str, port: int = PORT) -> 
     """Yield the barrier of generator `index` of `count`; `first` is the host of number 0.
 
     The first one listens. The others connect, tell it when they are ready, wait for its start line, and at the end
-    send it the number of their requests. Raises WirebenchError if one of them doesn't connect.
+    send it the number of their requests. Raises WirebenchError if one of them doesn't connect, or ends too early.
     """
     if count == 1:
         yield StartBarrier()
@@ -34,19 +35,18 @@ def join_start_barrier(index: int, count: int, first: str, port: int = PORT) -> 
             others = [opened.enter_context(_accept(server, count)) for _ in range(count - 1)]
 
             def start() -> None:
-                if any(_read_line(each) != b"ready" for each in others):
-                    raise WirebenchError("another load pod ended before the load began", "see its log")
+                for each in others:
+                    _expect(each, "ready")
                 for each in others:
                     each.sendall(b"go\n")
 
-            yield StartBarrier(start, lambda sent: sent + sum(map(_read_number, others)))
+            yield StartBarrier(start, lambda sent: sent + sum(int(_expect(each, r"\d+")) for each in others))
     else:
         with _connect(first, port) as connection:
 
             def wait() -> None:
                 connection.sendall(b"ready\n")
-                if _read_line(connection) != b"go":
-                    raise WirebenchError("the first load pod ended before the load began", "see its log")
+                _expect(connection, "go")
 
             def send(sent: int) -> int:
                 connection.sendall(b"%d\n" % sent)
@@ -72,25 +72,21 @@ def _connect(host: str, port: int) -> socket.socket:
             connection = socket.create_connection((host, port), timeout=5)
         except OSError as error:
             if time.monotonic() > deadline:
-                raise WirebenchError(
-                    f"can't reach the first load pod at {host}:{port}: {error}", "see its log"
-                ) from None
+                message = f"can't reach the first load pod at {host}:{port}: {error}"
+                raise WirebenchError(message, "see its log") from None
             time.sleep(_RETRY_PAUSE_S)
         else:
             connection.settimeout(_READY_TIMEOUT_S)
             return connection
 
 
-def _read_number(connection: socket.socket) -> int:
-    line = _read_line(connection)
-    if not line.isdigit():
-        raise WirebenchError("another load pod ended before its load did", "see its log")
-    return int(line)
-
-
-def _read_line(connection: socket.socket) -> bytes:
+def _expect(connection: socket.socket, pattern: str) -> str:
+    """Read a line of this form. Raises WirebenchError if the other pod has ended, or doesn't answer."""
     try:
-        with connection.makefile("rb") as stream:
-            return stream.readline(_LINE_BYTES_MAX).strip()
+        with connection.makefile("r") as stream:
+            line = stream.readline(_LINE_BYTES_MAX).strip()
     except OSError as error:
         raise WirebenchError(f"another load pod doesn't answer: {error}", "see its log") from error
+    if not re.fullmatch(pattern, line):
+        raise WirebenchError("another load pod has ended before its load", "see its log")
+    return line
