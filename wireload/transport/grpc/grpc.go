@@ -43,19 +43,11 @@ func New(authority string, overTLS bool, timeout time.Duration) *Client {
 	}
 	c := &Client{paths: map[string]string{}}
 	if timeout > 0 {
-		c.timeout = formatTimeout(timeout)
+		// Eight digits at most, and milliseconds.
+		c.timeout = strconv.FormatInt(min(max(timeout.Milliseconds(), 1), 99_999_999), 10) + "m"
 	}
 	c.Stream = h2.NewStream(scheme, authority, &c.reply)
 	return c
-}
-
-// formatTimeout writes a timeout as gRPC does: eight digits at most.
-func formatTimeout(timeout time.Duration) string {
-	const digitsMax = 99_999_999
-	if timeout <= digitsMax*time.Microsecond {
-		return strconv.FormatInt(timeout.Microseconds(), 10) + "u"
-	}
-	return strconv.FormatInt(min(timeout.Milliseconds(), digitsMax), 10) + "m"
 }
 
 // Prepare encodes a request.

@@ -76,7 +76,7 @@ func TestAMessageOfAnySizeIsEchoed(t *testing.T) {
 	server := &http2.Server{MaxUploadBufferPerStream: 20_000, MaxUploadBufferPerConnection: 70_000}
 	client := connect(t, server, func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		if err != nil || r.URL.Path != "/users.Users/Get" || r.Header.Get("Grpc-Timeout") != "1000000u" || r.Host != "service:1" {
+		if err != nil || r.URL.Path != "/users.Users/Get" || r.Header.Get("Grpc-Timeout") != "1000m" || r.Host != "service:1" {
 			t.Errorf("unexpected request: %v, %v", r, err)
 			return
 		}

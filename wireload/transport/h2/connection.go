@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// What a peer may send in a frame unless it was told otherwise, and what it allows at first: RFC 9113, 6.5.2.
+	// What each side may send in a frame unless the other allows more, and what a window is at first: RFC 9113, 6.5.2.
 	frameBytesMax = 16 << 10
 	windowBytes   = 65_535
 	// Windows for replies: flow control is TCP's, because replies are read as they come.
@@ -63,7 +63,6 @@ type Connection struct {
 
 	// window is the server's room for bodies; initialWindow is that of a fresh stream.
 	window, initialWindow int64
-	frameBytesMax         uint32
 	// streamsMax is how many streams may be open at once. On a shared connection it's negative before the server's first
 	// settings, and none may, as gRPC's own clients have it: the server would reject those that are too many.
 	streamsMax int
@@ -87,7 +86,7 @@ func newConnection(of *Stream, socket net.Conn, bufferBytes int) *Connection {
 	c := &Connection{
 		socket: socket, reader: bufio.NewReaderSize(socket, bufferBytes),
 		headers: newHeaders(of.scheme, of.authority), decoder: hpack.NewDecoder(headerTableBytes, nil),
-		window: windowBytes, initialWindow: windowBytes, frameBytesMax: frameBytesMax, streamsMax: math.MaxInt,
+		window: windowBytes, initialWindow: windowBytes, streamsMax: math.MaxInt,
 		nextID: 1, open: map[uint32]*Stream{}, soonest: math.MaxInt64,
 	}
 	c.write = c.writeShared
@@ -143,7 +142,7 @@ func (c *Connection) send(s *Stream) {
 // writeBody adds as much of a body as the server has room for.
 func (c *Connection) writeBody(s *Stream) {
 	for len(s.rest) > 0 {
-		room := min(c.window, s.window, int64(c.frameBytesMax), int64(len(s.rest)))
+		room := min(c.window, s.window, frameBytesMax, int64(len(s.rest)))
 		if room <= 0 {
 			c.blocked = append(c.blocked, s)
 			return

@@ -11,8 +11,6 @@ import (
 
 const (
 	headerBytes = 9
-	// What a frame's header can say.
-	longestFrameBytes = 1<<24 - 1
 	// What the first bytes of an HTTP/1 reply are as the length of a frame.
 	httpLength = 'H'<<16 | 'T'<<8 | 'T'
 	// Names and values of a reply's headers have this length at most.
@@ -204,8 +202,6 @@ func (c *Connection) takeSettings(header http2.FrameHeader, payload []byte) {
 				each.window += int64(value) - c.initialWindow
 			}
 			c.initialWindow = int64(value)
-		case http2.SettingMaxFrameSize:
-			c.frameBytesMax = min(max(value, frameBytesMax), longestFrameBytes)
 		case http2.SettingHeaderTableSize:
 			c.headers.limitTable(int(min(value, headerTableBytes)))
 		case http2.SettingMaxConcurrentStreams:

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -14,24 +15,11 @@ import (
 const (
 	gzipEncoding = "gzip"
 	eventStream  = "text/event-stream"
-	// So much of a stream is read at once.
-	partBytes = 32 << 10
 )
 
-// newReply returns a reply; a status that is expected is a success, whatever it is.
-func newReply(status, expected int, body []byte) transport.Reply {
-	made := transport.Reply{Code: histogram.CodeOfHTTP(status), Status: status, Body: body}
-	if status == expected {
-		made.Code = histogram.OK
-	}
-	if made.Code != histogram.OK {
-		made.Message = "HTTP status " + strconv.Itoa(status)
-	}
-	return made
-}
-
-// reply is what has come of a reply that is read in parts: any over HTTP/2, and a stream of Server-Sent Events.
+// reply is what has come of a reply.
 type reply struct {
+	// expected is the status of a success; 0 is any that says so.
 	expected int
 	// item gets the items of a stream; nil for other replies.
 	item        func([]byte) bool
@@ -60,6 +48,9 @@ func (r *reply) TakeField(field hpack.HeaderField) {
 		r.isGzipped = field.Value == gzipEncoding
 	}
 }
+
+// Write takes a part of the body.
+func (r *reply) Write(part []byte) (int, error) { return len(part), r.TakeData(part) }
 
 // TakeData takes a part of the body.
 func (r *reply) TakeData(part []byte) error {
@@ -96,17 +87,19 @@ func (r *reply) outcome() (transport.Reply, error) {
 		}
 		return r.events.outcome()
 	}
-	made := newReply(r.status, r.expected, r.body)
-	made.IsGzipped = r.isGzipped
-	if r.item == nil {
-		return made, nil
+	made := transport.Reply{Code: histogram.CodeOfHTTP(r.status), Status: r.status, Body: r.body, IsGzipped: r.isGzipped}
+	if r.status == r.expected {
+		made.Code = histogram.OK
 	}
-	if made.Code == histogram.OK {
+	switch {
+	case made.Code == histogram.OK && r.item != nil:
 		return transport.Reply{}, transport.NewGarbage("HTTP status %d in place of a stream", r.status)
+	case made.Code == histogram.OK:
+		return made, nil
+	case r.item != nil:
+		made.Message = messageIn(r.body)
 	}
-	if message := messageIn(r.body); message != "" {
-		made.Message = message
-	}
+	made.Message = cmp.Or(made.Message, "HTTP status "+strconv.Itoa(r.status))
 	return made, nil
 }
 

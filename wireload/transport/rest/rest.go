@@ -24,18 +24,17 @@ type Client struct {
 	reopen   bool
 	response fasthttp.Response
 	bytesMax int
-	// expected is the status of a correct reply; 0 is any that says success.
-	expected int
-	stream   reply
-	// part is what a stream's body is read into; a load without streams doesn't need it.
+	reply    reply
+	// part is a part of a stream's body.
 	part []byte
 }
 
-var _ transport.Client = (*Client)(nil)
-
 // New returns a client of a service at host:port. It tells the server so if it is to `reopen` its connection.
 func New(host string, reopen bool) *Client {
-	made := &Client{Connection: transport.NewConnection(), host: host, reopen: reopen, bytesMax: transport.ReplyBytesMax}
+	made := &Client{
+		Connection: transport.NewConnection(), host: host, reopen: reopen, bytesMax: transport.ReplyBytesMax,
+		part: make([]byte, transport.ReadBufferBytes),
+	}
 	made.response.Header.SetNoDefaultContentType(true)
 	return made
 }
@@ -72,7 +71,7 @@ func (c *Client) Prepare(r *request.Request) error {
 	out = append(out, "\r\n"...)
 	c.Out = append(out, r.Body...)
 	c.response.SkipBody = r.Method == "HEAD" || r.Stream
-	c.expected, c.stream.end = r.Status, r.End
+	c.reply.expected, c.reply.end = r.Status, r.End
 	return nil
 }
 
@@ -101,27 +100,20 @@ func (c *Client) Call(item func([]byte) bool) (transport.Reply, error) {
 	if err := c.readFinal(); err != nil {
 		return transport.Reply{}, failRead(err)
 	}
-	header := &c.response.Header
-	var made transport.Reply
+	c.reply.begin(item)
+	c.reply.status = c.response.StatusCode()
 	if item == nil {
-		made = newReply(header.StatusCode(), c.expected, c.response.Body())
-		made.IsGzipped = string(header.ContentEncoding()) == gzipEncoding
-	} else {
-		c.stream.begin(item)
-		c.stream.status, c.stream.contentType = header.StatusCode(), string(header.ContentType())
-		if err := c.readStream(); err != nil {
-			return made, err
-		}
-		var err error
-		if made, err = c.stream.outcome(); err != nil {
-			return made, err
-		}
+		c.reply.body = c.response.Body()
+		c.reply.isGzipped = string(c.response.Header.ContentEncoding()) == gzipEncoding
+	} else if err := c.readStream(); err != nil {
+		return transport.Reply{}, err
 	}
-	made.Close = header.ConnectionClose()
-	if c.Reader.Buffered() > 0 && !made.Close { // It would be taken for the reply to the next request.
-		return transport.Reply{}, transport.NewGarbage("the server sent more than its reply")
+	made, err := c.reply.outcome()
+	made.Close = c.response.ConnectionClose()
+	if err == nil && c.Reader.Buffered() > 0 && !made.Close { // It would be taken for the reply to the next request.
+		err = transport.NewGarbage("the server sent more than its reply")
 	}
-	return made, nil
+	return made, err
 }
 
 // readFinal reads a reply; those of status 1xx before it say nothing of the request's end (RFC 9110, 15.2).
@@ -136,45 +128,34 @@ func (c *Client) readFinal() error {
 
 // readStream hands the body of a stream's reply on as it comes.
 func (c *Client) readStream() error {
-	length := c.response.Header.ContentLength()
+	header := &c.response.Header
+	c.reply.contentType = string(header.ContentType())
 	var body io.Reader = c.Reader
+	length := int64(header.ContentLength())
 	switch {
-	case c.stream.status == http.StatusNoContent || c.stream.status == http.StatusNotModified:
-		body, length = http.NoBody, 0
+	case c.reply.status == http.StatusNoContent || c.reply.status == http.StatusNotModified:
+		return nil
 	case length == chunked:
 		body = httputil.NewChunkedReader(c.Reader)
 	case length >= 0:
-		body = io.LimitReader(c.Reader, int64(length))
+		body = io.LimitReader(c.Reader, length)
 	}
-	if c.part == nil {
-		c.part = make([]byte, partBytes)
+	count, err := io.CopyBuffer(&c.reply, body, c.part)
+	switch {
+	case err == nil && count < length:
+		err = io.ErrUnexpectedEOF
+	case err == nil && length == chunked:
+		err = header.ReadTrailer(c.Reader)
 	}
-	for total := 0; ; {
-		count, err := body.Read(c.part)
-		total += count
-		if failure := c.stream.TakeData(c.part[:count]); failure != nil {
-			return failure
-		}
-		switch {
-		case err == nil:
-		case errors.Is(err, io.EOF) && total < length:
-			return failRead(io.ErrUnexpectedEOF)
-		case errors.Is(err, io.EOF) && length == chunked:
-			return failRead(c.response.Header.ReadTrailer(c.Reader))
-		case errors.Is(err, io.EOF):
-			return nil
-		default:
-			return failRead(err)
-		}
-	}
+	return failRead(err)
 }
 
 // failRead returns why a reply that has begun can't be read. fasthttp would quote the header.
 func failRead(err error) error {
 	var small *fasthttp.ErrSmallBuffer
 	switch {
-	case err == nil:
-		return nil
+	case err == nil || errors.Is(err, transport.ErrStopped):
+		return err
 	case errors.As(err, &small):
 		return transport.NewGarbage("the reply's header is longer than %d bytes", transport.ReadBufferBytes)
 	}

@@ -19,8 +19,6 @@ type LineClient struct {
 	in []byte
 }
 
-var _ transport.Client = (*LineClient)(nil)
-
 // NewLine returns a client.
 func NewLine() *LineClient { return &LineClient{Connection: transport.NewConnection()} }
 

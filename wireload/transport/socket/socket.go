@@ -40,8 +40,6 @@ type Client struct {
 	in []byte
 }
 
-var _ transport.Client = (*Client)(nil)
-
 // New returns a client; all bodies are either protobuf or JSON.
 func New(protobuf bool) *Client {
 	made := &Client{Connection: transport.NewConnection(), preface: prefaceJSON}
