@@ -24,14 +24,13 @@ func (j *Job) connect(load *engine.Load, lines bool) (err error) {
 		load.NewClient = func(address string) transport.Client { return rest.New(j.nameHost(address), j.Reopen) }
 	case j.Requests.Transport == "grpc":
 		load.NewClient = func(address string) transport.Client { return grpc.New(address, j.TLS != nil, load.Timeout) }
-		load.Protocols = []string{"h2"}
 	case lines:
 		load.NewClient = func(string) transport.Client { return socket.NewLine() }
 	default:
 		load.NewClient = func(string) transport.Client { return socket.New(isProtobuf) }
 	}
 	if j.TLS != nil {
-		load.TLS, err = secure.NewConfig(j.TLS.Authority)
+		load.TLS, err = secure.NewConfig(j.TLS.Authority, j.Requests.Transport == "grpc")
 	}
 	return err
 }

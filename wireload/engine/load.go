@@ -17,9 +17,8 @@ import (
 type Load struct {
 	// Addresses are host:port of the service's replicas; users take them in turn.
 	Addresses []string
-	// TLS is nil for plain text. Protocols are the names for ALPN.
-	TLS       *tls.Config
-	Protocols []string
+	// TLS is nil for plain text.
+	TLS *tls.Config
 	// NewClient returns what speaks the protocol to an address.
 	NewClient func(address string) transport.Client
 	// NewSource returns the requests of a user; users of all load generators are numbered together, from 0.

@@ -125,7 +125,7 @@ func TestUsersShareConnections(t *testing.T) {
 				if what == "several" {
 					m.tls = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}, NextProtos: []string{"h2"}}
 					load = m.load(t, name, each.users, each.connections, each.calls, each.padding)
-					load.TLS, load.Protocols = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: trusted}, []string{"h2"}
+					load.TLS = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: trusted, NextProtos: []string{"h2"}}
 				}
 				measured := measure(t, load)
 				expectSuccesses(t, measured, int64(each.users*each.calls))

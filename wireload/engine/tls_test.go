@@ -61,7 +61,7 @@ func TestTLS(t *testing.T) {
 			load.Calls = 20
 			load.TLS = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: trusted}
 			if name == "grpc" {
-				load.Protocols = []string{"h2"}
+				load.TLS.NextProtos = []string{"h2"}
 			}
 			if measured := measure(t, load); measured.RequestsTotal[histogram.OK] != 20 {
 				t.Errorf("want 20 successes, got %v: %v", measured.RequestsTotal, measured.Errors)

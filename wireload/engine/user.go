@@ -10,7 +10,6 @@ import (
 
 	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/request"
-	"wirebench.dev/wireload/secure"
 	"wirebench.dev/wireload/transport"
 )
 
@@ -202,7 +201,7 @@ func (u *user) dial(deadline time.Time) (net.Conn, *meteredConnection, error) {
 	if err != nil || u.run.load.TLS == nil {
 		return socket, socket, err
 	}
-	secured, err := secure.Handshake(ctx, socket, u.address, u.run.load.TLS, u.run.load.Protocols)
+	secured, err := transport.Secure(ctx, socket, u.address, u.run.load.TLS)
 	return secured, socket, err
 }
 

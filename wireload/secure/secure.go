@@ -4,11 +4,9 @@ package secure
 
 import (
 	"cmp"
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
-	"net"
 	"os"
 	"slices"
 	"sync"
@@ -36,10 +34,13 @@ var (
 )
 
 // NewConfig returns how connections are made that trust the authorities in a PEM file and no others; without one, those of
-// the system. They agree on a key exchange that all services know, and their handshakes are counted.
-func NewConfig(authority string) (*tls.Config, error) {
+// the system. They agree on a key exchange that all services know, and on HTTP/2 if asked to; their handshakes are counted.
+func NewConfig(authority string, isHTTP2 bool) (*tls.Config, error) {
 	// Services have different libraries, and not all of those have the hybrid exchange that Go would ask for first.
 	config := &tls.Config{MinVersion: tls.VersionTLS12, CurvePreferences: []tls.CurveID{tls.X25519, tls.CurveP256}}
+	if isHTTP2 {
+		config.NextProtos = []string{"h2"}
+	}
 	config.VerifyConnection = func(state tls.ConnectionState) error {
 		count(state)
 		return nil
@@ -56,27 +57,6 @@ func NewConfig(authority string) (*tls.Config, error) {
 		return nil, fmt.Errorf("%s: there is no certificate in PEM form to trust", authority)
 	}
 	return config, nil
-}
-
-// HandshakeError says why a connection could be opened, but not secured.
-type HandshakeError struct{ error }
-
-// Unwrap returns the reason.
-func (e *HandshakeError) Unwrap() error { return e.error }
-
-// Handshake secures a connection to an address. Protocols are the names for ALPN; ours has none.
-func Handshake(ctx context.Context, plain net.Conn, address string, config *tls.Config, protocols []string) (net.Conn, error) {
-	own := config.Clone()
-	own.NextProtos = protocols
-	if own.ServerName == "" {
-		own.ServerName, _, _ = net.SplitHostPort(address)
-	}
-	secured := tls.Client(plain, own)
-	if err := secured.HandshakeContext(ctx); err != nil {
-		_ = plain.Close()
-		return nil, &HandshakeError{err}
-	}
-	return secured, nil
 }
 
 func count(state tls.ConnectionState) {

@@ -9,8 +9,6 @@ import (
 	"net"
 	"os"
 	"syscall"
-
-	"wirebench.dev/wireload/secure"
 )
 
 // Class is a kind of failure, the same on all transports.
@@ -64,18 +62,33 @@ func NewGarbage(format string, values ...any) *Failure {
 	return &Failure{Class: Garbage, Message: fmt.Sprintf(format, values...)}
 }
 
+// Secure does the TLS handshake with an address.
+func Secure(ctx context.Context, plain net.Conn, address string, config *tls.Config) (net.Conn, error) {
+	own := config.Clone()
+	own.ServerName, _, _ = net.SplitHostPort(address)
+	secured := tls.Client(plain, own)
+	err := secured.HandshakeContext(ctx)
+	if err == nil {
+		return secured, nil
+	}
+	_ = plain.Close()
+	failure := FailedConnect(err)
+	if failure.Class != TLS && failure.Class != Timeout {
+		failure = &Failure{Class: TLS, Message: "the TLS handshake failed: " + words(err)}
+	}
+	return nil, failure
+}
+
 // FailedConnect returns why a connection couldn't be opened.
 func FailedConnect(err error) *Failure {
-	var handshake *secure.HandshakeError
-	switch failure := FailedCall(err, false); {
-	case failure.Class == TLS:
-		return failure
-	case failure.Class == Timeout:
-		return &Failure{Class: Timeout, Message: "no connection in time"}
-	case errors.As(err, &handshake):
-		return &Failure{Class: TLS, Message: "the TLS handshake failed: " + words(err)}
+	failure := FailedCall(err, false)
+	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return &Failure{Class: Refused, Message: "connection refused"}
+	case failure.Class == Timeout:
+		return &Failure{Class: Timeout, Message: "no connection in time"}
+	case failure.Class == TLS:
+		return failure
 	}
 	return &Failure{Class: Connect, Message: words(err)}
 }
