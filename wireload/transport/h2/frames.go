@@ -115,21 +115,35 @@ func (c *Connection) takeReply(header http2.FrameHeader, payload []byte) error {
 		}
 		payload = payload[1 : len(payload)-int(payload[0])]
 	}
-	if header.Type != http2.FrameData {
-		return c.takeHeaders(header, payload, s)
+	if header.Type != http2.FrameContinuation {
+		c.endsStream = header.Flags.Has(http2.FlagDataEndStream) // The same bit in HEADERS.
 	}
+	if header.Type != http2.FrameData {
+		if err := c.takeHeaders(header, payload, s); err != nil {
+			return err
+		}
+	} else if err := c.takeData(header, payload, s); err != nil {
+		c.cancel(s, err)
+		return nil
+	}
+	switch {
+	case s == nil || c.continued != 0 || !c.endsStream:
+	case len(s.rest) > 0: // The server didn't want to read it to its end.
+		c.cancel(s, nil)
+	default:
+		c.end(s, nil)
+	}
+	return nil
+}
+
+// takeData takes a part of a body.
+func (c *Connection) takeData(header http2.FrameHeader, payload []byte, s *Stream) error {
 	c.report(0, &c.unreported, header.Length)
 	if s == nil {
 		return nil
 	}
-	if err := s.receiver.TakeData(payload); err != nil {
-		c.cancel(s, err)
-	} else if header.Flags.Has(http2.FlagDataEndStream) {
-		c.complete(s)
-	} else {
-		c.report(s.id, &s.unreported, header.Length)
-	}
-	return nil
+	c.report(s.id, &s.unreported, header.Length)
+	return s.receiver.TakeData(payload)
 }
 
 // report gives the server room for more when half of it is used.
@@ -148,7 +162,7 @@ func (c *Connection) takeHeaders(header http2.FrameHeader, payload []byte, s *St
 		c.decoder.SetEmitFunc(s.takeField)
 	}
 	if header.Type == http2.FrameHeaders {
-		c.continued, c.endsStream = header.StreamID, header.Flags.Has(http2.FlagHeadersEndStream)
+		c.continued = header.StreamID
 	}
 	_, err := c.decoder.Write(payload)
 	if header.Flags.Has(http2.FlagHeadersEndHeaders) && err == nil { // The same bit in CONTINUATION.
@@ -158,22 +172,10 @@ func (c *Connection) takeHeaders(header http2.FrameHeader, payload []byte, s *St
 	if err != nil {
 		return transport.NewGarbage("the reply's headers can't be read: %s", err)
 	}
-	if c.continued == 0 && c.endsStream && s != nil {
-		c.complete(s)
-	}
 	return nil
 }
 
 func ignoreField(hpack.HeaderField) {}
-
-// complete ends a stream whose reply has come whole. One whose body the server didn't want to read to its end is cancelled.
-func (c *Connection) complete(s *Stream) {
-	if len(s.rest) > 0 {
-		c.cancel(s, nil)
-	} else {
-		c.end(s, nil)
-	}
-}
 
 func (c *Connection) takeReset(s *Stream, code http2.ErrCode) {
 	if s == nil {

@@ -40,9 +40,8 @@ type headers struct {
 	// forgets none; room is what is left of its bytes.
 	table       map[hpack.HeaderField]int
 	bytes, room int
-	// blocks are those whose indices hold, and last is the one of the last request, which most requests share.
-	blocks map[remembered]*encoded
-	last   *encoded
+	// blocks are those whose indices hold.
+	blocks map[remembered]encoded
 	// update tells the server that the table has another size.
 	update, whole []byte
 }
@@ -55,7 +54,6 @@ type remembered struct {
 
 // encoded is a block, and how much of it are the pseudo-fields, which come first.
 type encoded struct {
-	of          remembered
 	block       []byte
 	pseudoBytes int
 }
@@ -63,7 +61,7 @@ type encoded struct {
 func newHeaders(scheme, authority string) headers {
 	return headers{
 		scheme: scheme, authority: authority,
-		table: map[hpack.HeaderField]int{}, bytes: headerTableBytes, room: headerTableBytes, blocks: map[remembered]*encoded{},
+		table: map[hpack.HeaderField]int{}, bytes: headerTableBytes, room: headerTableBytes, blocks: map[remembered]encoded{},
 	}
 }
 
@@ -75,13 +73,8 @@ func (h *headers) limitTable(bytes int) {
 	}
 	clear(h.table)
 	h.bytes, h.room = bytes, bytes
-	h.forget()
-	h.update = appendInteger(append(h.update[:0], sizeUpdate), sizeUpdate, bits, bytes)
-}
-
-func (h *headers) forget() {
 	clear(h.blocks)
-	h.last = nil
+	h.update = appendInteger(append(h.update[:0], sizeUpdate), sizeUpdate, bits, bytes)
 }
 
 // block returns the header block of the connection's next request, valid until the one after it.
@@ -90,11 +83,9 @@ func (h *headers) block(head Head) []byte {
 	if len(head.Headers) > 0 {
 		key.headers = &head.Headers[0]
 	}
-	known := h.last
-	if known == nil || known.of != key {
-		if known = h.blocks[key]; known == nil {
-			known = h.encode(key, head.Headers)
-		}
+	known, isKnown := h.blocks[key]
+	if !isKnown {
+		known = h.encode(key, head.Headers)
 	}
 	// What differs from request to request goes between as literals, which leave the table as it is.
 	h.whole = append(append(h.whole[:0], h.update...), known.block[:known.pseudoBytes]...)
@@ -114,8 +105,8 @@ func (h *headers) block(head Head) []byte {
 }
 
 // encode encodes what the server remembers of a request. Headers that are given take the place of the client's own.
-func (h *headers) encode(key remembered, given []request.Header) *encoded {
-	known, made := len(h.table), &encoded{of: key}
+func (h *headers) encode(key remembered, given []request.Header) encoded {
+	known, made := len(h.table), encoded{}
 	authority := h.authority
 	isHost := func(each request.Header) bool { return each.Key == "host" }
 	if place := slices.IndexFunc(given, isHost); place >= 0 {
@@ -140,10 +131,9 @@ func (h *headers) encode(key remembered, given []request.Header) *encoded {
 		}
 	}
 	if len(h.table) > known { // The indices of all that the server knew have moved.
-		h.forget()
+		clear(h.blocks)
 	} else {
 		h.blocks[key] = made
-		h.last = made
 	}
 	return made
 }
