@@ -99,5 +99,5 @@ def _measure_cost(job: Job, proxy: Toxiproxy, replicas: Sequence[Replica]) -> tu
 
 def _time_call_ms(client: Client) -> float:
     before = time.perf_counter()
-    client.call("users.get", {"id": load_builtin().seeded["users"].first})
+    client.call("users.get", {"id": load_builtin().seeded["users"]["first"]})
     return (time.perf_counter() - before) * 1e3

@@ -11,15 +11,15 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field, PrivateAttr, ValidationError, model_validator
+from pydantic import ConfigDict, Field, PrivateAttr, ValidationError
 
 from wirebench.errors import UsageError
 from wirebench.model.frozen import FrozenModel
 from wirebench.model.source import FieldPath, Source, read_yaml
 from wirebench.model.variables import find_variables
-from wirebench.model.variant import Variant
+from wirebench.model.variant import ONE_OR_MORE, Variant
 from wirebench.system import processes
 from wirebench.system.paths import APPLICATION, TOOLS
 from wirebench.system.processes import ProcessError
@@ -41,36 +41,25 @@ class _Part(FrozenModel):
     model_config = ConfigDict(extra="ignore")
 
 
-class Seeded(_Part):
-    """Ids of records that are there before the load: `count` of them, from `first` on."""
-
-    first: int
-    count: int
-
-
 class Input(_Part):
     """How a value of a request is made."""
 
-    seeded: str | None = None
     fresh: str | None = None
     created: str | None = None
-    range: tuple[int, int] | None = None
-    list: tuple[Any, ...] | None = None
     payload: dict[str, Any] = _EMPTY
     #: Numbers up to it are payloads, too.
     max: int | None = None
-    stream: Literal["items", "rate_limit_per_s"] | None = None
-    repeat: Any = None
+    stream: str | None = None
     of: Input | None = None
     value: Any = None
     #: How many ids in a row are taken: a number, or the placeholder of an input that is one.
     count: int | str = 1
-    offset: int = 0
 
     @property
-    def nested(self) -> tuple[Input, ...]:
-        """This input, and the one that it repeats, and so on."""
-        return (self, *(self.of.nested if self.of else ()))
+    def payloads(self) -> Iterator[str]:
+        """The names of its payloads, and of those of the input that it repeats."""
+        yield from (name for name in self.payload if name != DEFAULT)
+        yield from self.of.payloads if self.of else ()
 
     def takes(self, payload: str | int) -> bool:
         if self.of and self.of.takes(payload):
@@ -96,19 +85,11 @@ class Operation(_Part):
     #: Requests of single variants, in place of those of their transport.
     variants: dict[str, dict[str, Any]] = _EMPTY
     #: Values that all variants answer alike: paths by transport.
-    same: tuple[dict[str, str], ...] = ()
+    same: Annotated[tuple[dict[str, str], ...], ONE_OR_MORE] = ()
     #: Whether it is answered with many items, one after the other.
     stream: bool = False
     #: Whether it changes what the service keeps.
     writes: bool = False
-
-    @model_validator(mode="before")
-    @classmethod
-    def _list_paths(cls, given: Any) -> Any:  # noqa: ANN401 - checked by wireload
-        """Take the only item of `same` for a list."""
-        if isinstance(given, dict) and isinstance(given.get("same"), dict):
-            return {**given, "same": (given["same"],)}
-        return given
 
     @property
     def creates(self) -> bool:
@@ -156,7 +137,8 @@ class Application(_Part):
     """The operations of an application, and the variants that serve them; the built-in one has none here."""
 
     application: str | None = None
-    seeded: dict[str, Seeded] = _EMPTY
+    #: Ids of records that are there before the load: `count` of them, from `first` on.
+    seeded: dict[str, dict[str, int]] = _EMPTY
     operations: Annotated[dict[str, Operation], Field(min_length=1)]
     variants: dict[str, Variant] = _EMPTY
     _source: Source = PrivateAttr(default=Source(Path("application.yaml")))
@@ -193,8 +175,7 @@ class Application(_Part):
     @property
     def payloads(self) -> tuple[str, ...]:
         inputs = (each for operation in self.operations.values() for each in operation.inputs.values())
-        choices = [each.payload for given in inputs for each in given.nested]
-        return tuple(dict.fromkeys(name for each in choices for name in each if name != DEFAULT))
+        return tuple(dict.fromkeys(name for each in inputs for name in each.payloads))
 
     def find_tls(self, name: str) -> ClientTls | None:
         """Return what clients of a variant need for TLS; None is plain text."""
