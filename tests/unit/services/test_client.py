@@ -62,7 +62,7 @@ def test_malformed_replies(vector: dict[str, Any]) -> None:
     """What the vectors call malformed is no reply."""
     with playing(bytes.fromhex(vector["hex"])) as script, SocketClient(script.address, TIMEOUT_S) as client:
         client.send_frame(1, "users.get", b"")
-        with pytest.raises(ClientError, match=r"gave no reply of wirebench's socket protocol|hung up"):
+        with pytest.raises(ClientError, match=r"gave no reply of the contract for socket|hung up"):
             client.receive_frame()
 
 
@@ -80,7 +80,7 @@ def test_replies_that_are_none(answer: bytes) -> None:
     with (
         playing(answer) as script,
         SocketClient(script.address, TIMEOUT_S) as client,
-        pytest.raises(ClientError, match="gave no reply of wirebench's socket protocol: "),
+        pytest.raises(ClientError, match="gave no reply of the contract for socket: "),
     ):
         client.call("users.get", {"id": 7})
 
@@ -107,7 +107,7 @@ def test_http_that_is_not_the_api(answer: bytes) -> None:
     with (
         playing(answer) as script,
         RestClient(script.address, TIMEOUT_S) as client,
-        pytest.raises(ClientError, match="gave no reply of wirebench's REST API: "),
+        pytest.raises(ClientError, match="gave no reply of the contract for rest: "),
     ):
         client.call("users.get", {"id": 7})
 

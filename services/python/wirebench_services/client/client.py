@@ -52,8 +52,6 @@ class Client(ABC):
     """
 
     transport: str
-    #: What errors call the protocol.
-    protocol: str
 
     def __init__(
         self, address: tuple[str, int], timeout_s: float = 5.0, codec: str = "json", tls: ssl.SSLContext | None = None
@@ -124,7 +122,7 @@ class Client(ABC):
             case ConnectionError() | EOFError() | http.client.IncompleteRead():
                 return f"{where} hung up before its reply was complete", check_log
         said = " ".join(str(error).split())[:200]
-        return f"{where} gave no reply of {self.protocol}: {said}", f"check the port; {check_log}"
+        return f"{where} gave no reply of the contract for {self.transport}: {said}", f"check the port; {check_log}"
 
 
 def make_request(operation: str, fields: Fields) -> AnyMessage:

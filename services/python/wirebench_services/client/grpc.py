@@ -26,7 +26,6 @@ class GrpcClient(Client):
     """Speaks gRPC; `channel` is for calls of any other method."""
 
     transport = "grpc"
-    protocol = "wirebench's gRPC contract"
 
     @functools.cached_property
     def channel(self) -> grpc.Channel:

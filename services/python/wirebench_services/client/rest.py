@@ -30,7 +30,6 @@ class RestClient(Client):
     """Speaks JSON or protobuf over HTTP/1.1."""
 
     transport = "rest"
-    protocol = "wirebench's REST API"
     _connection: http.client.HTTPConnection | None = None
 
     def _call(self, operation: Operation, request: AnyMessage) -> Reply:

@@ -19,8 +19,6 @@ _CODES = {code.value[0]: code.name.lower() for code in grpc.StatusCode}
 _REQUEST = struct.Struct(">IIB")  # length, id, method_length
 _REPLY = struct.Struct(">IIBBH")  # length, id, status, flags, message_length
 _LENGTH_BYTES = 4
-#: More than any reply holds: what begins with more is no frame.
-_PAYLOAD_BYTES_MAX = 256 * 1024 * 1024
 
 
 class Frame(NamedTuple):
@@ -37,7 +35,6 @@ class SocketClient(Client):
     """Speaks frames, with JSON or protobuf in them."""
 
     transport = "socket"
-    protocol = "wirebench's socket protocol"
     _connection: socket.socket | None = None
     _last_id = 0
 
@@ -82,9 +79,8 @@ class SocketClient(Client):
             header = self._receive(_REPLY.size)
             length, request_id, status, flags, message_length = _REPLY.unpack(header)
             rest = length - (_REPLY.size - _LENGTH_BYTES)
-            fits = message_length <= rest <= _PAYLOAD_BYTES_MAX
             # Before the rest is waited for: what something else sends rarely is as long as it would have to be.
-            if not fits or status not in _CODES or flags > 1 or expected_id not in (None, request_id):
+            if message_length > rest or status not in _CODES or flags > 1 or expected_id not in (None, request_id):
                 raise ValueError(repr(header))
             payload = self._receive(rest)
             return Frame(request_id, status, flags, payload[:message_length].decode(), payload[message_length:])
