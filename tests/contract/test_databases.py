@@ -64,7 +64,7 @@ def test_nothing_is_left(postgres: PostgresServer, server_file: Path) -> None:
 
 def test_a_server_that_is_not_there_is_rejected(server_file: Path, tmp_path: Path) -> None:
     """With the command that starts it, and without the password."""
-    with pytest.raises(UsageError, match="needs a server: .*No such file") as missing:
+    with pytest.raises(UsageError, match=r"needs a server: .*No such file") as missing:
         Databases(tmp_path / "none")
     assert "run `make postgres-up`" == missing.value.hint
     server_file.write_text("postgresql://wirebench:s3cret@127.0.0.1:1/wirebench")

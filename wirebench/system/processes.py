@@ -92,13 +92,13 @@ class Child:
 
         What has left its session is found while its parents live, so services should stay in the foreground.
         """
-        outside = _list_descendants(self.pid)
+        started = _list_descendants(self.pid)
         if self.process.poll() is None:
             self.process.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(grace_s)
         deadline = time.monotonic() + _KILL_TIMEOUT_S
-        while (left := [*_list_session(self.pid), *filter(_is_alive, outside)]) and time.monotonic() < deadline:
+        while (left := [*filter(_is_alive, {*started, *_list_session(self.pid)})]) and time.monotonic() < deadline:
             for each in left:
                 with contextlib.suppress(psutil.Error):
                     each.kill()
@@ -166,14 +166,12 @@ def read_cpu_s(pid: int) -> float | None:
         return None
 
 
-def _list_session(leader: int) -> list[psutil.Process]:
-    """Return what lives of a session: of a child, and of all that it has started, even if it has ended itself."""
-    members = []
-    for pid in psutil.pids():
-        with contextlib.suppress(ProcessLookupError, PermissionError, psutil.NoSuchProcess):
-            if os.getsid(pid) == leader and _is_alive(each := psutil.Process(pid)):
-                members.append(each)
-    return members
+def _list_session(leader: int) -> Iterator[psutil.Process]:
+    """Yield the processes of a session: of a child, and of all that it has started, even if it has ended itself."""
+    for process in psutil.process_iter():
+        with contextlib.suppress(OSError):
+            if os.getsid(process.pid) == leader:
+                yield process
 
 
 def _list_descendants(pid: int) -> list[psutil.Process]:

@@ -12,10 +12,10 @@ from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.cell import ServiceSpec
 from wirebench.plan.overrides import Override
 from wirebench.plan.plain_load import adopt_service, plan_load
-from wirebench.targets.kubernetes import DeployedTarget, deployed, namespace
+from wirebench.targets.kubernetes import deployed, namespace
 from wirebench.targets.kubernetes.agents import Agents
 from wirebench.targets.kubernetes.cluster import Access, Cluster
-from wirebench.targets.kubernetes.deployed import read_service
+from wirebench.targets.kubernetes.deployed import DeployedTarget, read_service
 from wirebench.targets.kubernetes.pods import PodGroup, is_rolled_out
 from wirebench.targets.target import Endpoint
 

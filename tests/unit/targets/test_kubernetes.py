@@ -16,9 +16,9 @@ from wirebench.model.cell import ServiceSpec
 from wirebench.system.processes import ProcessError
 from wirebench.system.signals import Interrupted
 from wirebench.system.tls import ClientTls
-from wirebench.targets.kubernetes import agents, cluster, find_access, namespace, nodes, release
+from wirebench.targets.kubernetes import agents, cluster, namespace, nodes, release
 from wirebench.targets.kubernetes.agents import Agents
-from wirebench.targets.kubernetes.cluster import Access, Cluster
+from wirebench.targets.kubernetes.cluster import Access, Cluster, find_access
 from wirebench.targets.kubernetes.pods import Pod
 from wirebench.targets.kubernetes.release import build_endpoint, build_endpoint_beside_load
 from wirebench.targets.kubernetes.target import KubernetesTarget

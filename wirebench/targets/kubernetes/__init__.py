@@ -2,11 +2,3 @@
 
 And what is deployed already, to be loaded as it is.
 """
-
-from __future__ import annotations
-
-from wirebench.targets.kubernetes.cluster import Access, find_access
-from wirebench.targets.kubernetes.deployed import DeployedTarget
-from wirebench.targets.kubernetes.target import KubernetesTarget
-
-__all__ = ["Access", "DeployedTarget", "KubernetesTarget", "find_access"]
