@@ -46,7 +46,7 @@ def wait_for_agents(cluster: Cluster) -> Agents:
     A cluster may forbid them: they mount a folder of their node. Raises WirebenchError.
     """
     with contextlib.suppress(WirebenchError):
-        PodGroup(cluster, _LABELS).wait_ready("", _READY_TIMEOUT_S)
+        PodGroup(cluster, _LABELS, "daemonsets").wait_ready("", _READY_TIMEOUT_S)
     return read_agents(cluster)
 
 

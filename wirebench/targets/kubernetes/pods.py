@@ -13,7 +13,6 @@ from wirebench.errors import WirebenchError
 from wirebench.targets.kubernetes.cluster import Cluster
 
 _INDEX = "batch.kubernetes.io/job-completion-index"
-_WORKLOADS = "deployments,statefulsets,daemonsets"
 _READY_TIMEOUT_S = 180.0
 _GONE_TIMEOUT_S = 60.0
 _POLL_S = 0.4
@@ -113,6 +112,8 @@ class PodGroup:
 
     cluster: Cluster
     labels: Mapping[str, str]
+    #: What kinds of workloads they may belong to: users may have no right to read others.
+    workloads: str = "deployments"
 
     @property
     def selector(self) -> str:
@@ -145,7 +146,7 @@ class PodGroup:
             time.sleep(_POLL_S)
 
     def _read_workloads(self) -> list[dict[str, Any]]:
-        found = self.cluster.get(_WORKLOADS)
+        found = self.cluster.get(self.workloads)
         return [
             each
             for each in found

@@ -173,7 +173,8 @@ def find_backend(cluster: Cluster, place: InCluster, where: str) -> Backend:
     target = by_number[place.port].get("targetPort", place.port)
     # The name of a headless Service leads to the pods themselves, at the port that they listen on.
     port = target if spec.get("clusterIP") == "None" else place.port
-    return Backend(name, PodGroup(cluster, spec["selector"]), target, f"{name}.{place.namespace}:{port}")
+    pods = PodGroup(cluster, spec["selector"], "deployments,statefulsets,daemonsets")
+    return Backend(name, pods, target, f"{name}.{place.namespace}:{port}")
 
 
 def _find_metrics_url(pod: Pod, metrics: str | None) -> str | None:
