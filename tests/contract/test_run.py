@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.runs import LONG, TINY, WIREBENCH, all_cores, needs_tools, only_run, watched, wirebench
-from tests.support.waiting import TIMEOUT_S
+from tests.support.runs import TINY, all_cores, needs_tools, only_run, wirebench
 from wirebench.model.cell import ServiceSpec
 from wirebench.results.index import Filters, Index, find_database_url
 from wirebench.results.runs import Run
@@ -121,33 +118,3 @@ def test_an_external_target_is_loaded_but_not_restarted(
         assert (None, None) == (record.server.cpu_us_per_request, record.server.requests_by_worker)
         # On a busy machine, the run says that it couldn't calibrate.
         assert record.instrument is not None or any("isn't known everywhere: " in note for note in run.info.notes)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "command",
-    [("run",), ("calibrate", "--driver", "wireload", "--transport", "socket")],
-    ids=lambda given: given[0],
-)
-def test_one_load_generator_uses_the_machine_at_a_time(
-    scenario: Callable[[str], Path], tmp_path: Path, command: tuple[str, ...]
-) -> None:
-    """While a run loads services elsewhere, neither another one nor a calibration starts."""
-    target = LocalTarget(divide_cores(), lambda name: tmp_path / f"{name}.log")
-    out = tmp_path / "results"
-    try:
-        (endpoint,) = target.start(
-            [ServiceSpec(transport="socket", runtime="goroutines", implementation="go")]
-        ).values()
-        external = (scenario(LONG), "--target", "external", "--socket", endpoint.address, "--out", out)
-        with watched([WIREBENCH, "run", *external], out, 1) as (first, _):
-            arguments = (*command, *external) if command == ("run",) else command
-            with subprocess.Popen([WIREBENCH, *arguments], stderr=subprocess.PIPE, text=True) as second:
-                assert second.stderr
-                line = second.stderr.readline()
-                second.send_signal(signal.SIGINT)
-                assert 130 == second.wait(timeout=TIMEOUT_S)
-            assert line.startswith(f"waiting for another run, of process {first.pid}, that measures on core ")
-    finally:
-        target.stop()
-    assert "incomplete" == only_run(out).info.status  # and the one that waited has left nothing

@@ -2,44 +2,22 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import json
 import sys
-import threading
 import time
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 #: What is right until so many requests were answered: those before the load, which verify the service.
 SOUND_REQUESTS = 50
-_PAUSED = threading.Lock()
 RIGHT, WRONG = (200, {"name": "right"}), (200, {"name": "wrong"})
 
 
 def answer_slowly(_: int) -> tuple[int, object]:
     """Answer after 50 ms."""
     time.sleep(0.05)
-    return RIGHT
-
-
-def answer_ever_slower(number: int) -> tuple[int, object]:
-    """Answer each request 0.1 ms later than the one before."""
-    time.sleep(0.0001 * number)
-    return RIGHT
-
-
-@functools.cache
-def _pause() -> None:
-    time.sleep(5)
-
-
-def answer_after_a_pause(number: int) -> tuple[int, object]:
-    """Answer no request for 5 s, once."""
-    if number > SOUND_REQUESTS:
-        with _PAUSED:
-            _pause()
     return RIGHT
 
 
@@ -56,12 +34,8 @@ def answer_wrongly(number: int) -> tuple[int, object]:
 FAULTS: dict[str, Callable[[int], tuple[int, object]]] = {
     "none": lambda _: RIGHT,
     "slow": answer_slowly,
-    "slower": answer_ever_slower,
-    "paused": answer_after_a_pause,
     "errors": fail_at_times,
     "wrong": answer_wrongly,
-    #: One connection is served until it closes.
-    "single": lambda _: RIGHT,
 }
 
 
@@ -96,8 +70,7 @@ def serve(port: int, fault: str) -> None:
         def log_message(self, *_: object) -> None:
             """Write no line for each request."""
 
-    server = HTTPServer if fault == "single" else ThreadingHTTPServer
-    server(("127.0.0.1", port), Handler).serve_forever()
+    ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from wirebench.measure.counters import (
     read_counts,
     wait_until_settled,
 )
+from wirebench.measure.gates import GATES
 from wirebench.measure.usage import (
     DriverProcesses,
     TreeWatch,
@@ -193,6 +194,12 @@ def test_a_closed_load_on_all_connections_passes(
 ) -> None:
     """What a generator does between two requests is no fault, on one core or on many."""
     assert [] == list_failed(with_connections(concurrency, in_flight, cores_busy), tmp_path)
+
+
+def test_every_gate_fails_somewhere() -> None:
+    """A new gate needs a test that makes it fail."""
+    elsewhere = {"calls", "first_items", "rate_limit"}  # in a test of their own, and in test_streams.py
+    assert {rule.name for rule in GATES} == {name for name, _ in FAILING} | elsewhere
 
 
 def test_what_was_not_seen_has_no_gate(tmp_path: Path) -> None:
