@@ -21,70 +21,64 @@ func Check(path string, sets map[string][]byte) (resolved string, mistakes []Mis
 	if mistakes := a.checkAll(sets); len(mistakes) > 0 {
 		return "", mistakes, nil
 	}
-	return jsonOf(a.value), nil, nil
+	return jsonOf(a.root.value), nil, nil
 }
 
 func (a *Application) checkAll(sets map[string][]byte) []Mistake {
 	read := slices.Clone(a.mistakes)
-	isGood := func(key string) bool {
-		return !slices.ContainsFunc(read, func(each Mistake) bool { return strings.HasPrefix(each.Key+".", key+".") })
+	isBad := func(f field) bool {
+		return slices.ContainsFunc(read, func(each Mistake) bool { return strings.HasPrefix(each.Key+".", f.key+".") })
 	}
-	good := *a
-	good.operations = nil
-	for _, each := range a.operations {
-		if isGood("operations." + each.name) {
-			good.operations = append(good.operations, each)
-		}
+	operations := slices.DeleteFunc(a.operations(), isBad)
+	used := map[string]bool{}
+	for _, each := range slices.DeleteFunc(a.root.get("variants").each(), isBad) {
+		transport := each.text("transport")
+		used[transport] = true
+		a.check(operations, each, transport, sets)
 	}
-	good.check("", sets)
-	for _, each := range a.variants {
-		if isGood("variants." + each.name) {
-			good.check(each.name, sets)
+	for _, transport := range transports {
+		if !used[transport] { // Such an application has no variants, or none of this transport.
+			a.check(operations, field{document: a.document}, transport, sets)
 		}
 	}
 	return a.sortMistakes()
 }
 
-// check compiles the operations that a variant gets, for each payload; without a variant, those of transports that none has.
-func (a *Application) check(name string, sets map[string][]byte) {
-	selected := *a
-	selected.operations = slices.Clone(a.operations)
-	if selected.selectVariant(name) != nil {
+// check compiles the operations that a variant gets on its transport, for each payload.
+func (a *Application) check(operations []field, variant field, transport string, sets map[string][]byte) {
+	schema, err := a.readSchema(variant, sets)
+	if err != nil {
+		variant.get("schema").check(err)
 		return
 	}
-	chosen, _ := a.variants.get(name)
-	var err error
-	if selected.schema, err = a.readSchema(name, chosen, sets); err != nil {
-		field{a.document, "variants." + name + ".schema", nil}.check(err)
-		return
-	}
-	for _, transport := range transports {
-		has := func(each member[variant]) bool { return each.value.transport == transport }
-		if name != "" && transport != chosen.transport || name == "" && slices.ContainsFunc(a.variants, has) {
+	selected := &Application{a.document, a.root, variant, schema}
+	options := Options{Transport: transport, StreamItems: 1, StreamRateLimit: 1, isCheck: true}
+	options.setDefaults()
+	for _, each := range operations {
+		if selected.request(each, transport).value == nil {
 			continue
 		}
-		options := Options{Transport: transport, StreamItems: 1, StreamRateLimit: 1, isCheck: true}
-		options.setDefaults()
-		for _, each := range selected.operations {
-			if each.value.requests[transport] == nil {
-				continue
-			}
-			for _, options.Payload = range each.value.payloads() {
-				c := &compiler{application: &selected, kind: &kind{}, options: &options}
-				if !c.compile(each.name, &each.value) {
-					break
-				}
+		for _, options.Payload = range payloads(each.get("inputs").each()) {
+			c := &compiler{application: selected, kind: &kind{}, options: &options}
+			if !c.compile(each) {
+				break
 			}
 		}
 	}
 }
 
 // readSchema returns a variant's messages.
-func (a *Application) readSchema(name string, of variant, sets map[string][]byte) (*contract.Schema, error) {
-	set, ok := sets[name]
-	if !ok && len(of.schema) > 0 && !slices.Equal(of.schema, []string{contract.Reflection}) {
+func (a *Application) readSchema(variant field, sets map[string][]byte) (*contract.Schema, error) {
+	files := func(name string) (all []string) {
+		for _, each := range variant.list(name) {
+			all = append(all, each.value.(string))
+		}
+		return all
+	}
+	set, ok := sets[variant.name]
+	if schema := files("schema"); !ok && len(schema) > 0 && schema[0] != contract.Reflection {
 		var err error
-		if set, err = contract.Read(a.folder(), of.schema, of.imports); err != nil {
+		if set, err = contract.Read(a.folder(), schema, files("imports")); err != nil {
 			return nil, err
 		}
 	}
@@ -92,12 +86,12 @@ func (a *Application) readSchema(name string, of variant, sets map[string][]byte
 }
 
 // payloads returns the names of an operation's payloads, after that of none.
-func (o *operation) payloads() []string {
-	names := []string{""}
-	for _, each := range o.inputs {
-		for in := &each.value; in != nil; in = in.repeated {
-			names = append(names, in.payload.names()...)
+func payloads(inputs []field) []string {
+	all := []string{""}
+	for _, each := range inputs {
+		for ; each.value != nil; each = each.get("of") {
+			all = append(all, names(each.get("payload").each())...)
 		}
 	}
-	return names
+	return all
 }

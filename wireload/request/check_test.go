@@ -119,8 +119,8 @@ func reply(t *testing.T, application *Application, operation string, wire [2]str
 	if wire[1] == "json" {
 		return text
 	}
-	found, _ := application.operations.get(operation)
-	message := dynamicpb.NewMessage(application.schema.Methods[found.requests["grpc"].target].Output())
+	call := application.root.get("operations").get(operation).get("grpc").text("call")
+	message := dynamicpb.NewMessage(application.schema.Methods[call].Output())
 	if err := protojson.Unmarshal(text, message); err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package request
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -56,37 +57,34 @@ type compiler struct {
 }
 
 // compile reports whether an operation is without mistakes.
-func (c *compiler) compile(name string, o *operation) bool {
+func (c *compiler) compile(o field) bool {
 	before := len(c.application.mistakes)
-	c.template = Request{Operation: name, Stream: o.stream, Idempotent: !o.writes}
+	c.template = Request{Operation: o.name, Stream: o.is("stream"), Idempotent: !o.is("writes")}
 	c.schema = c.application.schema
 	if c.kind.Name != "" {
-		c.template.Operation = c.kind.Name + "/" + name
+		c.template.Operation = c.kind.Name + "/" + o.name
 	}
-	if !c.addInputs(o.inputs) {
+	if !c.addInputs(o.get("inputs").each()) {
 		return false
 	}
-	e := o.requests[c.options.Transport]
+	e := c.application.request(o, c.options.Transport)
 	switch {
-	case e == nil:
-		o.place.fail("has no request on transport %q", c.options.Transport)
+	case e.value == nil:
+		o.fail("has no request on transport %q", c.options.Transport)
 		return false
-	case e.line != "":
-		c.compileLine(o, e)
-	case e.transport == "socket":
-		c.path.literal(e.target)
-		c.onlyData = true
-		c.setBody(o, e, e.body)
-		c.expect(e.expect)
-	case e.transport == "grpc":
-		c.compileGRPC(o, e)
-		c.expect(e.expect)
-	default:
+	case c.options.Transport == "rest":
 		c.compileREST(o, e)
-		c.expect(e.expect)
-		c.contains = c.compileText(e.place.at("expect.contains", e.contains))
+	case c.options.Transport == "grpc":
+		c.compileGRPC(o, e)
+	case e.text("line") != "":
+		c.compileLine(o, e)
+	default:
+		c.path.literal(e.text("method"))
+		c.onlyData = true
+		c.setBody(o, e, e.getOr("body", object{}))
+		c.expect(e.get("expect"))
 	}
-	return c.hasNoMistakes(e.place, before)
+	return c.hasNoMistakes(e, before)
 }
 
 // hasNoMistakes reports whether there are none but so many. What is too large has only that one.
@@ -99,58 +97,60 @@ func (c *compiler) hasNoMistakes(f field, before int) bool {
 }
 
 // addInputs reports whether the inputs are without mistakes.
-func (c *compiler) addInputs(inputs ordered[input]) bool {
+func (c *compiler) addInputs(inputs []field) bool {
 	c.known, c.sizes = map[string]any{}, map[string]int{}
 	mistakes := len(c.application.mistakes)
-	for i := range inputs {
-		name, in, before := inputs[i].name, &inputs[i].value, c.size
+	for _, in := range inputs {
+		before := c.size
 		value := c.input(in)
-		if !c.hasNoMistakes(in.place, mistakes) {
+		if !c.hasNoMistakes(in, mistakes) {
 			return false
 		}
-		c.known[name], c.sizes[name] = value, c.size-before
-		switch {
-		case in.generator == "fresh" && c.creates == "":
-			c.creates, c.createdID = in.of, value.(slot).place
-		case in.generator == "created":
-			c.deletes = cmp.Or(c.deletes, in.of)
-		case in.generator == "stream" && in.of == "items":
+		c.known[in.name], c.sizes[in.name] = value, c.size-before
+		c.deletes = cmp.Or(c.deletes, in.text("created"))
+		if created := in.text("fresh"); created != "" && c.creates == "" {
+			c.creates, c.createdID = created, value.(slot).place
+		}
+		if in.text("stream") == "items" {
 			c.template.Items = c.options.StreamItems
 		}
 	}
 	return true
 }
 
-func (c *compiler) compileREST(o *operation, e *exchange) {
-	method, target, _ := strings.Cut(e.target, " ")
-	c.template.Method, c.template.Status, c.template.End = method, int(e.status), e.end
+func (c *compiler) compileREST(o, e field) {
+	method, target, _ := strings.Cut(e.text("request"), " ")
+	expect, end := e.get("expect"), e.get("end")
+	c.template.Method, c.template.Status, c.template.End = method, int(expect.getOr("status", json.Number("200")).whole()), e.text("end")
 	c.template.Idempotent = method != "POST" && method != "PATCH" // RFC 9110, 9.2.2
 	var err error
 	c.path, err = c.target(target)
-	e.place.at("request", nil).check(err)
-	c.addHeaders(e.headers)
+	e.get("request").check(err)
+	c.addHeaders(e.get("headers"))
 	switch {
-	case e.end != "" && !o.stream:
-		e.place.at("end", nil).fail("only a stream has an event that ends it")
-	case e.end == "message" || e.end == "error":
-		e.place.at("end", nil).fail("events named message are items, and one named error fails the stream")
+	case c.template.End != "" && !c.template.Stream:
+		end.fail("only a stream has an event that ends it")
+	case c.template.End == "message" || c.template.End == "error":
+		end.fail("events named message are items, and one named error fails the stream")
 	}
 	media := map[string]string{"json": "application/json", "protobuf": "application/x-protobuf"}[c.options.Codec]
 	c.template.Accept = media
 	switch {
-	case o.stream:
+	case c.template.Stream:
 		c.template.Accept = "text/event-stream"
-	case c.options.Codec == "json" && len(e.expect) == 0:
+	case c.options.Codec == "json" && len(expect.get("json").each()) == 0:
 		c.template.Accept = "*/*"
 	}
-	body := e.body
+	body := e.get("body")
 	if body.value != nil {
 		c.template.ContentType = media
-		if call := o.requests["grpc"]; c.options.Codec == "protobuf" && call != nil {
-			body = call.body // It is the request message as it is, with what in JSON only the path says.
+		if call := o.get("grpc"); c.options.Codec == "protobuf" && call.value != nil {
+			body = call.getOr("message", object{}) // It is the request message as it is, with what in JSON only the path says.
 		}
 	}
 	c.setBody(o, e, body)
+	c.expect(expect.get("json"))
+	c.contains = c.compileText(expect.get("contains"))
 }
 
 // target returns the program for path and query of a REST request. A parameter that is null is left out.
@@ -179,47 +179,47 @@ func (c *compiler) target(template string) (program, error) {
 	return p, nil
 }
 
-func (c *compiler) compileGRPC(o *operation, e *exchange) {
-	c.path.literal("/" + e.target)
-	c.addHeaders(e.headers)
-	c.setBody(o, e, e.body)
-	method := c.schema.Methods[e.target]
+func (c *compiler) compileGRPC(o, e field) {
+	target, call := e.text("call"), e.get("call")
+	c.path.literal("/" + target)
+	c.addHeaders(e.get("metadata"))
+	c.setBody(o, e, e.getOr("message", object{}))
+	c.expect(e.get("expect"))
+	method := c.schema.Methods[target]
 	if method == nil { // It is checked without its messages.
 		return
 	}
-	switch call := e.place.at("call", nil); {
+	switch {
 	case method.IsStreamingClient():
-		call.fail("%s takes a stream; only unary calls and server streams can be sent", e.target)
-	case method.IsStreamingServer() != o.stream:
-		call.fail("%s needs stream: %t", e.target, method.IsStreamingServer())
+		call.fail("%s takes a stream; only unary calls and server streams can be sent", target)
+	case method.IsStreamingServer() != c.template.Stream:
+		call.fail("%s needs stream: %t", target, method.IsStreamingServer())
 	}
-	for _, each := range e.expect {
-		each.value.check(checkPath(method.Output(), each.name))
+	for _, each := range e.get("expect").each() {
+		each.check(checkPath(method.Output(), each.name))
 	}
-	for _, paths := range o.same {
-		if found, ok := paths.get("grpc"); ok {
-			path, _ := found.value.(string)
-			found.check(checkPath(method.Output(), path))
+	for _, paths := range o.list("same") {
+		if path, isText := paths.get("grpc").value.(string); isText {
+			paths.get("grpc").check(checkPath(method.Output(), path))
 		}
 	}
 }
 
 // compileLine compiles a line that is sent and answered as it is, without frames.
-func (c *compiler) compileLine(o *operation, e *exchange) {
+func (c *compiler) compileLine(o, e field) {
 	c.isLine = true
 	c.template.Idempotent = false
 	switch {
 	case c.options.Codec != "json":
-		e.place.fail("a line has no codec")
-	case o.stream:
-		e.place.fail("a line is answered by one line, not by a stream")
+		e.fail("a line has no codec")
+	case c.template.Stream:
+		o.fail("a line is answered by one line, not by a stream")
 	}
-	at := e.place.at("line", e.line)
-	c.body = c.compileText(at)
+	c.body = c.compileText(e.get("line"))
 	if line, ok := c.body.constant(); ok {
-		at.check(CheckLine(line))
+		e.get("line").check(CheckLine(line))
 	}
-	c.contains = c.compileText(e.place.at("contains", e.contains))
+	c.contains = c.compileText(e.get("contains"))
 }
 
 // CheckLine returns why a text isn't one line.
@@ -231,12 +231,12 @@ func CheckLine(line []byte) error {
 }
 
 // setBody compiles a request's body, unless it is null, and finds the messages of protobuf.
-func (c *compiler) setBody(o *operation, e *exchange, body field) {
+func (c *compiler) setBody(o, e, body field) {
 	var method protoreflect.MethodDescriptor
 	if c.options.Codec == "protobuf" {
-		call := o.requests["grpc"]
-		if call == nil {
-			e.place.fail("codec protobuf needs grpc.call, which names the messages")
+		call := c.application.request(o, "grpc").get("call")
+		if call.value == nil {
+			e.fail("codec protobuf needs grpc.call, which names the messages")
 			return
 		}
 		if method = c.findMethod(call); method != nil {
@@ -259,14 +259,15 @@ func (c *compiler) setBody(o *operation, e *exchange, body field) {
 }
 
 // findMethod returns a gRPC method; nil if there is none, or a file is checked whose messages aren't known.
-func (c *compiler) findMethod(call *exchange) protoreflect.MethodDescriptor {
-	method, names := c.schema.Methods[call.target], slices.Sorted(maps.Keys(c.schema.Methods))
-	switch at := call.place.at("call", nil); {
-	case method != nil || c.options.isCheck && len(names) == 0:
-	case len(names) == 0:
-		at.fail("protobuf needs its messages: the job has no descriptors")
+func (c *compiler) findMethod(call field) protoreflect.MethodDescriptor {
+	name := call.value.(string)
+	method, known := c.schema.Methods[name], slices.Sorted(maps.Keys(c.schema.Methods))
+	switch {
+	case method != nil || c.options.isCheck && len(known) == 0:
+	case len(known) == 0:
+		call.fail("protobuf needs its messages: the job has no descriptors")
 	default:
-		at.fail("the descriptors have no method %s; %s", call.target, suggest.Name(call.target, names))
+		call.fail("the descriptors have no method %s; %s", name, suggest.Name(name, known))
 	}
 	return method
 }

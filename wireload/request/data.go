@@ -14,24 +14,21 @@ import (
 // dataBytesMax bounds a file of values.
 const dataBytesMax = 64 << 20
 
-// readFile reads the values that a file has: a column of a CSV file, or a list as JSON or YAML. With a column, the items of
-// the list are mappings that have it.
-func (in *input) readFile(f field, column string) {
-	name, _ := f.value.(string)
+// readCSV returns the values in a column of a CSV file.
+func readCSV(f field, column string) []any {
+	name := f.value.(string)
 	if !filepath.IsLocal(name) {
 		f.fail("must be relative to the application file")
-		return
+		return nil
 	}
-	items, err := readData(filepath.Join(f.document.folder(), name), column)
+	values, err := readColumn(filepath.Join(f.document.folder(), name), column)
 	if err != nil {
 		f.fail("%s: %v", name, err)
-		return
 	}
-	f.value = items
-	in.readChoices(f)
+	return values
 }
 
-func readData(path, column string) ([]any, error) {
+func readColumn(path, column string) (values []any, err error) {
 	if info, err := os.Stat(path); err == nil && info.Size() > dataBytesMax {
 		return nil, fmt.Errorf("is longer than %d MiB", dataBytesMax>>20)
 	}
@@ -39,36 +36,11 @@ func readData(path, column string) ([]any, error) {
 	if err != nil {
 		return nil, errors.Unwrap(err)
 	}
-	text = bytes.TrimPrefix(text, []byte("\uFEFF")) // Spreadsheets begin text files with it.
-	if filepath.Ext(path) == ".csv" {
-		return readColumn(text, column)
-	}
-	d := &document{}
-	items, isList := d.parse(text).([]any)
-	switch {
-	case len(d.mistakes) > 0:
-		return nil, errors.New(d.mistakes[0].String())
-	case !isList:
-		return nil, errors.New("must be a list")
-	case column == "":
-		return items, nil
-	}
-	for i, each := range items {
-		fields, _ := each.(object)
-		var ok bool
-		if items[i], ok = fields.get(column); !ok {
-			return nil, fmt.Errorf("item %d has no %q", i, column)
-		}
-	}
-	return items, nil
-}
-
-func readColumn(text []byte, column string) (items []any, err error) {
-	reader := csv.NewReader(bytes.NewReader(text))
+	reader := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(text, []byte("\uFEFF")))) // Spreadsheets begin files with it.
 	reader.FieldsPerRecord, reader.LazyQuotes = -1, true
 	rows, err := reader.ReadAll()
-	if err != nil || len(rows) == 0 {
-		return nil, cmp.Or(err, errors.New("has no first line with the names of columns"))
+	if err != nil || len(rows) < 2 {
+		return nil, cmp.Or(err, errors.New("has no line of values behind one with the names of columns"))
 	}
 	place := slices.Index(rows[0], column)
 	if place < 0 {
@@ -78,7 +50,7 @@ func readColumn(text []byte, column string) (items []any, err error) {
 		if place >= len(row) {
 			return nil, fmt.Errorf("row %d has no %s", i+1, column)
 		}
-		items = append(items, row[place])
+		values = append(values, row[place])
 	}
-	return items, nil
+	return values, nil
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"wirebench.dev/wireload/suggest"
 )
@@ -24,18 +25,18 @@ type expectation struct {
 var matchers = []string{"empty", "count", "above", "matches", "consecutive"}
 
 // expect compiles the expectations of a reply.
-func (c *compiler) expect(expect ordered[field]) {
-	for _, each := range expect {
-		tests, isMatcher := each.value.value.(object)
+func (c *compiler) expect(expect field) {
+	for _, each := range expect.each() {
+		tests, isMatcher := each.value.(object)
 		if !isMatcher {
-			tests = object{{"", each.value.value}}
+			tests = object{{"", each.value}}
 		}
 		for _, test := range tests {
 			if isMatcher && !slices.Contains(matchers, test.name) {
-				each.value.fail("there is no test %q; %s", test.name, suggest.Name(test.name, matchers))
+				each.fail("there is no test %q; %s", test.name, suggest.Name(test.name, matchers))
 			}
 			var expected program
-			expected.json(c.expand(each.value.at("", test.value)))
+			expected.json(c.expand(each.at("", test.value)))
 			c.expectations = append(c.expectations, expectation{each.name, test.name, expected})
 		}
 	}
@@ -102,6 +103,19 @@ func (e *expectation) matches(actual, expected any) bool {
 		return true // of streams: see checkConsecutive
 	}
 	return holds(actual, expected)
+}
+
+// lengthOf returns the characters of a text, or the items of a list or mapping.
+func lengthOf(value any) (length int, ok bool) {
+	switch value := value.(type) {
+	case string:
+		return utf8.RuneCountInString(value), true
+	case []any:
+		return len(value), true
+	case map[string]any:
+		return len(value), true
+	}
+	return 0, false
 }
 
 // missing stands for what a reply does not have.

@@ -10,15 +10,94 @@ import (
 	"wirebench.dev/wireload/suggest"
 )
 
-// field is a value in an application file. It may be a template: its texts may have placeholders.
+// field is a value in an application file, at a key. It may be a template: its texts may have placeholders.
 type field struct {
 	document *document
 	key      string
-	value    any
+	// name is the last part of the key.
+	name string
+	// value is nil, bool, json.Number, string, []any or object.
+	value any
+}
+
+// object is a mapping. It keeps the order of its keys: the first payload is the default, and inputs use those before them.
+type object []member
+
+type member struct {
+	name  string
+	value any
+}
+
+func (o object) get(name string) (value any, ok bool) {
+	for _, each := range o {
+		if each.name == name {
+			return each.value, true
+		}
+	}
+	return nil, false
 }
 
 // at returns a field further in.
-func (f field) at(key string, value any) field { return field{f.document, joinKeys(f.key, key), value} }
+func (f field) at(name string, value any) field {
+	return field{f.document, joinKeys(f.key, name), name, value}
+}
+
+// get returns what a mapping has under a name; nil if it has nothing.
+func (f field) get(name string) field {
+	fields, _ := f.value.(object)
+	value, _ := fields.get(name)
+	return f.at(name, value)
+}
+
+// getOr returns a value in place of nothing.
+func (f field) getOr(name string, value any) field {
+	found := f.get(name)
+	if found.value == nil {
+		found.value = value
+	}
+	return found
+}
+
+func (f field) text(name string) string {
+	text, _ := f.get(name).value.(string)
+	return text
+}
+
+// whole returns a whole number; 0 if it is none.
+func (f field) whole() int64 { return wholeOf(f.value) }
+
+func (f field) is(name string) bool { return f.get(name).value == true }
+
+// each returns what a mapping or a list has.
+func (f field) each() (all []field) {
+	switch value := f.value.(type) {
+	case object:
+		for _, each := range value {
+			all = append(all, f.at(each.name, each.value))
+		}
+	case []any:
+		for i, each := range value {
+			all = append(all, f.at(fmt.Sprintf("[%d]", i), each))
+		}
+	}
+	return all
+}
+
+// list returns the items of a list, or the only one, which may stand in place of it.
+func (f field) list(name string) []field {
+	found := f.get(name)
+	if _, isList := found.value.([]any); isList || found.value == nil {
+		return found.each()
+	}
+	return []field{found}
+}
+
+func names(fields []field) (all []string) {
+	for _, each := range fields {
+		all = append(all, each.name)
+	}
+	return all
+}
 
 func (f field) fail(format string, values ...any) {
 	f.document.fail(f.document.lineOf(f.key), f.key, format, values...)
@@ -43,144 +122,72 @@ func (f field) failType(what string) {
 	}
 }
 
-// readable reads a value as what it must be, and keeps a mistake if it isn't.
-type readable interface{ read(f field) }
-
-// read reads the value into a readable, or what a pointer points to; or a function does.
-func (f field) read(into any) {
-	ok, what := true, ""
-	switch into := into.(type) {
-	case readable:
-		into.read(f)
-	case func(field):
-		into(f)
-	case *field:
-		*into = f
-	case *string:
-		what = "text"
-		*into, ok = f.value.(string)
-	case *bool:
-		what = "true or false"
-		*into, ok = f.value.(bool)
-	case *int64:
-		what = "a whole number"
-		number, _ := f.value.(json.Number)
-		var err error
-		*into, err = number.Int64()
-		ok = err == nil
-	}
-	if !ok {
-		f.failType(what)
-	}
+// wholeOf returns a whole number; 0 if it is none.
+func wholeOf(value any) int64 {
+	number, _ := value.(json.Number)
+	whole, _ := number.Int64()
+	return whole
 }
 
-// keys reads a mapping with these keys and no others. Null is the same as no key.
-func (f field) keys(known map[string]any, required ...string) {
-	given := f.each()
-	for _, each := range given {
-		into, ok := known[each.name]
-		switch {
-		case !ok:
-			each.value.fail("no such key; %s", suggest.Name(each.name, slices.Sorted(maps.Keys(known))))
-		case each.value.value != nil:
-			each.value.read(into)
+// shape says what a value must be.
+type shape struct {
+	// is reports whether it is, and what says so in mistakes.
+	is   func(value any) bool
+	what string
+	// keys are those of a mapping. It must have those that are required; isOpen says that it may have others.
+	keys     map[string]*shape
+	required []string
+	isOpen   bool
+	// each is the shape of whatever a mapping has, under names of a form.
+	each *shape
+	form *regexp.Regexp
+	// item is the shape of a list's items, or of the only one, which may stand in place of the list.
+	item *shape
+	// rule finds what else is wrong.
+	rule func(f field)
+}
+
+// validate keeps what is wrong with a value as mistakes. In a mapping with certain keys, null is the same as no key.
+func (s *shape) validate(f field) {
+	_, isMapping := f.value.(object)
+	_, isList := f.value.([]any)
+	switch {
+	case s.is != nil && !s.is(f.value):
+		f.failType(s.what)
+		return
+	case (s.keys != nil || s.each != nil) && !isMapping:
+		f.failType("a mapping of keys to values")
+		return
+	case s.item != nil && !isList:
+		s.item.validate(f)
+	case s.keys != nil || s.each != nil || s.item != nil:
+		for _, each := range f.each() {
+			s.validateEach(each)
 		}
 	}
-	for _, name := range required {
-		if found, _ := given.get(name); found.value == nil {
+	for _, name := range s.required {
+		if f.get(name).value == nil {
 			f.fail("%s is missing", name)
 		}
 	}
-}
-
-// each returns what a mapping has.
-func (f field) each() (all ordered[field]) {
-	fields, ok := f.value.(object)
-	if !ok {
-		f.failType("a mapping of keys to values")
-	}
-	for _, each := range fields {
-		all = append(all, member[field]{each.name, f.at(each.name, each.value)})
-	}
-	return all
-}
-
-// ordered is a mapping with any keys. It keeps their order: the first payload is the default, and inputs use those before
-// them.
-type ordered[T any] []member[T]
-
-type member[T any] struct {
-	name  string
-	value T
-}
-
-type object = ordered[any]
-
-func (o *ordered[T]) read(f field) {
-	for _, each := range f.each() {
-		var value T
-		each.value.read(&value)
-		*o = append(*o, member[T]{each.name, value})
+	if s.rule != nil {
+		s.rule(f)
 	}
 }
 
-func (o ordered[T]) get(name string) (value T, ok bool) {
-	for _, each := range o {
-		if each.name == name {
-			return each.value, true
+func (s *shape) validateEach(f field) {
+	inner, isKnown := s.keys[f.name]
+	switch {
+	case s.item != nil:
+		s.item.validate(f)
+	case s.each != nil:
+		if s.form != nil && !s.form.MatchString(f.name) {
+			f.fail("the name must match %s", s.form)
 		}
+		s.each.validate(f)
+	case isKnown && f.value != nil:
+		inner.validate(f)
+	case !isKnown && !s.isOpen:
+		f.fail("no such key; %s", suggest.Name(f.name, slices.Sorted(maps.Keys(s.keys))))
 	}
-	return value, false
-}
-
-func (o ordered[T]) names() (names []string) {
-	for _, each := range o {
-		names = append(names, each.name)
-	}
-	return names
-}
-
-// named is a mapping whose keys have a form.
-type named struct {
-	form *regexp.Regexp
-	into readable
-}
-
-func (n named) read(f field) {
-	for _, each := range f.each() {
-		if !n.form.MatchString(each.name) {
-			each.value.fail("the name must match %s", n.form)
-		}
-	}
-	n.into.read(f)
-}
-
-// list is a list, or a value in place of a list of one.
-type list[T any] []T
-
-func (l *list[T]) read(f field) {
-	items, isList := f.value.([]any)
-	if !isList {
-		items = []any{f.value}
-	}
-	for i, each := range items {
-		var value T
-		f.at(fmt.Sprintf("[%d]", i), each).read(&value)
-		*l = append(*l, value)
-	}
-}
-
-// pattern is a text of a form.
-type pattern struct {
-	into *string
-	form *regexp.Regexp
-	what string
-}
-
-func (p pattern) read(f field) {
-	text, _ := f.value.(string)
-	if !p.form.MatchString(text) {
-		f.failType(p.what)
-	}
-	*p.into = text
 }

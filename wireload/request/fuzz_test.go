@@ -19,7 +19,7 @@ func FuzzLoad(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, operation := range application.operations {
+		for _, operation := range application.operations() {
 			for _, wire := range [][2]string{{"rest", "json"}, {"grpc", "protobuf"}, {"socket", "json"}, {"socket", "protobuf"}} {
 				work, err := application.Compile(Options{
 					Transport: wire[0], Codec: wire[1], Users: 2, StreamItems: 2, Payload: "3", Clients: sequence(operation.name),
@@ -44,7 +44,7 @@ func FuzzCheck(f *testing.F) {
 	application := builtin(f)
 	var sources []Source
 	var requests []Request
-	for _, operation := range application.operations {
+	for _, operation := range application.operations() {
 		for _, wire := range [][2]string{{"rest", "json"}, {"grpc", "protobuf"}, {"socket", "json"}, {"socket", "protobuf"}} {
 			operations := []string{operation.name}
 			if operation.name == "users.delete" {

@@ -84,22 +84,22 @@ func (r *Request) CheckHeaders(transport string) error {
 	return nil
 }
 
-// addHeaders compiles headers or metadata: texts with placeholders and variables of the environment (${NAME}).
-func (c *compiler) addHeaders(given ordered[field]) {
-	for _, each := range given {
-		template, isText := each.value.value.(string)
-		if !isText {
-			each.value.failType("text")
-			continue
-		}
+// addHeaders compiles headers or metadata: texts with placeholders and variables of the environment (${NAME}). A request's
+// own replace those of the variant.
+func (c *compiler) addHeaders(own field) {
+	inherited := slices.DeleteFunc(c.application.variant.get("headers").each(), func(each field) bool {
+		return slices.ContainsFunc(own.each(), func(other field) bool { return strings.EqualFold(each.name, other.name) })
+	})
+	for _, each := range append(inherited, own.each()...) {
+		template := each.value.(string)
 		value, err := c.text(template, nil, true)
-		each.value.check(err)
+		each.check(err)
 		constant, isConstant := value.constant()
 		if c.options.isCheck && variable.Pattern.MatchString(template) {
 			constant = nil
 		}
 		made, err := NewHeader(c.options.Transport, each.name, constant)
-		each.value.check(err)
+		each.check(err)
 		if isConstant {
 			c.template.Headers = append(c.template.Headers, made)
 		} else {

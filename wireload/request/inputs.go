@@ -2,9 +2,9 @@ package request
 
 import (
 	"encoding/base64"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -18,62 +18,64 @@ const (
 const itemSize = 256
 
 // input returns what an input stands for, expanded.
-func (c *compiler) input(in *input) any {
-	switch in.generator {
+func (c *compiler) input(in field) any {
+	place := slices.IndexFunc(in.each(), func(each field) bool {
+		return slices.Contains(generators, each.name) && (each.value != nil || each.name == "value")
+	})
+	switch of := in.each()[place]; of.name {
 	case "seeded":
-		return c.seededID(in)
+		return c.seededID(in, of.value.(string))
 	case "fresh":
-		c.idsEach = max(c.idsEach, int64(c.countOr1(in.count)))
+		c.idsEach = max(c.idsEach, int64(c.count(in.getOr("count", json.Number("1")))))
 		base := c.options.IDBase
 		return c.addNumber(base, base, func(u *user) int64 {
 			u.fresh++
 			return base + u.inTurn(u.fresh-1)*u.work.idsEach
 		})
 	case "created":
-		base := c.options.IDBase
-		return c.addNumber(base, base, func(u *user) int64 { return u.lastCreated(in.of) })
+		base, kind := c.options.IDBase, of.value.(string)
+		return c.addNumber(base, base, func(u *user) int64 { return u.lastCreated(kind) })
 	case "range":
-		low, high := in.ends[0], in.ends[1]
+		ends := of.each()
+		low, high := ends[0].whole(), ends[1].whole()
 		return c.addNumber(low, high, func(u *user) int64 { return low + u.random.Int64N(high-low+1) })
-	case "list", "file":
-		options := in.choices
+	case "list":
+		options := of.value.([]any)
 		s := c.addSlot(optionKind, func(u *user, v *slotValue) { v.number = u.random.Int64N(int64(len(options))) })
 		s.options = options
 		return s
 	case "counter":
-		first := in.counter
+		first := of.whole()
 		return c.addNumber(first, first, func(u *user) int64 { return first + u.inTurn(u.requests) })
 	case "text":
-		size := c.count(in.value)
+		size := c.count(of)
 		return strings.Repeat(fixedText, size/len(fixedText)+1)[:size]
 	case "bytes":
-		return base64.StdEncoding.EncodeToString(countingBytes(c.count(in.value)))
+		return base64.StdEncoding.EncodeToString(countingBytes(c.count(of)))
 	case "random_text":
-		return c.randomText(c.count(in.value))
-	case "random_bytes":
-		return c.randomBytes(c.count(in.value))
+		return c.randomText(c.count(of))
 	case "payload":
-		return c.payload(in)
+		return c.payload(of, in.get("max").whole())
 	case "stream":
-		return c.streamSetting(in.of)
+		return c.streamSetting(of.value.(string))
 	case "repeat":
-		return c.repeat(in)
+		return c.repeat(in, c.count(of))
+	default: // value
+		return c.expand(of)
 	}
-	return c.expand(in.value)
 }
 
 // seededID is random. Where users do not mix operations, it is instead what the user has created itself, in turn.
-func (c *compiler) seededID(in *input) any {
-	count, kind := c.countOr1(in.count), in.of
-	there, isKnown := c.application.seeded.get(kind)
-	if !isKnown {
-		in.place.fail("nothing is seeded as %q", kind)
+func (c *compiler) seededID(in field, kind string) any {
+	count, offset, there := c.count(in.getOr("count", json.Number("1"))), in.get("offset").whole(), c.application.root.get("seeded").get(kind)
+	if there.value == nil {
+		in.fail("nothing is seeded as %q", kind)
 	}
-	first, span := there.First+in.offset, max(1, there.Count-int64(count)+1)
-	readsCreated := len(c.kind.Mix) == 0 && in.count.value == nil
+	first, span := there.get("first").whole()+offset, max(1, there.get("count").whole()-int64(count)+1)
+	readsCreated := len(c.kind.Mix) == 0 && in.get("count").value == nil
 	return c.addNumber(first, first+span-1, func(u *user) int64 {
 		if readsCreated && len(u.created[kind]) > 0 {
-			return u.nextCreated(kind) + in.offset
+			return u.nextCreated(kind) + offset
 		}
 		return first + u.random.Int64N(span)
 	})
@@ -88,30 +90,20 @@ func (c *compiler) randomText(size int) any {
 	})
 }
 
-func (c *compiler) randomBytes(size int) any {
-	return c.addSlot(bytesKind, func(u *user, v *slotValue) {
-		v.bytes = v.bytes[:0]
-		for len(v.bytes) < size {
-			v.bytes = binary.LittleEndian.AppendUint64(v.bytes, u.random.Uint64())
-		}
-		v.bytes = v.bytes[:size]
-		v.text = base64.StdEncoding.AppendEncode(v.text[:0], v.bytes)
-	})
-}
-
 // payload returns what the load's payload stands for; the first choice where it stands for nothing.
-func (c *compiler) payload(in *input) any {
+func (c *compiler) payload(choices field, sizeMax int64) any {
 	asked := c.options.Payload
-	if size, err := strconv.ParseInt(asked, 10, 64); err == nil && 0 <= size && size <= in.max {
+	if size, err := strconv.ParseInt(asked, 10, 64); err == nil && 0 <= size && size <= sizeMax {
 		c.tookPayload = true
 		return json.Number(asked)
 	}
-	chosen, ok := in.payload.get(asked)
-	if !ok {
-		return c.expand(in.payload[0].value)
+	for _, each := range choices.each() {
+		if each.name == asked {
+			c.tookPayload = true
+			return c.expand(each)
+		}
 	}
-	c.tookPayload = true
-	return c.expand(chosen)
+	return c.expand(choices.each()[0])
 }
 
 func (c *compiler) streamSetting(name string) any {
@@ -125,25 +117,25 @@ func (c *compiler) streamSetting(name string) any {
 }
 
 // repeat returns a list, each of whose items is compiled by itself.
-func (c *compiler) repeat(in *input) any {
-	count := c.count(in.value)
-	first, isCounting := c.known[in.counting]
+func (c *compiler) repeat(in field, count int) any {
+	counting := in.text("counting")
+	first, isCounting := c.known[counting]
 	if isCounting {
-		defer func() { c.known[in.counting] = first }()
-	} else if in.counting != "" {
-		in.place.at("counting", nil).check(c.missingInput(in.counting))
+		defer func() { c.known[counting] = first }()
+	} else if counting != "" {
+		in.get("counting").check(c.missingInput(counting))
 	}
 	items := make([]any, 0, count)
 	for i := 0; i < count && c.size <= expandedMax; i++ {
 		c.size += itemSize
 		if isCounting {
 			var err error
-			if c.known[in.counting], err = add(first, i); err != nil {
-				in.place.at("counting", nil).check(err)
+			if c.known[counting], err = add(first, i); err != nil {
+				in.get("counting").check(err)
 				break
 			}
 		}
-		items = append(items, c.input(in.repeated))
+		items = append(items, c.input(in.get("of")))
 	}
 	return items
 }
@@ -184,13 +176,6 @@ func (c *compiler) count(given field) int {
 		return 0
 	}
 	return size
-}
-
-func (c *compiler) countOr1(given field) int {
-	if given.value == nil {
-		return 1
-	}
-	return c.count(given)
 }
 
 func countingBytes(size int) []byte {

@@ -40,7 +40,7 @@ func (p *program) message(at field, descriptor protoreflect.MessageDescriptor, v
 		}
 		known[each.name] = found
 	}
-	byNumber := func(one, other member[any]) int {
+	byNumber := func(one, other member) int {
 		return cmp.Compare(known[one.name].Number(), known[other.name].Number())
 	}
 	for _, each := range slices.SortedStableFunc(slices.Values(fields), byNumber) {
@@ -116,9 +116,6 @@ func (p *program) field(at field, of protoreflect.FieldDescriptor, value any, is
 	case isSlot && of.Kind() == protoreflect.StringKind:
 		p.literal(string(protowire.AppendTag(nil, of.Number(), protowire.BytesType)))
 		p.value(s, func(dst []byte, v *slotValue) []byte { return protowire.AppendBytes(dst, v.text) })
-	case isSlot && of.Kind() == protoreflect.BytesKind && s.kind == bytesKind:
-		p.literal(string(protowire.AppendTag(nil, of.Number(), protowire.BytesType)))
-		p.value(s, func(dst []byte, v *slotValue) []byte { return protowire.AppendBytes(dst, v.bytes) })
 	default:
 		at.fail("a value that varies like this does not fit %s", of.Kind())
 	}
@@ -180,7 +177,7 @@ func isConstant(value any) bool {
 	case []any:
 		return !slices.ContainsFunc(value, func(each any) bool { return !isConstant(each) })
 	case object:
-		return !slices.ContainsFunc(value, func(each member[any]) bool { return !isConstant(each.value) })
+		return !slices.ContainsFunc(value, func(each member) bool { return !isConstant(each.value) })
 	}
 	return true
 }

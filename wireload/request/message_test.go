@@ -88,7 +88,7 @@ func TestEveryTypeOfField(t *testing.T) {
 		`"by_name": {"a": {"one_int32": "{small}"}, "b": {"one_string": "{long}{small}"}}`)
 	text := `{"operations": {"send": {"inputs": {
 		"small": {"range": [0, 3]}, "signed": {"range": [-200, 200]}, "listed": {"list": [0, 1, 2]}, "flag": {"list": [true, false]},
-		"random": {"random_text": 6}, "noise": {"random_bytes": 5}, "long": {"text": 300},
+		"random": {"random_text": 6}, "noise": {"list": ["AAECAw=="]}, "long": {"text": 300},
 		"record": {"list": [{"one_string": "x"}, {}]}
 	}, "grpc": {"call": "all.Types/Send", "message": {` + strings.Join(fields, ", ") + `}}}}}`
 	application, err := parse(text, everyType(t))
@@ -96,13 +96,13 @@ func TestEveryTypeOfField(t *testing.T) {
 		t.Fatal(err)
 	}
 	source := compile(t, application, Options{Transport: "grpc", Clients: sequence("send")}).NewSource(0).(*user)
-	found, _ := application.operations.get("send")
+	found := application.root.get("operations").get("send")
 	descriptor := application.schema.Methods["all.Types/Send"].Input()
 	// The compiler is deterministic: it gives the same slots.
 	c := &compiler{application: application, kind: source.kind, options: &source.work.options}
-	c.addInputs(found.inputs)
+	c.addInputs(found.get("inputs").each())
 	var template program
-	template.json(c.expand(found.requests["grpc"].body))
+	template.json(c.expand(found.get("grpc").get("message")))
 	for range 200 {
 		var r Request
 		source.Next(&r)

@@ -150,9 +150,8 @@ func TestAnyReplyMessageIsChecked(t *testing.T) {
 // inputsOf returns the values of all inputs of a source's last request. The compiler is deterministic: it gives the same slots.
 func inputsOf(t *testing.T, application *Application, operation string, source *user) map[string]any {
 	t.Helper()
-	found, _ := application.operations.get(operation)
 	c := &compiler{application: application, kind: source.kind, options: &source.work.options}
-	c.addInputs(found.inputs)
+	c.addInputs(application.root.get("operations").get(operation).get("inputs").each())
 	values := map[string]any{}
 	for name, value := range c.known {
 		values[name] = valueOf(t, value, source.values)
@@ -165,8 +164,8 @@ func TestAnOperationHasTheSameInputsOnEveryTransport(t *testing.T) {
 	wires := [][2]string{{"rest", "json"}, {"rest", "protobuf"}, {"grpc", "protobuf"}, {"socket", "json"}, {"socket", "protobuf"}}
 	for name, application := range map[string]*Application{"users": builtin(t), "inputs": loadFile(t, "testdata/inputs.yaml")} {
 		var all []string
-		for _, each := range application.operations {
-			if each.value.kindOf("created") == "" {
+		for _, each := range application.operations() {
+			if kindOf(each, "created") == "" {
 				all = append(all, each.name)
 			}
 		}

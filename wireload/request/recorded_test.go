@@ -39,7 +39,7 @@ func TestRecordedRequests(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, operation := range application.operations {
+		for _, operation := range application.operations() {
 			for _, wire := range recordedWires {
 				for _, payload := range recordedPayloads {
 					hash, count := recordRequests(application, operation.name, wire, payload)

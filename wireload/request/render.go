@@ -34,13 +34,13 @@ func (a *Application) Render(options Options, count int, use func(Rendered) erro
 	if len(names) != 1 || len(options.Clients[0].Sequence) != 1 {
 		return errors.New("clients: render takes one client with a sequence of one operation")
 	}
-	operation, _ := a.operations.get(names[0])
+	operation := a.root.get("operations").get(names[0])
 	switch {
 	case options.Transport != "rest" && options.Transport != "grpc":
 		return fmt.Errorf("transport must be rest or grpc, not %q", options.Transport)
-	case operation.stream:
+	case operation.is("stream"):
 		return fmt.Errorf("%s is a stream: only wireload sends it", names[0])
-	case operation.kindOf("created") != "":
+	case kindOf(operation, "created") != "":
 		return fmt.Errorf("%s is about what a request before it has created: only wireload sends it", names[0])
 	}
 	options.Users = 1
@@ -56,7 +56,7 @@ func (a *Application) Render(options Options, count int, use func(Rendered) erro
 		if err := made.CheckHeaders(options.Transport); err != nil {
 			return err
 		}
-		rendered := Rendered{Operation: made.Operation, Writes: operation.writes}
+		rendered := Rendered{Operation: made.Operation, Writes: operation.is("writes")}
 		if options.Transport == "rest" {
 			if options.Codec == "protobuf" && len(made.Body) > 0 {
 				return fmt.Errorf("%s has a body in protobuf on REST: only wireload sends it", names[0])

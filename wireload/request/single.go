@@ -2,6 +2,7 @@ package request
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 
@@ -30,14 +31,14 @@ func (a *Application) CompileEach(options Options) ([]Single, error) {
 		names = append(names, each.operations()...)
 	}
 	options.setDefaults()
-	options.Users = len(a.operations)
+	options.Users = len(a.operations())
 	var singles []Single
-	for number, each := range a.operations {
+	for number, each := range a.operations() {
 		if !slices.Contains(names, each.name) {
 			continue
 		}
 		sequence := []string{each.name}
-		if deleted := each.value.kindOf("created"); deleted != "" {
+		if deleted := kindOf(each, "created"); deleted != "" {
 			sequence = []string{a.creatorOf(deleted, names), each.name}
 		}
 		w := &Workload{options: options, idsEach: a.idsEach(&options)}
@@ -55,9 +56,9 @@ func (a *Application) CompileEach(options Options) ([]Single, error) {
 // idsEach returns the most ids that a request of any operation takes.
 func (a *Application) idsEach(options *Options) int64 {
 	most := int64(1)
-	for _, each := range a.operations {
+	for _, each := range a.operations() {
 		c := &compiler{application: a, kind: &kind{}, options: options}
-		if c.addInputs(each.value.inputs) { // Others aren't sent.
+		if c.addInputs(each.get("inputs").each()) { // Others aren't sent.
 			most = max(most, c.idsEach)
 		}
 	}
@@ -67,22 +68,20 @@ func (a *Application) idsEach(options *Options) int64 {
 
 // creatorOf returns the first of these operations that creates a kind of records.
 func (a *Application) creatorOf(created string, names []string) string {
-	for _, each := range a.operations {
-		if slices.Contains(names, each.name) && each.value.kindOf("fresh") == created {
+	for _, each := range a.operations() {
+		if slices.Contains(names, each.name) && kindOf(each, "fresh") == created {
 			return each.name
 		}
 	}
 	return ""
 }
 
-// kindOf returns the kind of records of the first input with a generator.
-func (o *operation) kindOf(generator string) string {
-	for _, each := range o.inputs {
-		if each.value.generator == generator {
-			return each.value.of
-		}
+// kindOf returns the kind of records of an operation's first input with a generator.
+func kindOf(o field, generator string) (kind string) {
+	for _, each := range o.get("inputs").each() {
+		kind = cmp.Or(kind, each.text(generator))
 	}
-	return ""
+	return kind
 }
 
 // shownBytesMax is how much of a reply is shown. Longer ones can't be compared.

@@ -1,17 +1,16 @@
 package request
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"wirebench.dev/wireload/suggest"
 	"wirebench.dev/wireload/variable"
@@ -27,21 +26,10 @@ type slot struct {
 	options []any
 }
 
-// slotValue is what was drawn for a slot: a number, the index of an option, or text with the bytes that it stands for.
+// slotValue is what was drawn for a slot: a number, the index of an option, or a text.
 type slotValue struct {
-	number      int64
-	text, bytes []byte
-}
-
-// valueOf returns the constant that a slot stands for in one request.
-func (s slot) valueOf(v *slotValue) any {
-	switch s.kind {
-	case numberKind:
-		return json.Number(strconv.FormatInt(v.number+s.add, 10))
-	case optionKind:
-		return s.options[v.number]
-	}
-	return string(v.text)
+	number int64
+	text   []byte
 }
 
 type slotKind int
@@ -49,7 +37,6 @@ type slotKind int
 const (
 	numberKind slotKind = iota
 	textKind
-	bytesKind // bytes, and their base64 as text
 	optionKind
 )
 
@@ -81,7 +68,7 @@ func (c *compiler) expand(f field) any {
 		fields := make(object, 0, len(template))
 		for _, each := range template {
 			if value := c.expand(f.at(each.name, each.value)); value != nil {
-				fields = append(fields, member[any]{each.name, value})
+				fields = append(fields, member{each.name, value})
 			}
 		}
 		return fields
@@ -103,7 +90,8 @@ func (c *compiler) expandText(template string) (any, error) {
 
 // compileText returns the program for a field that is a text.
 func (c *compiler) compileText(f field) program {
-	p, err := c.text(f.value.(string), nil, false)
+	text, _ := f.value.(string)
+	p, err := c.text(text, nil, false)
 	f.check(err)
 	return p
 }
@@ -189,53 +177,22 @@ func (c *compiler) resolve(name, form string) (any, error) {
 	if c.size += c.sizes[name]; form == "" || c.size > expandedMax {
 		return value, nil
 	}
-	varying, ok := value.(slot)
-	if !ok {
-		return applyForm(form, value)
-	}
-	for _, option := range append(varying.options, varying.valueOf(&slotValue{})) {
-		if _, err := applyForm(form, option); err != nil {
-			return nil, err
-		}
-	}
-	formed := c.addSlot(textKind, func(u *user, v *slotValue) {
-		constant, _ := applyForm(form, varying.valueOf(&u.values[varying.place])) // It can be applied to all options.
-		text, _ := textOf(constant)
-		v.text = append(v.text[:0], text...)
-		v.number, _ = strconv.ParseInt(text, 10, 64)
-	})
-	if form == "length" {
-		formed.kind, formed.high = numberKind, math.MaxInt32
-	}
-	return formed, nil
-}
-
-// applyForm returns a form of a constant.
-func applyForm(form string, constant any) (any, error) {
-	text, isText := constant.(string)
-	length, hasLength := lengthOf(constant)
+	text, isText := value.(string)
+	s, _ := value.(slot)
+	areTexts := s.kind == textKind || s.kind == optionKind && !slices.ContainsFunc(s.options, func(each any) bool { return !isA[string](each) })
 	switch {
-	case form == "upper" && isText:
+	case form != "upper":
+		return nil, fmt.Errorf("there is no form %q; there is upper", form)
+	case isText:
 		return strings.ToUpper(text), nil
-	case form == "lower" && isText:
-		return strings.ToLower(text), nil
-	case form == "length" && hasLength:
-		return json.Number(strconv.Itoa(length)), nil
+	case !areTexts:
+		return nil, errors.New("only texts have the form upper")
 	}
-	return nil, fmt.Errorf("this value has no form %q; texts have upper, lower and length, lists and mappings length", form)
-}
-
-// lengthOf returns the characters of a text, or the items of a list or mapping.
-func lengthOf(constant any) (length int, ok bool) {
-	switch constant := constant.(type) {
-	case string:
-		return utf8.RuneCountInString(constant), true
-	case []any:
-		return len(constant), true
-	case object:
-		return len(constant), true
-	case map[string]any:
-		return len(constant), true
-	}
-	return 0, false
+	return c.addSlot(textKind, func(u *user, v *slotValue) {
+		text := u.values[s.place].text
+		if s.kind == optionKind {
+			text = []byte(s.options[u.values[s.place].number].(string))
+		}
+		v.text = append(v.text[:0], bytes.ToUpper(text)...)
+	}), nil
 }

@@ -147,12 +147,12 @@ func (a *Application) compileKind(k *kind, w *Workload) (tookPayload bool, err e
 	places := map[string]int{}
 	for _, name := range k.Client.operations() {
 		if _, ok := places[name]; !ok {
-			o, ok := a.operations.get(name)
-			if !ok {
-				return false, fmt.Errorf("operations: there is no %q; %s", name, suggest.Name(name, a.operations.names()))
+			o := a.root.get("operations").get(name)
+			if o.value == nil {
+				return false, fmt.Errorf("operations: there is no %q; %s", name, suggest.Name(name, names(a.operations())))
 			}
 			c := &compiler{application: a, kind: k, options: &w.options}
-			if !c.compile(name, &o) {
+			if !c.compile(o) {
 				return false, a.err()
 			}
 			places[name] = len(k.operations)

@@ -12,11 +12,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-const (
-	// These bound the time and the memory that a file takes. The library bounds what aliases stand for.
-	fileBytesMax = 1_000_000
-	depthMax     = 100
-)
+// fileBytesMax bounds the time and the memory that a file takes. The library bounds what aliases stand for.
+const fileBytesMax = 1_000_000
 
 // document is an application file: on which lines its keys stand, and what is wrong with it.
 type document struct {
@@ -90,7 +87,7 @@ func (d *document) parse(text []byte) any {
 		return nil
 	default:
 		d.lines = map[string]int{"": 1}
-		return d.read(&root, "", 0)
+		return d.read(&root, "")
 	}
 	for _, each := range several.Errors {
 		hint := ""
@@ -102,24 +99,20 @@ func (d *document) parse(text []byte) any {
 	return nil
 }
 
-func (d *document) read(node *yaml.Node, key string, depth int) any {
-	if depth > depthMax {
-		d.fail(node.Line, "", "nested too deeply")
-		return nil
-	}
+func (d *document) read(node *yaml.Node, key string) any {
 	switch node.Kind {
 	case yaml.DocumentNode:
-		return d.read(node.Content[0], key, depth)
+		return d.read(node.Content[0], key)
 	case yaml.AliasNode:
-		return d.read(node.Alias, key, depth+1)
+		return d.read(node.Alias, key)
 	case yaml.MappingNode:
-		return d.readMapping(node, key, depth)
+		return d.readMapping(node, key)
 	case yaml.SequenceNode:
 		items := make([]any, len(node.Content))
 		for i, each := range node.Content {
 			place := fmt.Sprintf("%s[%d]", key, i)
 			d.lines[place] = each.Line
-			items[i] = d.read(each, place, depth+1)
+			items[i] = d.read(each, place)
 		}
 		return items
 	}
@@ -127,9 +120,9 @@ func (d *document) read(node *yaml.Node, key string, depth int) any {
 }
 
 // readMapping keeps the order of the keys. Its own keys replace those that are merged into it.
-func (d *document) readMapping(node *yaml.Node, at string, depth int) object {
+func (d *document) readMapping(node *yaml.Node, at string) object {
 	fields, places, isOwn := object{}, map[string]int{}, map[string]bool{}
-	add := func(field member[any]) {
+	add := func(field member) {
 		if place, isKnown := places[field.name]; isKnown {
 			fields[place] = field
 			return
@@ -140,7 +133,7 @@ func (d *document) readMapping(node *yaml.Node, at string, depth int) object {
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key, place := node.Content[i], joinKeys(at, node.Content[i].Value)
 		d.lines[place] = key.Line
-		value := d.read(node.Content[i+1], place, depth+1)
+		value := d.read(node.Content[i+1], place)
 		switch tag := key.ShortTag(); {
 		case tag == "!!merge":
 			several, isList := value.([]any)
@@ -161,7 +154,7 @@ func (d *document) readMapping(node *yaml.Node, at string, depth int) object {
 			d.fail(key.Line, "", "%s appears twice", key.Value)
 		default:
 			isOwn[key.Value] = true
-			add(member[any]{key.Value, value})
+			add(member{key.Value, value})
 		}
 	}
 	return fields

@@ -142,7 +142,7 @@ class _Values:
         least = _read_number(schema, "minLength", 0)
         size = max(least, min(_TEXT_CHARACTERS, _read_number(schema, "maxLength", _TEXT_CHARACTERS)))
         if form == "byte":
-            return self.operation.add_input(path, {"random_bytes": size})
+            return self.operation.add_input(path, {"bytes": size})
         fixed = _FORMATS.get(form, "{}")
         if "{}" not in fixed:
             return self.operation.add_input(path, {"list": [fixed]})

@@ -198,7 +198,7 @@ def _draft_input(field: FieldDescriptor) -> dict[str, Any]:
     if field.cpp_type in _NUMBERS:
         return {"list": [0.5, 1.5, 2.5]}
     if field.type == FieldDescriptor.TYPE_BYTES:
-        return {"random_bytes": 16}
+        return {"bytes": 16}
     if field.cpp_type == FieldDescriptor.CPPTYPE_STRING:
         return {"random_text": 10}
     return {"range": [1, 1000]}
