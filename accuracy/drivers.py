@@ -13,7 +13,7 @@ from typing import Any
 from accuracy.ceiling import print_ceilings
 from accuracy.table import describe_origin, print_table
 from wirebench.cli import EXIT_FAILED, EXIT_INTERRUPTED
-from wirebench.cli.output import print_error
+from wirebench.cli.console import print_error
 from wirebench.drivers import DRIVERS
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.measure.gates import INTERFERENCE_MAX

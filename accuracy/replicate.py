@@ -22,7 +22,7 @@ from wirebench.analysis.compare_cells import find_comparisons
 from wirebench.analysis.pair import Verdict, judge
 from wirebench.analysis.ratio import CONFIDENCE
 from wirebench.cli import EXIT_INTERRUPTED
-from wirebench.cli.output import print_error
+from wirebench.cli.console import print_error
 from wirebench.errors import WirebenchError
 from wirebench.model.metric import METRICS
 from wirebench.plan import read_scenario

@@ -9,9 +9,10 @@ import threading
 from pathlib import Path
 
 from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed, quick_cells
-from wirebench.report import FILE_NAME
 from wirebench.results.index import Index
-from wirebench.web import PageServer, format_url, listen, make_app
+from wirebench.web.app import make_app
+from wirebench.web.report import FILE_NAME
+from wirebench.web.server import PageServer, format_url, listen
 
 #: More than one page of the table.
 TINY_RUNS = 30

@@ -186,7 +186,7 @@ def test_two_runs_are_compared(site: Site, results: Path) -> None:
     """By the cells that both have; figures of two machines are kept apart."""
     found = compare_runs(find_run(FIRST, results), find_run(SECOND, results))
     answer = site.get("/compare", base=FIRST, head=SECOND)
-    assert [change.subject.cell for change in found.changes] == [each["cell"] for each in answer["changes"]]
+    assert [change.subject.cell for change in found.changes] == [each["subject"] for each in answer["changes"]]
     assert {"withheld"} == {each["verdict"] for each in answer["changes"]}
     assert {"the machines differ", "the targets differ"} <= {each["reason"] for each in answer["differences"]}
     estimates = [change.ratios["throughput"].estimate for change in found.changes]

@@ -150,10 +150,10 @@ def test_how_far_load_tools_agree_is_an_answer(tmp_path: Path) -> None:
     RunBuilder(cells=cells, samples=20, info={"id": RUN, "compare": "driver"}).write(tmp_path)
     with served(tmp_path, runs=1) as site:
         (sentence,) = site.get(f"/runs/{RUN}")["summary"]
-        assert sentence.startswith("oha measured ")
+        assert "oha against wireload on the same service: " in sentence
         for path in ("/", f"/runs/{RUN}"):
             page = site.ask(path).text
-            assert "oha measured " in page
+            assert "oha against wireload on the same service: " in page
             assert "nothing to compare" not in page
 
 
@@ -169,7 +169,7 @@ def test_a_run_that_goes_on_concludes_nothing(tmp_path: Path) -> None:
         assert 2 == len(found["cells"])
         compared = site.get("/compare", base="20251231T000000Z-quick", head=RUN)
         assert {"withheld"} == {cell["verdict"] for cell in compared["changes"]}
-        assert any("as a run is still running" in remark for remark in compared["remarks"])
+        assert any("as a run is still running" in remark for remark in compared["caveats"])
         page = site.ask("/").text
         assert "Its report" not in page
         assert "#gates" not in page
@@ -189,7 +189,7 @@ def test_the_page_of_a_run_shows_its_charts(tmp_path: Path) -> None:
     write_run(tmp_path, machine={"cpu": "Some CPU", "cores": "2", "core_separation": "none"})
     with served(tmp_path) as site:
         page = site.ask(f"/runs/{RUN}").text
-        assert "<h3>Latency by percentile</h3>" in page
+        assert "<summary>Latency by percentile</summary>" in page
         assert f'href="/?run_id={RUN}">Figures' in page
         assert "<dt>CPU</dt>" in page
         assert "<dt>core separation</dt>" in page

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -197,7 +198,7 @@ def run_info(cells: int, blocks: int, changes: Mapping[str, Any]) -> RunInfo:
         status="complete",
         reason="",
         pid=1,
-        started_at="2026-11-21T10:15:00Z",
+        started_at=datetime(2026, 11, 21, 10, 15, tzinfo=UTC),
         duration_s=112.4,
         measured_s=96.0,
         services_start_s=9.1,
@@ -210,7 +211,7 @@ def run_info(cells: int, blocks: int, changes: Mapping[str, Any]) -> RunInfo:
         notes=("server on core 0, generator on core 1",),
         commit="0123456789abcdef0123456789abcdef01234567",
     )
-    return info.model_copy(update=dict(changes))
+    return RunInfo.model_validate({**info.model_dump(), **changes})
 
 
 def _histogram(random: np.random.Generator, median_ms: float, requests: int, slow_share: float) -> Histogram:

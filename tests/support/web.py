@@ -22,9 +22,10 @@ import orjson
 
 from tests.support.waiting import TIMEOUT_S, wait_until
 from wirebench.results.index import find_database_url
-from wirebench.web import PageServer, format_url, listen, make_app
 from wirebench.web.api import ENDPOINTS
 from wirebench.web.api.openapi import make_openapi
+from wirebench.web.app import make_app
+from wirebench.web.server import PageServer, format_url, listen
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,8 @@ import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from wirebench.analysis.pair import compute_paired_ratio, compute_ratios, find_failed_gates
-from wirebench.analysis.ratio import Ratio
+from wirebench.analysis.pair import CellPair, compute_paired_ratio, compute_ratios, find_failed_gates, judge
 from wirebench.analysis.summary import CellSummary
-from wirebench.model.metric import COMPARED
 
 #: The rungs from the top, by transport, version of HTTP and codec.
 RUNGS = (
@@ -31,23 +29,15 @@ _RUNGS_MIN = 3
 _OWN = ("transport", "http", "codec", "runtime", "threads")
 
 
-@dataclass(frozen=True, slots=True)
-class Rung:
-    """A cell, and what changed from the one before: in words, and as ratios by metric; none on the first rung."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step(CellPair):
+    """A rung against the one before it; `change` says in words what is different."""
 
-    cell: CellSummary
-    step: str
-    ratios: dict[str, Ratio]
-    #: Gates that failed for a metric, here or on the rung before.
-    failed_gates: dict[str, tuple[str, ...]]
+    change: str
 
 
-#: Cells with the same operation and load, from the top.
-Ladder = tuple[Rung, ...]
-
-
-def find_ladders(cells: Iterable[CellSummary], margin: float) -> tuple[Ladder, ...]:
-    """Return the ladders among cells: of each load that has both codecs of REST, one runtime of each transport.
+def find_steps(cells: Iterable[CellSummary], margin: float) -> tuple[Step, ...]:
+    """Return the steps of each load that has both codecs of REST, by one runtime of each transport.
 
     Differences within the margin make none to the asker.
     """
@@ -56,25 +46,26 @@ def find_ladders(cells: Iterable[CellSummary], margin: float) -> tuple[Ladder, .
         others = tuple(level for name, level in cell.factors.items() if name not in _OWN)
         rung = tuple(cell.factors[name] for name in ("transport", "http", "codec"))
         by_load.setdefault(others, {}).setdefault(rung, cell)
-    return tuple(
-        _make_ladder([found[rung] for rung in RUNGS if rung in found], margin)
+    ladders = [
+        [found[rung] for rung in RUNGS if rung in found]
         for found in by_load.values()
         if {*RUNGS[:2]} <= found.keys() and len(found.keys() & {*RUNGS}) >= _RUNGS_MIN
+    ]
+    steps = [_make_step(*pair, margin) for ladder in ladders for pair in itertools.pairwise(ladder)]
+    return judge(steps, margin)
+
+
+def _make_step(before: CellSummary, cell: CellSummary, margin: float) -> Step:
+    metric, ratios = cell.judged_metric, compute_ratios(before, cell, compute_paired_ratio)
+    return Step(
+        subject=cell,
+        baseline=before,
+        metric=metric,
+        ratios=ratios,
+        failed_gates=find_failed_gates(before, cell, metric, ratios.get(metric.name), margin),
+        margin=margin,
+        change=_describe_step(before, cell),
     )
-
-
-def _make_ladder(cells: list[CellSummary], margin: float) -> Ladder:
-    first = Rung(cells[0], "", {}, {})
-    return (first, *(_make_rung(before, cell, margin) for before, cell in itertools.pairwise(cells)))
-
-
-def _make_rung(before: CellSummary, cell: CellSummary, margin: float) -> Rung:
-    measured = compute_ratios(before, cell, compute_paired_ratio)
-    failed = {
-        name: tuple(gate.name for gate in find_failed_gates(before, cell, metric, measured.get(name), margin))
-        for name, metric in COMPARED.items()
-    }
-    return Rung(cell, _describe_step(before, cell), measured, failed)
 
 
 def _describe_step(before: CellSummary, cell: CellSummary) -> str:

@@ -10,7 +10,7 @@ from wirebench.analysis.compare_runs import compare_runs
 from wirebench.cli.console import make_console, print_json
 from wirebench.cli.options import Json, Out, make_run_argument
 from wirebench.cli.output import print_comparison, warn_of_damaged
-from wirebench.present.data import describe_run_comparison
+from wirebench.present.two_runs import make_run_comparison_view
 from wirebench.results.runs import DEFAULT_FOLDER, find_run
 
 
@@ -30,9 +30,10 @@ def compare(  # noqa: PLR0913 - one parameter an option
     It shows intervals, a verdict a cell, and what the runs differ in.
     """
     found = compare_runs(find_run(base, out, warn_of_damaged), find_run(head, out, warn_of_damaged))
+    view = make_run_comparison_view(found)
     if json:
-        print_json(describe_run_comparison(found))
+        print_json(view)
     else:
-        print_comparison(found, make_console(), is_verbose=verbose)
+        print_comparison(view, make_console(), is_verbose=verbose)
     if fail_on_regression and found.regressions:
         raise typer.Exit(1)

@@ -82,7 +82,7 @@ def measure_and_show(measurement: PlannedRun, *, json: bool) -> None:
 
 def _conclude(run: Run, *, json: bool) -> None:
     """Show the figures, and then write the report: even if that fails, the figures were shown."""
-    from wirebench.report import write_report
+    from wirebench.web.report import write_report
 
     again = f"write the report by: wirebench report {run.folder}"
     try:

@@ -22,7 +22,7 @@ def report(
     out: Out = DEFAULT_FOLDER,
 ) -> None:
     """Write the report of a run: one HTML file."""
-    from wirebench.report import write_report
+    from wirebench.web.report import write_report
 
     path = write_report(find_run(run, out, warn_of_damaged), output)
     sys.stdout.write(f"{path}\n")

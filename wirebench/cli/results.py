@@ -37,16 +37,17 @@ def show_run(run: Run, *, json: bool) -> None:
     if not json:
         print_run(run, make_console())
         return
-    from wirebench.present.run_data import RunData, make_run_data
+    from wirebench.present.run import RunView, make_run_view
 
-    data = TypeAdapter(RunData).dump_python(make_run_data(run), mode="json")
+    data = TypeAdapter(RunView).dump_python(make_run_view(run), mode="json")
     print_json({**data, "records": run.records})
 
 
 def print_csv(run: Run) -> None:
     """Print the cells of a run: their factors, their figures by the names of the API, and the gates that failed."""
+    from wirebench.analysis.summary import summarise
     from wirebench.model.metric import METRICS, SPREAD, name_spread
-    from wirebench.present.run_data import describe_cells
+    from wirebench.present.run import describe_cells
 
     figures = [metric.field for metric in METRICS.values()]
     figures += [name for metric in SPREAD for name in name_spread(metric)]
@@ -59,7 +60,7 @@ def print_csv(run: Run) -> None:
             **{name: getattr(cell, name) for name in figures},
             "failed_gates": " ".join(cell.failed_gates),
         }
-        for cell in describe_cells(run)
+        for cell in describe_cells(run.info, summarise(run.records))
     ]
     writer = csv.DictWriter(sys.stdout, list(rows[0]) if rows else [], lineterminator="\n")
     writer.writeheader()

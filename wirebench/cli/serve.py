@@ -36,7 +36,9 @@ def serve(
     """
     from wirebench.drivers.metrics_push import parse_base_url
     from wirebench.results.index import Index, find_database_url
-    from wirebench.web import Hosts, PageServer, format_url, listen, make_app
+    from wirebench.web.app import make_app
+    from wirebench.web.guard import Hosts
+    from wirebench.web.server import PageServer, format_url, listen
 
     grafana_url = parse_base_url(grafana, "Grafana") if grafana else ""
     url = find_database_url(check_folder(out))

@@ -1,63 +1,82 @@
-"""Tables on the terminal: rows by group, in as many lines each as the width needs."""
+"""Tables and lists on the terminal: rich wraps them at words, and no number is broken."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console
+from rich.table import Table
 
-from wirebench.present.table import FigureTable
+from wirebench.present.table import FigureTable, TableGroup
 
-_GAP = "  "
-
-
-#: Columns side by side: which they are, and how wide.
-_Line = Sequence[tuple[int, int]]
+_GAP = 2
 
 
 def print_table(table: FigureTable, console: Console) -> None:
-    """Print a table: no number is broken, however narrow the console is."""
+    """Print a table with as many columns as fit; where not even those do that matter most, a line a figure."""
+    columns = list(range(len(table.columns)))
+    widths = _measure(table)
+    names = max(len(row.name) for group in table.groups for row in group.rows)
+    while names + sum(_GAP + widths[index] for index in columns) > console.width:
+        rank = max(table.columns[index].rank for index in columns)
+        if rank == 0:
+            _print_below(table, columns, console)
+            return
+        columns.remove(max(index for index in columns if table.columns[index].rank == rank))
+    _print_beside(table, columns, [names, *(widths[index] for index in columns)], console)
+
+
+def _measure(table: FigureTable) -> list[int]:
     rows = [row for group in table.groups for row in group.rows]
-    headings = [[column.heading for column in table.columns], [column.unit for column in table.columns]]
-    name_width = max(len(row.name) for row in rows)
-    widths = [max(map(len, texts)) for texts in zip(*headings, *(row.figures for row in rows), strict=True)]
-    needed = [index for index, column in enumerate(table.columns) if not column.is_optional]
-    beside = (_arrange(each, widths, console.width - name_width) for each in (range(len(widths)), needed))
-    lines = next((layout for layout in beside if len(layout) == 1), None)
-    indent = name_width if lines else 0
-    # A name has a line of its own where its figures don't fit beside it.
-    lines = lines or _arrange(needed, widths, console.width)
+    return [
+        max(len(column.heading), len(column.unit), *(len(row.figures[index]) for row in rows))
+        for index, column in enumerate(table.columns)
+    ]
 
-    def show(text: str, style: str = "") -> None:
-        console.print(text.rstrip(), style=style, soft_wrap=True)
 
-    for line in lines:
-        for texts in headings:
-            if (heading := _write(line, texts)).strip():
-                show(" " * indent + heading, "bold")
+def _print_below(table: FigureTable, shown: Sequence[int], console: Console) -> None:
     for group in table.groups:
-        if len(table.groups) > 1:
-            show(group.title, "bold")
+        _print_title(table, group, console)
         for row in group.rows:
-            figures = [_write(line, row.figures) for line in lines]
-            show("\n".join([f"{row.name:{indent}}{figures[0]}"] if indent else [row.name, *figures]))
-        for note in group.notes:
-            show(f"{_GAP}• {note}")
+            console.print(row.name)
+            columns = [table.columns[index] for index in shown]
+            figures = [
+                (f"  {column.heading}", row.figures[index], column.unit)
+                for index, column in zip(shown, columns, strict=True)
+            ]
+            _print_grid(figures, [max(map(len, texts)) for texts in zip(*figures, strict=True)], console)
+        print_list("  •", group.notes, console)
 
 
-def _write(line: _Line, texts: Sequence[str]) -> str:
-    return "".join(f"{_GAP}{texts[column]:>{width}}" for column, width in line)
+def _print_beside(table: FigureTable, shown: Sequence[int], widths: Sequence[int], console: Console) -> None:
+    columns = [table.columns[index] for index in shown]
+    headings = [("", *(column.heading for column in columns)), ("", *(column.unit for column in columns))]
+    _print_grid([heading for heading in headings if any(heading)], widths, console, "bold")
+    for group in table.groups:
+        _print_title(table, group, console)
+        _print_grid([(row.name, *(row.figures[index] for index in shown)) for row in group.rows], widths, console)
+        print_list("  •", group.notes, console)
 
 
-def _arrange(columns: Sequence[int], widths: Sequence[int], width: int) -> list[_Line]:
-    """Spread columns over as few lines as fit into the width, below each other on one grid."""
-    for in_line in range(len(columns), 0, -1):
-        parts = [columns[first : first + in_line] for first in range(0, len(columns), in_line)]
-        grid = [
-            max(widths[column] for column in together if column is not None)
-            for together in itertools.zip_longest(*parts)
-        ]
-        if in_line == 1 or sum(each + len(_GAP) for each in grid) <= width:
-            return [list(zip(part, grid, strict=False)) for part in parts]
-    return []
+def _print_title(table: FigureTable, group: TableGroup, console: Console) -> None:
+    if len(table.groups) > 1:
+        console.print(group.title, style="bold")
+
+
+def _print_grid(rows: Iterable[Sequence[str]], widths: Sequence[int], console: Console, style: str = "") -> None:
+    grid = Table.grid(padding=0)
+    for index, width in enumerate(widths):
+        grid.add_column(justify="right" if index else "left", no_wrap=True, width=width + (_GAP if index else 0))
+    for row in rows:
+        grid.add_row(*row)
+    console.print(grid, style=style)
+
+
+def print_list(marker: str, texts: Iterable[str], console: Console, style: str = "") -> None:
+    """Print texts as a list, whose lines are wrapped beside their markers."""
+    for text in texts:
+        grid = Table.grid(padding=(0, 1, 0, 0), pad_edge=False)
+        grid.add_column(no_wrap=True)
+        grid.add_column(overflow="fold")
+        grid.add_row(marker, text)
+        console.print(grid, style=style)

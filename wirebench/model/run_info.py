@@ -36,7 +36,7 @@ class RunInfo(FrozenModel):
     pid: int
     #: When that process began, as its number may be used again.
     process_began_unix_s: float | None = None
-    started_at: str
+    started_at: AwareDatetime
     #: When it was resumed, each time. Durations are those of its parts, without the pauses.
     resumed_at: tuple[AwareDatetime, ...] = ()
     duration_s: float | None

@@ -1,14 +1,16 @@
-"""Caveats of runs' figures, as sentences."""
+"""What to know of a run's figures beside them: caveats, and what the services did, as sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
 from wirebench.analysis.disturbances import find_disturbances
-from wirebench.analysis.summary import summarise
-from wirebench.model.labels import list_some, pluralise
+from wirebench.analysis.summary import CellSummary
+from wirebench.model.labels import capitalise, list_some, name_transport, pluralise
 from wirebench.model.metric import METRICS
-from wirebench.model.record import CALIBRATED_CONNECTIONS_MAX
+from wirebench.model.record import CALIBRATED_CONNECTIONS_MAX, FAIRNESS_MIN
 from wirebench.model.run_info import RunInfo
 from wirebench.present.numbers import format_moment
 from wirebench.results.runs import Run
@@ -22,80 +24,65 @@ _LARGER_ERRORS = {
     "REST over HTTP/2": ("http", None),
 }
 _WINDOWS_NAMED_MAX, _CELLS_NAMED_MAX = 3, 3
-_RUNS_NAMED_MAX, _NOTES_MAX = 3, 20
 
 
-def list_caveats(run: Run) -> tuple[str, ...]:
+def list_caveats(run: Run, cells: Sequence[CellSummary]) -> tuple[str, ...]:
     """Return the caveats of a run's figures: what it noted itself, its calibration, pauses and disturbances."""
-    calibration = filter(None, [describe_calibration(run), describe_calibrated_load(run)])
     return (
         *run.info.notes,
-        *calibration,
-        *describe_retries(run),
-        *describe_resumption(run.info),
+        *describe_calibration(run.info, cells),
+        *describe_retries(cells),
+        *_describe_resumption(run.info),
         *describe_disturbances(run),
     )
 
 
-def list_run_notes(runs: Mapping[str, RunInfo]) -> Iterator[str]:
-    """Yield what each of the runs noted itself, by the names that the runs have here; what is equal stands once."""
-    noted: dict[str, list[str]] = {}
-    for name, run in runs.items():
-        for note in run.notes:
-            noted.setdefault(note, []).append(name)
-    sentences = [f"Noted in {', '.join(list_some(names, _RUNS_NAMED_MAX))}: {note}." for note, names in noted.items()]
-    yield from list_some(sentences, _NOTES_MAX)
+def list_service_notes(cells: Sequence[CellSummary]) -> tuple[str, ...]:
+    """Return what is to be said of TLS, of what the proxy cost, and of workers that were uneven."""
+    return (*describe_handshakes(cells), *describe_proxy_cost(cells), *describe_uneven_workers(cells))
 
 
-def describe_calibration(run: Run) -> str:
-    """Say which cells' drivers are calibrated coarsely, and what renews that; nothing if none are."""
-    cells = summarise(run.records)
+def describe_calibration(info: RunInfo, cells: Sequence[CellSummary]) -> Iterator[str]:
+    """Say which cells' drivers are calibrated coarsely, and for which loads the error may be larger."""
     coarse = [cell.full_name for cell in cells if cell.figure(METRICS["coarse"])]
-    if not coarse:
-        return ""
-    where = f"all {pluralise(len(cells), 'cell')}" if len(coarse) > 1 else coarse[0]
-    if 1 < len(coarse) < len(cells):
-        where = f"{len(coarse)} of {len(cells)} cells ({'; '.join(list_some(coarse, _CELLS_NAMED_MAX))})"
-    in_pod = run.info.target == "kubernetes"
-    when, option = ("this run, in a pod", " --target kubernetes") if in_pod else ("a run", "")
-    return (
-        f"the drivers' error and ceiling are known coarsely in {where}, measured briefly at the start of "
-        f"{when}; `wirebench calibrate{option}` renews it, for up to {CALIBRATED_CONNECTIONS_MAX} connections"
-    )
-
-
-def describe_calibrated_load(run: Run) -> str:
-    """Say which of the run's loads may have a larger error than was calibrated; nothing if none has a known error."""
-    found = {
+    if coarse:
+        where = f"all {pluralise(len(cells), 'cell')}"
+        if len(coarse) < len(cells):
+            where = f"{len(coarse)} of {len(cells)} cells ({'; '.join(list_some(coarse, _CELLS_NAMED_MAX))})"
+        option = " --target kubernetes" if info.target == "kubernetes" else ""
+        yield (
+            f"the drivers' error and ceiling are known coarsely in {where}, measured briefly at the start of a run; "
+            f"`wirebench calibrate{option}` renews it, for up to {CALIBRATED_CONNECTIONS_MAX} connections"
+        )
+    larger = {
         kind: None
-        for cell in summarise(run.records)
+        for cell in cells
         if any(cell.instrument_error_ms(METRICS[name]) for name in ("p50", "p99"))
         for kind, (factor, plain) in _LARGER_ERRORS.items()
         if cell.factors.get(factor) not in (plain, None)
     }
-    if not found:
-        return ""
-    own = " or ".join(found)
-    return (
-        f"the drivers' error is that of small requests in plain text on kept connections: with {own} it may be larger"
-    )
+    if larger:
+        yield (
+            "the drivers' error is that of small requests in plain text on kept connections: "
+            f"with {' or '.join(larger)} it may be larger"
+        )
 
 
-def describe_resumption(run: RunInfo) -> Iterator[str]:
-    """Say when a run was resumed: the cells of a block are paired because they share the moment."""
-    if run.resumed_at:
-        moments = ", ".join(format_moment(each.isoformat()) for each in run.resumed_at)
-        yield f"it was stopped, and resumed at {moments}: a block in two parts adds noise to its ratios"
-
-
-def describe_retries(run: Run) -> Iterator[str]:
+def describe_retries(cells: Iterable[CellSummary]) -> Iterator[str]:
     """Say of each cell how many requests were sent again: they took longer, and don't count as errors."""
-    for cell in summarise(run.records):
+    for cell in cells:
         if retried := int(cell.figure(METRICS["retried"]) or 0):
             yield (
                 f"{cell.full_name}: {pluralise(retried, 'request was', 'requests were')} sent again, because the "
                 "service rejected them unprocessed or closed their connection; their latencies include all attempts"
             )
+
+
+def _describe_resumption(run: RunInfo) -> Iterator[str]:
+    """Say when a run was resumed: the cells of a block are paired because they share the moment."""
+    if run.resumed_at:
+        moments = ", ".join(map(format_moment, run.resumed_at))
+        yield f"it was stopped, and resumed at {moments}: a block in two parts adds noise to its ratios"
 
 
 def describe_disturbances(run: Run) -> Iterator[str]:
@@ -133,3 +120,61 @@ def describe_disturbances(run: Run) -> Iterator[str]:
 
 def _judge(ratio: float) -> str:
     return f"{abs(ratio - 1) * 100:.0f} % {'better' if ratio > 1 else 'worse'}"
+
+
+def describe_proxy_cost(cells: Iterable[CellSummary]) -> Iterator[str]:
+    """Say what the proxy that loads went through costs by itself; nothing if there was none."""
+    seen = [(name_transport(cell.factors), record.proxy) for cell in cells for record in cell.records if record.proxy]
+    by_transport: dict[str, list[float]] = {}
+    for transport, proxy in seen:
+        by_transport.setdefault(transport, []).append(proxy.added_ms)
+    if by_transport:
+        added = ", ".join(f"{statistics.median(added_ms):.2f} ms on {name}" for name, added_ms in by_transport.items())
+        cpu_us = [proxy.cpu_us_per_request for _, proxy in seen if proxy.cpu_us_per_request is not None]
+        cpu = f", and {statistics.median(cpu_us):.0f} µs of CPU time on the load generator's cores" if cpu_us else ""
+        yield f"The proxy itself adds at the median {added} to a call{cpu}; neither is subtracted."
+
+
+def describe_uneven_workers(cells: Iterable[CellSummary]) -> Iterator[str]:
+    """Say where some workers of a service had far more requests than others; nothing if nowhere.
+
+    This is how a server behaves whose workers share a listening socket, and so a finding about it, not a fault.
+    """
+    several = [cell for cell in cells if int(cell.factors["workers"] or 1) > 1]
+    uneven = {
+        cell.full_name: min(known)
+        for cell in several
+        if (known := [each for record in cell.records if (each := record.server.fairness) is not None])
+        and min(known) < FAIRNESS_MIN
+    }
+    if uneven:
+        worst = min(uneven, key=uneven.__getitem__)
+        yield (
+            f"Workers had uneven shares of the requests in {len(uneven)} of {pluralise(len(several), 'cell')} with "
+            f"several workers. The least even is {worst}: Jain's index {uneven[worst]:.2f}, where 1 is even. "
+            "A connection stays with the worker that accepted it; with more connections, shares are more even."
+        )
+
+
+def describe_handshakes(cells: Iterable[CellSummary]) -> Iterator[str]:
+    """Say what cells with TLS agreed on with their services, which drivers don't report it, and what was resumed."""
+    encrypted = [cell for cell in cells if cell.factors["tls"] != "none"]
+    agreed: dict[str, dict[str, None]] = {}
+    resumed: Counter[bool] = Counter()
+    for cell in encrypted:
+        for each in (each for record in cell.records for each in record.tls):
+            agreement = f"{each.version}, {each.cipher_suite}, {each.key_exchange}"
+            agreed.setdefault(agreement, {})[name_transport(cell.factors)] = None
+            resumed[each.resumed] += each.handshakes
+    if len(agreed) == 1:
+        yield f"All connections with TLS agreed on {next(iter(agreed))}."
+    elif agreed:
+        each_on = "; ".join(f"{', '.join(transports)} on {agreement}" for agreement, transports in agreed.items())
+        yield f"Not all connections with TLS agreed on the same, which is part of what is compared: {each_on}."
+    if resumed:
+        yield f"{resumed[True]:,} of {resumed.total():,} handshakes resumed an earlier session."
+    silent = dict.fromkeys(
+        str(cell.factors["driver"]) for cell in encrypted if not any(each.tls for each in cell.records)
+    )
+    if silent:
+        yield f"{capitalise(', '.join(silent))} doesn't report what its connections with TLS agreed on."

@@ -1,19 +1,14 @@
-"""What exactly was run on what, enough to run it again; and the gates that failed: how far, where, what to do."""
+"""What exactly was run on what, enough to run it again."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 from wirebench.analysis.differences import read_load
-from wirebench.analysis.summary import CellSummary, summarise
-from wirebench.model.labels import name_gate, pluralise
-from wirebench.model.metric import METRICS
-from wirebench.model.record import Gate
+from wirebench.model.labels import pluralise
 from wirebench.model.run_info import RunInfo
 from wirebench.model.scenario import Load
 from wirebench.present.numbers import format_duration, format_moment
-from wirebench.present.remarks import describe_handshakes, describe_load
 from wirebench.results.runs import Run
 
 
@@ -45,27 +40,19 @@ def _list_run_facts(run: Run) -> Iterator[tuple[str, str]]:
     yield "target", info.target
     yield "started", format_moment(info.started_at)
     for resumed_at in info.resumed_at:
-        yield "resumed", format_moment(resumed_at.isoformat())
+        yield "resumed", format_moment(resumed_at)
     yield "took", _describe_duration(info)
     yield "measured", _describe_records(run)
     if load := read_load(info.scenario_text):
-        yield "load", f"{describe_load(load)}; warm-up {load.warmup_s:g} s, window {_describe_window(load)}"
+        window = f"until all calls are made, at most {load.window_s:g} s" if load.calls else f"{load.window_s:g} s"
+        yield "load", f"{describe_load(load)}; warm-up {load.warmup_s:g} s, window {window}"
     yield "order", f"cells in every block shuffled by seed {info.seed}"
     yield "compared", f"levels of {info.compare}; ratios within {info.equivalence_margin:.0%} of 1 count as equivalent"
     if info.conformance_requests:
         wrong = len(info.conformance_mismatches)
         answer = pluralise(wrong, "mismatch", "mismatches") if wrong else "answered alike by all"
-        when = "before the first window" + (", and again when it was resumed" if info.resumed_at else "")
-        if info.application:
-            when = "before the windows of each start"
-        yield "conformance", f"{info.conformance_requests:,} random requests {when}: {answer}"
-    if sentences := describe_handshakes(summarise(run.records)):
-        yield "TLS", " ".join(sentences)
+        yield "conformance", f"{info.conformance_requests:,} random requests before the windows: {answer}"
     yield "commit", info.commit or "not known"
-
-
-def _describe_window(load: Load) -> str:
-    return f"until all calls are made, at most {load.window_s:g} s" if load.calls else f"{load.window_s:g} s"
 
 
 def _describe_duration(info: RunInfo) -> str:
@@ -91,62 +78,20 @@ def _describe_records(run: Run) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class FailedGate:
-    """One gate over the whole run. `worst` and `limit` are amounts in words, empty where there is only yes or no."""
-
-    name: str
-    worst: str
-    limit: str
-    advice: str
-    metrics: str
-    failures: int
-    checks: int
-    #: Cells, with the blocks in which the gate failed.
-    where: tuple[str, ...]
+def describe_load(load: Load) -> str:
+    """Name the model of a load, and what it sets besides rates, warm-up and window."""
+    return ", ".join(_list_settings(load))
 
 
-def failed_gates(cells: Sequence[CellSummary]) -> tuple[FailedGate, ...]:
-    """Gather the failures of all cells by gate, the most frequent first."""
-    records = tuple(record for cell in cells for record in cell.records)
-    failed = [
-        _gather(gate, cells, checks=sum(each.name == gate.name for record in records for each in record.gates))
-        for gate in CellSummary("", {}, records).failed_gates()
-    ]
-    return tuple(sorted(failed, key=lambda gate: -gate.failures))
-
-
-def _gather(worst: Gate, cells: Sequence[CellSummary], checks: int) -> FailedGate:
-    where, failures = [], 0
-    for cell in cells:
-        blocks = [
-            str(record.block)
-            for record in cell.records
-            if any(gate.name == worst.name and not gate.passed for gate in record.gates)
-        ]
-        failures += len(blocks)
-        if blocks:
-            plural = "s" if len(blocks) > 1 else ""
-            where.append(f"{cell.full_name} (block{plural} {', '.join(blocks)})")
-    return FailedGate(
-        name=name_gate(worst.name),
-        worst=_format_amount(worst.value, worst.unit),
-        limit=_format_amount(worst.limit, worst.unit),
-        advice=worst.advice,
-        metrics=", ".join(METRICS[name].label if name in METRICS else name for name in worst.metrics),
-        failures=failures,
-        checks=checks,
-        where=tuple(where),
-    )
-
-
-def _format_amount(value: float, unit: str) -> str:
-    if not unit:
-        return ""
-    if unit.startswith(("of ", "from ")):  # a share of something
-        return f"{_format_digits(100 * value)} % {unit}"
-    return f"{_format_digits(value)} {unit}"
-
-
-def _format_digits(value: float) -> str:
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"  # noqa: PLR2004 - no more digits count
+def _list_settings(load: Load) -> Iterator[str]:
+    yield f"{load.calls:,} calls a connection" if load.calls else load.model
+    if load.warmup_calls:
+        yield f"{load.warmup_calls:,} to warm up"
+    if load.concurrency_max is not None:
+        yield f"up to {load.concurrency_max:,} connections"
+    if load.spawn_rate_per_s is not None:
+        yield f"{load.spawn_rate_per_s:g} users start a second"
+    if load.objective is not None:
+        yield f"p99 at most {load.objective.p99_ms:g} ms, errors at most {100 * load.objective.error_share:g} %"
+    if load.timeout_s is not None:
+        yield f"timeout {load.timeout_s:g} s"

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 ABSENT = "–"
 
 _DIGITS = 3
+#: Ratios beyond this are noise, or so clear that more digits say nothing.
+_RATIO_MAX = 1000
 
 
 def format_number(value: float | None) -> str:
@@ -39,9 +41,34 @@ def format_range(figure: Ratio | None) -> str:
     return format_ends(figure.low, figure.high) if figure else ABSENT
 
 
-def format_ci(low: float | None, high: float | None, write: Callable[[float], str] = format_number) -> str:
-    """Write an interval to follow its figure, with a space before it: ` (95 % CI 1.83–1.88)`; nothing without one."""
-    return "" if low is None or high is None else f" (95 % CI {format_ends(low, high, write)})"
+def format_multiple(ratio: float) -> str:
+    """Write a ratio: `1.58×`."""
+    return f"{_format_ratio_number(ratio)}×"
+
+
+def format_interval(ratio: Ratio) -> str:
+    """Write a ratio and its interval among words: `1.58× (95 % CI 1.46–1.71)`."""
+    ends = format_ends(ratio.low, ratio.high, _format_ratio_number)
+    return f"{format_multiple(ratio.estimate)}{'' if ends == ABSENT else f' (95 % CI {ends})'}"
+
+
+def format_short_interval(ratio: Ratio | None) -> str:
+    """Write a ratio and its interval in a table: `1.58× 1.46–1.71`; a dash for none."""
+    if ratio is None:
+        return ABSENT
+    ends = format_ends(ratio.low, ratio.high, _format_ratio_number)
+    return f"{format_multiple(ratio.estimate)}{'' if ends == ABSENT else f' {ends}'}"
+
+
+def _format_ratio_number(value: float) -> str:
+    """Write a ratio with two or three digits that count; beyond a thousand either way, only that it is beyond."""
+    if value > _RATIO_MAX:
+        return f">{_RATIO_MAX}"
+    if value < 1 / _RATIO_MAX:
+        return f"<{1 / _RATIO_MAX}"
+    least_of_decimals = {0: 99.95, 1: 9.995, 2: 0.0995, 3: 0.0}  # where rounding adds a digit
+    decimals = next(decimals for decimals, least in least_of_decimals.items() if value >= least)
+    return f"{value:.{decimals}f}"
 
 
 def format_metric(metric: Metric, value: float | None) -> str:
@@ -51,17 +78,21 @@ def format_metric(metric: Metric, value: float | None) -> str:
     return f"{int(value):,}"
 
 
+def format_amount(value: float, unit: str) -> str:
+    """Write the value or limit of a gate: a share of something as a percentage."""
+    if unit.startswith(("of ", "from ")):
+        value, unit = 100 * value, f"% {unit}"
+    return f"{value:,.0f} {unit}" if value >= 1000 else f"{value:.3g} {unit}"  # noqa: PLR2004 - no more digits count
+
+
 def describe_errors(counts: Mapping[str, int]) -> str:
     """Write the number of failed requests by class: `3 unavailable, 1 timeout`; a dash without any."""
     return ", ".join(f"{failed:,} {name}" for name, failed in counts.items()) or ABSENT
 
 
-def format_moment(text: str) -> str:
-    """Write a moment given in ISO 8601 to the minute, in UTC; what is no such moment stays as it is."""
-    try:
-        return datetime.fromisoformat(text).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    except ValueError:
-        return text
+def format_moment(moment: datetime) -> str:
+    """Write a moment to the minute, in UTC."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def format_duration(seconds: float) -> str:

@@ -1,61 +1,59 @@
-"""Tables of cells and of comparisons, for the report, the pages and the terminal."""
+"""Tables of cells, of comparisons and of operations, for the report, the pages and the terminal."""
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
-from wirebench.analysis.compare_cells import Comparison
-from wirebench.analysis.compare_runs import CellChange
-from wirebench.analysis.pair import CellPair
-from wirebench.analysis.summary import CellSummary
-from wirebench.model.labels import describe_factors, describe_situation, format_error, name_gate
-from wirebench.model.metric import CAPACITIES, DRIVERS, LATENCIES, METRICS, SPREAD, Metric
-from wirebench.model.record import Record
-from wirebench.present import sentences
-from wirebench.present.charts.forest import LANES
-from wirebench.present.numbers import ABSENT, describe_errors, format_metric, format_number, format_range
-from wirebench.present.picture import Groups
-from wirebench.present.run_comparison_sentences import list_remarks as list_change_remarks
+from wirebench.analysis.summary import find_shared_factors
+from wirebench.model.labels import describe_situation, format_error, name_cell, name_gate
+from wirebench.model.metric import CAPACITIES, METRICS, SPREAD, Metric, name_spread
+from wirebench.present.comparison import ComparisonView
+from wirebench.present.numbers import (
+    ABSENT,
+    describe_errors,
+    format_ends,
+    format_metric,
+    format_number,
+    format_short_interval,
+)
+from wirebench.present.operations import OperationView
+from wirebench.results.index import Result
 
-#: A name, the gates that failed, and what the columns are of.
-_TableRow = tuple[str, Iterable[str], Any]
-
-#: The metrics of the terminal's table.
-_TERMINAL = (
+#: The metrics of the table that shows what people look for first, and of that of operations.
+_FIRST = (
     "requests", *CAPACITIES, "throughput", "mean", "p50", "p95", "p99", "max", "errors", "cpu",
     "items", "item_rate", "first_item", "gap", "item_cpu",
 )  # fmt: skip
-#: A smaller error of the driver, as a share of the figure, isn't shown beside it.
-_SMALL_ERROR = 0.02
+#: Those of them that a narrow terminal leaves out.
+_SECOND = ("requests", "mean", "p95", "max", "items")
+_OF_OPERATIONS = ("requests", "throughput", "mean", "min", "p50", "p99", "max", "errors")
 
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """A figure of every row: of a cell's records, of its row in the index, or of a comparison."""
+    """A figure of every row: of a cell, of a comparison, or of an operation."""
 
     heading: str
     unit: str
     figure: Callable[[Any], str]
-    #: Whether the terminal leaves it out where it has no room for all columns.
-    is_optional: bool = False
+    #: Where a terminal has no room for all columns, those of the highest rank go first; those of rank 0 stay.
+    rank: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class TableRow:
+class TableRow(NamedTuple):
     """A name, figures in the order of the columns, the gates that failed, and what else to know of the row."""
 
     name: str
     figures: tuple[str, ...]
-    failed_gates: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    failed_gates: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 class TableGroup(NamedTuple):
-    """Rows under a title; it is empty where there is nothing to tell apart."""
+    """Rows under a title."""
 
     title: str
     rows: tuple[TableRow, ...]
@@ -77,210 +75,153 @@ class FigureTable:
     columns: tuple[TableColumn, ...]
     groups: tuple[TableGroup, ...]
     #: What the names of the rows are of.
-    subject: str = "cell"
+    subject: str
 
 
-def make_table(
-    groups: Mapping[str, Sequence[_TableRow]],
-    columns: Iterable[TableColumn],
-    list_notes: Callable[[Any], Iterable[str]] = lambda _: (),
-) -> FigureTable:
-    """Lay out what is in groups, each with its name and failed gates; a column that is empty everywhere goes."""
-    of_rows = [of for group in groups.values() for *_, of in group]
-    shown = tuple(column for column in columns if any(column.figure(of) != ABSENT for of in of_rows))
+class _Entry(NamedTuple):
+    """What a row is of, with the group that it is in and its name there."""
 
-    def make_row(name: str, gates: Iterable[str], of: object) -> TableRow:
-        figures = tuple(column.figure(of) for column in shown)
-        return TableRow(name, figures, tuple(map(name_gate, gates)), tuple(list_notes(of)))
-
-    return FigureTable(
-        shown, tuple(TableGroup(title, tuple(make_row(*row) for row in group)) for title, group in groups.items())
-    )
+    title: str
+    name: str
+    of: Any
+    failed_gates: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
-def make_request_table(groups: Groups) -> FigureTable:
-    return make_table(list_rows(groups), _list_request_columns())
+def _make_table(entries: Iterable[_Entry], columns: Iterable[TableColumn], subject: str) -> FigureTable:
+    """Lay out entries by their titles; a column that is empty everywhere goes."""
+    entries = tuple(entries)
+    shown = tuple(column for column in columns if any(column.figure(each.of) != ABSENT for each in entries))
+    groups: dict[str, list[TableRow]] = {}
+    for title, name, of, gates, notes in entries:
+        row = TableRow(name, tuple(column.figure(of) for column in shown), tuple(map(name_gate, gates)), notes)
+        groups.setdefault(title, []).append(row)
+    return FigureTable(shown, tuple(TableGroup(title, tuple(rows)) for title, rows in groups.items()), subject)
 
 
-def list_rows(groups: Groups) -> dict[str, list[tuple[str, list[str], CellSummary]]]:
-    return {
-        title: [(cell.name, [gate.name for gate in cell.failed_gates()], cell) for cell in group]
-        for title, group in groups.items()
-    }
+def make_first_table(cells: Sequence[Result], compared: str = "") -> FigureTable:
+    """Return the figures that people look for first, under short headings, with the gates that failed below them."""
+    return _make_table(_list_cells(cells, compared, has_notes=True), _list_first_columns(), "cell")
 
 
-def make_column(name: str, unit: str = "") -> TableColumn:
-    """Return the column of a metric; `unit` says more of it than the metric's own."""
-    metric = METRICS[name]
-    return TableColumn(metric.label, unit or metric.unit_label, lambda cell: format_metric(metric, cell.figure(metric)))
+def make_full_table(cells: Sequence[Result], compared: str = "") -> FigureTable:
+    """Return all figures of cells, of a run's folder or of the index."""
+    return _make_table(_list_cells(cells, compared), _list_full_columns(), "cell")
 
 
-def read_records(
-    figure: Callable[[Record], float | None], combine: Callable[[list[float]], float] = statistics.fmean
-) -> Callable[[CellSummary], str]:
-    """Return what reads a figure of a cell's records: by default their mean."""
-
-    def read(cell: CellSummary) -> str:
-        seen = [value for record in cell.records if (value := figure(record)) is not None]
-        return format_number(combine(seen)) if seen else ABSENT
-
-    return read
-
-
-def format_spread(cell: CellSummary) -> str:
-    spread = cell.spread(cell.rate)
-    return f"{format_number(spread)}×" if spread else ABSENT
-
-
-def make_terminal_table(cells: Iterable[CellSummary]) -> FigureTable:
-    """Return the figures that people look for first, under short headings."""
-    groups: dict[str, list[CellSummary]] = {}
+def _list_cells(cells: Sequence[Result], compared: str, *, has_notes: bool = False) -> Iterator[_Entry]:
+    """Yield cells by operation and load; their names leave out what all of them are alike in."""
+    shared = find_shared_factors([cell.factors for cell in cells])
     for cell in cells:
-        groups.setdefault(describe_situation(cell.factors), []).append(cell)
-    return make_table(list_rows(groups), _list_terminal_columns(), _describe_failed_gates)
+        failed = ", ".join(sorted(map(name_gate, cell.failed_gates)))
+        notes = (f"failed gates: {failed}",) if failed and has_notes else ()
+        name = name_cell(cell.factors, shared, compared)
+        yield _Entry(describe_situation(cell.factors), name, cell, cell.failed_gates, notes)
 
 
-def _describe_failed_gates(cell: CellSummary) -> Iterator[str]:
-    if failed := sorted(name_gate(gate.name) for gate in cell.failed_gates()):
-        yield f"failed gates: {', '.join(failed)}"
+def make_comparison_table(views: Sequence[ComparisonView]) -> FigureTable:
+    """Return the verdicts and ratios of comparisons with their intervals, by situation.
+
+    Of one cell in two runs, where there is room, also both figures of what is judged.
+    """
+    entries = [_Entry(view.situation, view.label, view, (), view.remarks) for view in views]
+    return _make_table(entries, _list_ratio_columns(views), "cell" if _are_changes(views) else "ratio")
 
 
-def _list_terminal_columns() -> Iterator[TableColumn]:
-    for name in _TERMINAL:
-        yield replace(make_column(name), heading=METRICS[name].column)
-    ceiling = METRICS["ceiling_share"]
-    yield TableColumn("blocks", "max / min", format_spread, is_optional=True)
-    yield TableColumn("p99 of", "blocks", partial(_format_blocks, METRICS["p99"]), is_optional=True)
-    yield TableColumn("replicas", "%", _shares, is_optional=True)
-    yield TableColumn("generator", "CPU %", GENERATOR_CPU.figure, is_optional=True)
-    yield TableColumn("driver", "% of ceiling", lambda cell: format_number(cell.figure(ceiling)), is_optional=True)
+def _are_changes(views: Sequence[ComparisonView]) -> bool:
+    return any(view.factor == "run" for view in views)
 
 
-def make_verdict_table(comparisons: Iterable[Comparison]) -> FigureTable:
-    """Return the ratios of comparisons with their intervals, by situation, and what they support."""
-    return replace(_make_ratio_table(comparisons, sentences.list_remarks), subject="ratio")
+def _list_ratio_columns(views: Sequence[ComparisonView]) -> Iterator[TableColumn]:
+    judged = {METRICS[view.metric].column for view in views}
+    unit = judged.pop() if len(judged) == 1 else ""
+    yield TableColumn("verdict", unit and f"on {unit}", lambda view: view.verdict or ABSENT)
+    for name in dict.fromkeys(name for view in views for name in view.shown_metrics):
+        rank = 0 if name in (view.metric for view in views) else 1
+        yield TableColumn(METRICS[name].column, "", partial(_format_ratio, name=name), rank)
+    if _are_changes(views):
+        yield TableColumn("base", unit, lambda view: _format_side(view, view.baseline_figures.figures), 2)
+        yield TableColumn("head", unit, lambda view: _format_side(view, view.subject_figures.figures), 2)
 
 
-def make_change_table(changes: Iterable[CellChange]) -> FigureTable:
-    """Return the ratios of head to base with their intervals, by situation; and where there is room, the figures."""
-    return _make_ratio_table(changes, list_change_remarks, sides=("base", "head"))
+def _format_ratio(view: ComparisonView, name: str) -> str:
+    """Write a ratio with its interval, and with `!` where a gate failed for it alone."""
+    ratio = view.ratios.get(name) if name in view.shown_metrics else None
+    return f"{format_short_interval(ratio)}{'!' * bool(ratio and view.doubts.get(name))}"
 
 
-def _make_ratio_table(
-    pairs: Iterable[CellPair], list_notes: Callable[[Any], Iterable[str]], sides: Sequence[str] = ()
-) -> FigureTable:
-    groups: dict[str, list[_TableRow]] = {}
-    for each in pairs:
-        situation, name = sentences.locate_pair(each)
-        groups.setdefault(situation, []).append((name, (), each))
-    return make_table(groups, _list_ratio_columns(groups, sides), list_notes)
+def _format_side(view: ComparisonView, figures: Mapping[str, float]) -> str:
+    metric = METRICS[view.metric]
+    return format_metric(metric, figures.get(metric.field))
 
 
-def _list_ratio_columns(groups: Mapping[str, Sequence[_TableRow]], sides: Sequence[str]) -> Iterator[TableColumn]:
-    """Yield the verdict, the ratio of each metric that is shown of any of these pairs, and the figures of the sides."""
-    pairs: list[CellPair] = [pair for group in groups.values() for *_, pair in group]
-    metrics = {pair.metric.column for pair in pairs}
-    judged = metrics.pop() if len(metrics) == 1 else ""
-    yield TableColumn("verdict", judged and f"on {judged}", sentences.name_verdict)
-    for name in dict.fromkeys(name for pair in pairs for name in sentences.list_metrics(pair)):
-        yield TableColumn(METRICS[name].column, "", partial(sentences.format_short_ratio, name=name))
-    for side in sides:
-        yield TableColumn(side, judged, partial(_format_side, side=side), is_optional=True)
-
-
-def _format_side(pair: CellPair, side: str, metric: Metric | None = None) -> str:
-    """Return a metric, or the judged one, of one side of a pair."""
-    metric = metric or pair.metric
-    return format_metric(metric, (pair.baseline if side == "base" else pair.subject).figure(metric))
-
-
-def make_side_table(changes: Iterable[CellChange]) -> FigureTable:
-    """Return the metrics of each cell in both runs, where both measured them, with the ratio of head to base."""
-    groups: dict[str, list[_TableRow]] = {}
-    for change in changes:
-        metrics = [METRICS[name] for name in change.ratios if name in LANES]
-        title = describe_factors(change.subject.factors)
-        groups[title] = [(metric.heading, (), (change, metric)) for metric in metrics]
-    columns = (
-        TableColumn("base", "", lambda of: _format_side(of[0], "base", of[1])),
-        TableColumn("head", "", lambda of: _format_side(of[0], "head", of[1])),
-        TableColumn("head / base", "", lambda of: sentences.format_interval(of[0].ratios[of[1].name])),
+def make_operation_table(operations: Iterable[OperationView]) -> FigureTable:
+    """Return the figures of each operation of loads that have several, with the ratio of its mean."""
+    entries = (
+        _Entry(f"{each.operation} in {each.situation}", each.name, each, each.failed_gates) for each in operations
     )
-    return replace(make_table(groups, columns), subject="figure")
+    columns = (_make_column(METRICS[name], METRICS[name].column) for name in _OF_OPERATIONS)
+    ratio = TableColumn("mean", "× the first", lambda of: format_short_interval(of.ratio))
+    return _make_table(entries, (*columns, ratio), "operation")
 
 
-def _shares(cell: CellSummary) -> str:
-    return " / ".join(f"{share * 100:.0f}" for share in cell.replica_shares()) or ABSENT
+def _make_column(metric: Metric, heading: str = "") -> TableColumn:
+    def write(of: object) -> str:
+        return format_metric(metric, getattr(of, metric.field, None))
+
+    return TableColumn(heading or metric.label, metric.unit_label, write, rank=int(metric.name in _SECOND))
 
 
-def _divide(value: float | None, by: float) -> float | None:
-    return None if value is None else value / by
-
-
-def _read_generator_percent(record: Record) -> float | None:
-    share = record.generator.cpu_share
-    return None if share is None else 100 * share
-
-
-_FAIRNESS = read_records(lambda record: None if record.factors["workers"] == 1 else record.server.fairness, min)
-
-#: Columns of requests and streams alike.
-THROTTLED = TableColumn(
-    "throttled", "periods/s", read_records(lambda record: _divide(record.server.throttled_periods, record.window_s))
-)
-MEMORY = TableColumn(
-    "server memory", "MiB, max", read_records(lambda record: _divide(record.server.memory_bytes, 2**20), max)
-)
-GENERATOR_CPU = TableColumn("generator CPU", "%, max", read_records(_read_generator_percent, max))
-OF_THE_LOAD = (
-    GENERATOR_CPU,
-    *map(make_column, DRIVERS),
-    TableColumn("replicas", "% of requests", _shares),
-    TableColumn("fairness", "of workers, min", _FAIRNESS),
-)
-ERRORS = (
-    make_column("errors"),
-    TableColumn("errors by class", "", lambda cell: describe_errors(cell.error_counts)),
-    make_column("retried"),
-)
-
-
-def _make_block_column(metric: Metric) -> TableColumn:
+def _make_block_column(metric: Metric, heading: str = "", unit: str = "") -> TableColumn:
     """Return the column with what a metric's blocks span."""
-    unit = f"{metric.unit_label}, {metric.spread}"
-    return TableColumn(f"{metric.label} of blocks", unit, partial(_format_blocks, metric))
+
+    def write(cell: Result) -> str:
+        low, high = (getattr(cell, name) for name in name_spread(metric))
+        return ABSENT if cell.blocks == 1 else format_ends(low, high)
+
+    unit = unit or f"{metric.unit_label}, {metric.spread}"
+    return TableColumn(heading or f"{metric.label} of blocks", unit, write, rank=2)
 
 
-def _format_blocks(metric: Metric, cell: CellSummary) -> str:
-    return format_range(cell.estimate(metric))
+def _make_use_column(heading: str, unit: str, field: str, write: Callable[[Any], str] = format_number) -> TableColumn:
+    """Return the column of a field that only cells of a run's folder have."""
+
+    def figure(cell: Result) -> str:
+        value = getattr(cell, field, None)
+        return ABSENT if value is None or value == () else write(value)
+
+    return TableColumn(heading, unit, figure, rank=2)
 
 
-def _make_error_column(metric: Metric) -> TableColumn:
-    """Return the column with the driver's error of a metric, where it is more than a small part of it."""
-
-    def write(cell: CellSummary) -> str:
-        figure_ms, error_ms = cell.figure(metric), cell.instrument_error_ms(metric)
-        if figure_ms is None or error_ms is None or max(map(abs, error_ms)) < _SMALL_ERROR * figure_ms:
-            return ABSENT
-        return format_error(error_ms)
-
-    return TableColumn(f"error of {metric.label}", "ms, of the driver", write)
+def _format_shares(shares: Sequence[float]) -> str:
+    return " / ".join(f"{share * 100:.0f}" for share in shares)
 
 
-def _list_request_columns() -> Iterator[TableColumn]:
-    yield make_column("requests", "in windows")
-    yield from map(make_column, CAPACITIES)
-    yield make_column("throughput")
-    yield TableColumn("blocks apart", "max / min", format_spread)
-    for metric in LATENCIES:
-        yield make_column(metric.name)
+def _list_first_columns() -> Iterator[TableColumn]:
+    for name in _FIRST:
+        yield _make_column(METRICS[name], METRICS[name].column)
+    yield _make_use_column("blocks", "max / min", "blocks_apart", lambda ratio: f"{format_number(ratio)}×")
+    yield _make_block_column(METRICS["p99"], "p99 of", "blocks")
+    yield _make_use_column("replicas", "%", "replica_shares", _format_shares)
+    yield _make_use_column("generator", "CPU %", "generator_cpu_percent")
+    yield _make_use_column("driver", "% of ceiling", METRICS["ceiling_share"].field)
+
+
+def _list_full_columns() -> Iterator[TableColumn]:
+    for metric in METRICS.values():
+        yield _make_column(metric)
         if metric in SPREAD:
             yield _make_block_column(metric)
-    yield from map(_make_error_column, SPREAD)
-    yield from ERRORS
-    yield make_column("cpu")
-    yield THROTTLED
-    yield MEMORY
-    yield TableColumn("sent", "B/request", read_records(lambda record: record.bytes_sent_per_request))
-    yield TableColumn("received", "B/request", read_records(lambda record: record.bytes_received_per_request))
-    yield from OF_THE_LOAD
+    yield TableColumn("errors by class", "", lambda cell: describe_errors(cell.errors))
+    yield TableColumn("blocks", "", lambda cell: f"{cell.blocks:,}")
+    yield _make_use_column("blocks apart", "max / min", "blocks_apart", lambda ratio: f"{format_number(ratio)}×")
+    for name in ("p50", "p99"):
+        yield _make_use_column(f"error of {name}", "ms, of the driver", f"{name}_error_ms", format_error)
+    yield _make_use_column("server memory", "MiB, max", "memory_bytes", lambda size: format_number(size / 2**20))
+    yield _make_use_column("throttled", "periods/s", "throttled_periods_per_s")
+    yield _make_use_column("sent", "B/request", "bytes_sent_per_request")
+    yield _make_use_column("received", "B/request", "bytes_received_per_request")
+    yield _make_use_column("received", "B/item", "bytes_received_per_item")
+    yield _make_use_column("generator CPU", "%, max", "generator_cpu_percent")
+    yield _make_use_column("replicas", "% of requests", "replica_shares", _format_shares)
+    yield _make_use_column("fairness", "of workers, min", "fairness")

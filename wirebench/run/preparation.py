@@ -73,7 +73,7 @@ def create_info(plan: Plan, target: Target, run_id: str, command: str, *, calibr
         reason="",
         pid=os.getpid(),
         process_began_unix_s=psutil.Process().create_time(),
-        started_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        started_at=datetime.now(UTC).replace(microsecond=0),
         duration_s=None,
         measured_s=None,
         services_start_s=None,

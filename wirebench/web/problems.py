@@ -10,12 +10,12 @@ from pathlib import Path
 
 import orjson
 from starlette.exceptions import HTTPException
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.results.index import IndexUnusableError
 from wirebench.results.query import ParameterError
-from wirebench.web.render import render
+from wirebench.web.templates import render_template
 
 _RETRY_AFTER_S = "5"
 
@@ -86,4 +86,4 @@ def answer_problem(path: str, problem: HttpError) -> Response:
     if path.startswith("/api/"):
         response = ErrorResponse(Problem(problem.message, problem.hint, problem.parameter))
         return Response(orjson.dumps(response), problem.status, problem.headers, media_type="application/json")
-    return render("error.html.j2", problem.status, headers=problem.headers, problem=problem)
+    return HTMLResponse(render_template("error.html.j2", problem=problem), problem.status, problem.headers)

@@ -16,7 +16,8 @@ from wirebench.analysis.differences import describe_hardware
 from wirebench.errors import UsageError
 from wirebench.model.cell import Cell
 from wirebench.model.record import Gate
-from wirebench.present.run_comparison_sentences import describe_change, list_caveats, summarise_comparison
+from wirebench.present.comparison import make_comparison_view
+from wirebench.present.two_runs import make_run_comparison_view
 from wirebench.results.runs import TIMING_FILE, Run
 from wirebench.targets import ExternalTarget
 
@@ -63,6 +64,11 @@ def verdicts(found: RunComparison) -> list[str]:
     return [change.verdict for change in found.changes]
 
 
+def list_caveats(found: RunComparison) -> tuple[str, ...]:
+    """Return what is said beside the verdicts."""
+    return make_run_comparison_view(found).caveats
+
+
 @pytest.mark.parametrize(
     ("rate_per_s", "verdict", "regressed"),
     [(800, "slower", True), (1250, "faster", False), (1000, "equivalent", False)],
@@ -95,7 +101,7 @@ def test_a_head_that_gave_way_is_a_regression(
     found = compare_runs(base, make("head", rate_per_s=rate_per_s, gates=fail(gates)))
     (change,) = found.changes
     assert (verdict, verdict == "slower") == (change.verdict, change.regressed)
-    assert ("gave way under the load" in describe_change(change)) == change.regressed
+    assert ("gave way under the load" in make_comparison_view(change).sentence) == change.regressed
 
 
 @pytest.mark.parametrize(("of_base", "of_head", "verdict"), [(0.002, 0.011, "slower"), (0.03, 0.018, "withheld")])
@@ -110,7 +116,7 @@ def test_other_programs_take_about_as_much_beside_both(
     base = make("base", gates=disturb(of_base))
     (change,) = compare_runs(base, make("head", rate_per_s=800, gates=disturb(of_head))).changes
     assert (verdict, verdict == "slower") == (change.verdict, change.regressed)
-    assert ("failed gates: unequal interference" in describe_change(change)) == (verdict == "withheld")
+    assert ("failed gates: unequal interference" in make_comparison_view(change).sentence) == (verdict == "withheld")
 
 
 def test_slower_by_less_than_the_margin_is_no_regression(make: Maker) -> None:
@@ -119,7 +125,7 @@ def test_slower_by_less_than_the_margin_is_no_regression(make: Maker) -> None:
     found = compare_runs(make("base"), make("head", rate_per_s=840, info=margin))
     assert ["slower"] == verdicts(found)
     assert () == found.regressions
-    assert "none is slower by more than 20 %, significantly" in summarise_comparison(found)
+    assert "none is slower by more than 20 %, significantly" in make_run_comparison_view(found).summary
 
 
 @pytest.mark.parametrize("blocks", [1, 2])
@@ -127,14 +133,16 @@ def test_few_blocks_on_a_side_are_inconclusive(make: Maker, blocks: int) -> None
     """However far apart the figures are: they say too little of their own spread."""
     found = compare_runs(make("base"), make("head", rate_per_s=10, blocks=blocks))
     assert (["inconclusive"], ()) == (verdicts(found), found.regressions)
-    assert "Fewer than 3 blocks have no interval: for verdicts, give head more (--blocks)." in next(list_caveats(found))
+    assert "Fewer than 3 blocks have no interval: for verdicts, give head more (--blocks)." in list_caveats(found)[0]
 
 
 def test_blocks_are_not_blamed_for_what_gates_withhold(make: Maker) -> None:
     """Another block wouldn't help; and what wasn't judged isn't reported as not slower."""
     found = compare_runs(make("base", blocks=1), make("head", gates=(GENERATOR_GATE,)))
     assert [] == [remark for remark in list_caveats(found) if "Fewer than" in remark]
-    assert "Nothing could be judged: 1 cell in both runs, no verdict in 1." == summarise_comparison(found)
+    assert "1 cell in both runs, head against base: withheld in 1; nothing could be judged." == (
+        make_run_comparison_view(found).summary
+    )
 
 
 @pytest.mark.parametrize(
@@ -187,15 +195,16 @@ def with_reference(run: Run, reference_us: float) -> Run:
 def test_a_run_that_is_not_whole_is_said_to_be(make: Maker, side: str, info: dict[str, Any], said: str) -> None:
     """First of all remarks, with how much of it is there."""
     runs = {name: make(name, info={"cells": 2, **info} if name == side else {}) for name in ("base", "head")}
-    assert said in next(list_caveats(compare_runs(runs["base"], runs["head"])))
+    assert said in list_caveats(compare_runs(runs["base"], runs["head"]))[0]
 
 
 def test_a_gate_that_failed_in_either_run_withholds_the_verdict(make: Maker) -> None:
     """The figures stay visible, and nothing counts as a regression."""
     found = compare_runs(make("base", gates=(GENERATOR_GATE,)), make("head", rate_per_s=500))
     assert (["withheld"], ()) == (verdicts(found), found.regressions)
-    text = describe_change(found.changes[0])
-    assert text.startswith("REST users.get, 16 connections: no verdict (failed gates: generator CPU); measured 0.50×")
+    sentence = make_comparison_view(found.changes[0]).sentence
+    withheld = "no verdict on head against base (failed gates: generator CPU): 0.50×"
+    assert sentence.startswith(f"REST users.get, 16 connections: {withheld}")
 
 
 @pytest.mark.parametrize(
@@ -216,7 +225,7 @@ def test_what_is_measured_on_or_with_keeps_figures_apart(make: Maker, info: dict
     """The ratio is shown, and the sentence says why there is no verdict."""
     found = compare_runs(make("base"), make("head", rate_per_s=500, info=info))
     assert (["withheld"], (reason,)) == (verdicts(found), found.changes[0].reasons)
-    assert f"no verdict ({reason}); measured 0.50×" in describe_change(found.changes[0])
+    assert f"no verdict on head against base ({reason}): 0.50×" in make_comparison_view(found.changes[0]).sentence
 
 
 @pytest.mark.parametrize(
@@ -260,7 +269,7 @@ def test_cells_that_one_run_lacks_are_listed(make: Maker) -> None:
     """Nothing that was measured is passed over in silence."""
     found = compare_runs(make("base", REST, GRPC), make("head", REST, cell("socket")))
     assert ["rest"] == [change.subject.factors["transport"] for change in found.changes]
-    sentence = list(list_caveats(found))
+    sentence = list_caveats(found)
     assert "Only in base: gRPC users.get, 16 connections." in sentence
     assert "Only in head: socket users.get, 16 connections." in sentence
 
@@ -269,7 +278,7 @@ def test_the_correction_for_many_cells_is_said(make: Maker) -> None:
     """Who reads many verdicts knows how many of them may be wrong."""
     cells = [cell("rest", concurrency=concurrency) for concurrency in range(1, 5)]
     found = compare_runs(make("base", *cells), make("head", *cells))
-    assert next(list_caveats(found)).startswith("Verdicts are corrected for 4 comparisons (Benjamini–Hochberg): ")
+    assert list_caveats(found)[0].startswith("Verdicts are corrected for 4 comparisons (Benjamini–Hochberg): ")
 
 
 @pytest.mark.parametrize("names", [("same", "same"), ("base", "head")])

@@ -12,7 +12,8 @@ from tests.support.command_line import render_run
 from tests.support.report_run import RunBuilder, quick_cells
 from wirebench.analysis.disturbances import Disturbances, find_disturbances, find_outliers
 from wirebench.cli.results import show_run
-from wirebench.present.caveats import describe_disturbances, list_caveats
+from wirebench.present.caveats import describe_disturbances
+from wirebench.present.run import make_run_view
 from wirebench.results.runs import Run
 
 BLOCKS = 8
@@ -123,7 +124,7 @@ def test_disturbances_are_said_wherever_a_run_is_shown(built: Run, capsys: pytes
     assert drift.startswith("drift: from the first block to the last, all cells together became ")
     assert "% worse than its other blocks; it stays in all figures" in windows[0]
     show_run(run, json=True)
-    for shown in (render_run(run), "\n".join(list_caveats(run)), capsys.readouterr().out):
+    for shown in (render_run(run), "\n".join(make_run_view(run).caveats), capsys.readouterr().out):
         assert drift in shown
     running = dataclasses.replace(run, info=run.info.model_copy(update={"status": "running"}))
     assert [] == list(describe_disturbances(running))

@@ -33,7 +33,9 @@ def test_a_regression_fails_what_asks_for_it(tmp_path: Path) -> None:
     status, shown, _ = wirebench(*compare, "--fail-on-regression")
     assert 1 == status
     assert "  • gRPC: slower beyond the margin" in shown
-    assert "2 cells in both runs: head is slower in 1, equivalent in 1; 1 is slower by more than 5 %" in shown
+    assert (
+        "2 cells in both runs, head against base: equivalent in 1, slower in 1; 1 is slower by more than 5 %" in shown
+    )
     assert 0 == wirebench(*compare)[0]
     assert 0 == wirebench("compare", "b-head", "a-base", "--out", tmp_path, "--fail-on-regression")[0]
 
@@ -46,14 +48,16 @@ def test_cells_are_a_table(tmp_path: Path) -> None:
     row = next(line for line in shown.splitlines() if line.startswith("gRPC"))
     assert ["gRPC", "slower", "0.80×", "0.80–0.80"] == row.split()[:4]
     assert ["1,002", "802"] == row.split()[-2:]
-    sentence = "• gRPC users.get, 16 connections: head is slower, beyond the margin: 0.80× (95 % CI 0.80–0.80)"
+    sentence = (
+        "• gRPC users.get, 16 connections: head is slower than base, beyond the margin: 0.80× (95 % CI 0.80–0.80)"
+    )
     assert (False, True) == (sentence in shown, sentence in verbose)
 
 
 @pytest.mark.parametrize(
     ("fit", "blocks", "said", "why"),
     [
-        (False, 3, "no verdict in 2", "no verdict (failed gates: generator CPU)"),
+        (False, 3, "withheld in 2", "no verdict on head against base (failed gates: generator CPU)"),
         (True, 1, "inconclusive in 2", "inconclusive"),
     ],
 )
@@ -76,12 +80,12 @@ def test_programs_get_all_of_it(tmp_path: Path) -> None:
     assert 0 == status
     assert ("a-base", "b-head", 0.05) == (found["base"]["id"], found["head"]["id"], found["equivalence_margin"])
     rest, grpc = found["changes"]
-    assert [grpc["cell"]] == found["regressions"]
+    assert [grpc["subject"]] == found["regressions"]
     assert ("equivalent", "slower", True) == (rest["verdict"], grpc["verdict"], grpc["regressed"])
     assert 0.8 == pytest.approx(grpc["ratios"]["throughput"]["estimate"])
-    assert 3 == grpc["head"]["blocks"]
+    assert 3 == grpc["subject_figures"]["blocks"]
     assert 0.8 == pytest.approx(
-        grpc["head"]["figures"]["throughput_per_s"] / grpc["base"]["figures"]["throughput_per_s"]
+        grpc["subject_figures"]["figures"]["throughput_per_s"] / grpc["baseline_figures"]["figures"]["throughput_per_s"]
     )
 
 

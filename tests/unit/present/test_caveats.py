@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from pathlib import Path
 
 import pytest
 
 from tests.support.command_line import render_run
 from tests.support.report_run import RunBuilder, cell
-from wirebench.analysis.summary import summarise
+from wirebench.analysis.summary import CellSummary, summarise
+from wirebench.model.contract import Transport
+from wirebench.model.histogram_file import Handshakes
 from wirebench.model.metric import METRICS
 from wirebench.model.record import Instrument
-from wirebench.present.caveats import describe_calibrated_load, describe_calibration, describe_retries, list_caveats
-from wirebench.present.run_data import describe_cells
-from wirebench.report.page import render
+from wirebench.present.caveats import (
+    describe_calibration,
+    describe_handshakes,
+    describe_retries,
+    describe_uneven_workers,
+)
+from wirebench.present.run import make_run_view
 from wirebench.results.runs import Run
-from wirebench.web.pages.results import make_result_table
 
 COARSE = Instrument(coarse=True, p50_error_ms=None, p99_error_ms=None, ceiling_per_s=20_000, ceiling_share=0.437)
 FINE = COARSE.model_copy(update={"coarse": False, "ceiling_share": 0.25})
 CELLS = [cell(transport, concurrency=count) for transport in ("rest", "grpc", "socket") for count in (1, 16)]
+SHARED = [cell("rest", workers=2), cell("rest", workers=4), cell("socket")]
+FULL = Handshakes(
+    version="TLS 1.3", cipher_suite="AES_128_GCM_SHA256", key_exchange="X25519", resumed=False, handshakes=1200
+)
+RESUMED = FULL.model_copy(update={"resumed": True, "handshakes": 34})
+OLDER = FULL.model_copy(update={"version": "TLS 1.2", "cipher_suite": "ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"})
 
 
 @pytest.fixture
@@ -36,77 +46,116 @@ def calibrate(run: Run, *cells: str) -> Run:
     return dataclasses.replace(run, records=tuple(records))
 
 
-def test_a_coarse_calibration_is_said_wherever_a_run_is_shown(run: Run) -> None:
-    """In one sentence with the command that renews it: terminal, report and pages."""
-    said = describe_calibration(run)
+def list_calibration(run: Run) -> list[str]:
+    """Return what is said of a run's calibration."""
+    return list(describe_calibration(run.info, summarise(run.records)))
+
+
+def test_a_caveat_is_shown_once_wherever_a_run_is(run: Run) -> None:
+    """In one sentence with the command that renews a calibration: terminal, and all that shows the run's view."""
+    (caveat,) = list_calibration(run)
     assert (
         "the drivers' error and ceiling are known coarsely in all 6 cells, measured briefly at the start "
         "of a run; `wirebench calibrate` renews it, for up to 64 connections"
-    ) == said
-    assert f"! {said}\n" in render_run(run)
-    shown = re.sub(r"`(.+?)`", r"<code>\1</code>", said.replace("'", "&#39;"))
-    assert shown in render(run)
-    assert said in list_caveats(run)
+    ) == caveat
+    assert 1 == render_run(run).count(f"! {caveat}\n")
+    assert 1 == make_run_view(run).caveats.count(caveat)
 
 
 def test_loads_whose_error_may_be_larger_are_named(tmp_path: Path) -> None:
     """Nothing is said of others, nor where no error is known."""
-    known = COARSE.model_copy(update={"p99_error_ms": (0.1, 0.2)})
+    known = FINE.model_copy(update={"p99_error_ms": (0.1, 0.2)})
     cells = [cell("rest", tls="server"), cell("grpc", tls="server"), cell("socket", connection="reopen")]
     run = RunBuilder(cells=cells, samples=50, record={"instrument": known}).write(tmp_path)
-    said = describe_calibrated_load(run)
-    assert said.endswith("on kept connections: with reopened connections or TLS it may be larger")
-    assert f"! {said}\n" in render_run(run)
-    assert said in list_caveats(run)
+    (caveat,) = list_calibration(run)
+    assert caveat.endswith("on kept connections: with reopened connections or TLS it may be larger")
     plain = [each for each in run.records if each.factors["tls"] == "none" and each.factors["connection"] == "keep"]
-    assert "" == describe_calibrated_load(dataclasses.replace(run, records=tuple(plain)))
-    unknown = tuple(each.model_copy(update={"instrument": COARSE}) for each in run.records)
-    assert "" == describe_calibrated_load(dataclasses.replace(run, records=unknown))
+    assert [] == list_calibration(dataclasses.replace(run, records=tuple(plain)))
+    unknown = tuple(each.model_copy(update={"instrument": FINE}) for each in run.records)
+    assert [] == list_calibration(dataclasses.replace(run, records=unknown))
 
 
 def test_cells_with_a_coarse_calibration_are_named(run: Run) -> None:
-    """Some of them, if there are many; nothing is said where there are none."""
+    """Some of them, if there are many; in a cluster the command has its option."""
     names = [each.full_name for each in summarise(run.records)]
     ids = [each.cell for each in summarise(run.records)]
-    for fine, expected in (
-        (ids[:1], f"in 5 of 6 cells ({'; '.join(names[1:4])}; 2 more), measured briefly"),
-        (ids[:5], f"are known coarsely in {names[5]}, measured briefly"),
-    ):
-        assert expected in describe_calibration(calibrate(run, *fine))
-    assert "" == describe_calibration(calibrate(run, *ids))
-
-
-def test_load_pods_are_calibrated_in_their_cluster(run: Run) -> None:
-    """By the command's option for that."""
+    (caveat,) = list_calibration(calibrate(run, *ids[:1]))
+    assert f"in 5 of 6 cells ({'; '.join(names[1:4])}; 2 more), measured briefly" in caveat
+    assert [] == list_calibration(calibrate(run, *ids))
     there = dataclasses.replace(run, info=run.info.model_copy(update={"target": "kubernetes"}))
-    assert (
-        " at the start of this run, in a pod; `wirebench calibrate --target kubernetes` renews it, for up to 64 "
-        "connections"
-    ) in describe_calibration(there)
+    assert "; `wirebench calibrate --target kubernetes` renews it, for up to 64 " in list_calibration(there)[0]
 
 
-def test_the_share_of_the_ceiling_is_shown_in_every_table(run: Run) -> None:
-    """In percent: terminal, report, pages and API."""
-    (first, *_) = summarise(run.records)
-    shares = pytest.approx((43.7, 3))
-    assert shares == tuple(first.figure(METRICS[name]) for name in ("ceiling_share", "coarse"))
+def test_the_share_of_the_ceiling_is_shown(run: Run) -> None:
+    """In percent: terminal and API."""
     heading, _units, _load, row = render_run(run).splitlines()[3:7]
     assert ("driver", "43.7") == (heading.split()[-1], row.split()[-1])
-    assert '<th scope="col">share of the driver&#39;s ceiling<small>%</small></th>' in render(run)
-    table = make_result_table(describe_cells(run))
-    headings = [column.heading for column in table.columns]
-    shown = dict(zip(headings, table.groups[0][1][0].figures, strict=True))
-    assert ("43.7", "3") == (shown["share of the driver's ceiling"], shown["coarsely calibrated"])
-    assert shares == (describe_cells(run)[0].ceiling_share_percent, describe_cells(run)[0].coarse_blocks)
+    first = make_run_view(run).cells[0]
+    assert pytest.approx(43.7) == first.ceiling_share_percent
+    assert 3 == first.coarse_blocks
+    assert METRICS["ceiling_share"].field == "ceiling_share_percent"
 
 
 def test_requests_that_were_sent_again_are_a_caveat_of_their_cell(tmp_path: Path) -> None:
-    """With how many they were in all blocks: terminal and report; nothing is said where there are none."""
+    """With how many they were in all blocks; nothing is said where there are none."""
     run = RunBuilder(cells=[cell("rest"), cell("grpc")], blocks=2, record={"retried": 1500}).write(tmp_path)
-    found = tuple(describe_retries(run))
-    assert [f"{each.full_name}: 3,000 requests were sent again" for each in summarise(run.records)] == [
+    found = tuple(describe_retries(summarise(run.records)))
+    assert ["REST: 3,000 requests were sent again", "gRPC: 3,000 requests were sent again"] == [
         each.partition(", because")[0] for each in found
     ]
-    assert set(found) <= set(list_caveats(run))
-    assert all(f"! {each}\n" in render_run(run) and each in render(run) for each in found)
-    assert [] == list(describe_retries(RunBuilder(cells=[cell("rest")], blocks=1).write(tmp_path / "none")))
+    assert set(found) <= set(make_run_view(run).caveats)
+    none = RunBuilder(cells=[cell("rest")], blocks=1).write(tmp_path / "none")
+    assert [] == list(describe_retries(summarise(none.records)))
+
+
+def test_uneven_workers_are_reported(tmp_path: Path) -> None:
+    """The sentence says where, and how uneven; a service with one worker isn't counted."""
+    run = RunBuilder(cells=SHARED, server={"fairness": 0.61}).write(tmp_path)
+    (sentence,) = describe_uneven_workers(summarise(run.records))
+    assert sentence.startswith("Workers had uneven shares of the requests in 2 of 2 cells with several workers.")
+    assert "2 workers" in sentence.partition("The least even is ")[2].partition("index 0.61")[0]
+    assert sentence in make_run_view(run).notes
+
+
+@pytest.mark.parametrize("fairness", [0.95, None])
+def test_even_workers_are_not_mentioned(tmp_path: Path, fairness: float | None) -> None:
+    """Nor are those whose requests can't be counted."""
+    run = RunBuilder(cells=SHARED, server={"fairness": fairness}).write(tmp_path)
+    assert [] == list(describe_uneven_workers(summarise(run.records)))
+
+
+def measured(
+    folder: Path, transport: Transport, *told: Handshakes, tls: str = "server", driver: str = "k6"
+) -> CellSummary:
+    """Return a cell, measured in one block, whose driver told so much of its handshakes."""
+    built = RunBuilder([cell(transport, tls=tls, driver=driver)], blocks=1, samples=10, record={"tls": told})
+    (summary,) = summarise(built.write(folder / f"{transport}-{driver}-{tls}").records)
+    return summary
+
+
+def test_what_all_agreed_on_is_said_once(tmp_path: Path) -> None:
+    """However many cells, and with the sessions of all of them, and of their blocks, added up."""
+    cells = [measured(tmp_path, "rest", FULL, RESUMED), measured(tmp_path, "grpc", FULL, tls="server")]
+    assert [
+        "All connections with TLS agreed on TLS 1.3, AES_128_GCM_SHA256, X25519.",
+        "34 of 2,434 handshakes resumed an earlier session.",
+    ] == list(describe_handshakes(cells))
+
+
+def test_who_agreed_on_something_else_is_named(tmp_path: Path) -> None:
+    """A difference in ciphers is part of the difference between transports: each agreement with its transports."""
+    cells = [
+        measured(tmp_path, "rest", FULL), measured(tmp_path, "grpc", OLDER), measured(tmp_path, "socket", FULL),
+    ]  # fmt: skip
+    assert (
+        "Not all connections with TLS agreed on the same, which is part of what is compared: REST, socket on TLS 1.3, "
+        "AES_128_GCM_SHA256, X25519; gRPC on TLS 1.2, ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, X25519."
+    ) == next(describe_handshakes(cells))
+
+
+def test_drivers_that_tell_nothing_are_named(tmp_path: Path) -> None:
+    """Silence is no agreement: k6 tells, and ghz doesn't."""
+    silent = measured(tmp_path, "grpc", driver="ghz")
+    expected = "ghz doesn't report what its connections with TLS agreed on."
+    assert [expected] == list(describe_handshakes([silent]))
+    assert expected == list(describe_handshakes([measured(tmp_path, "grpc", FULL), silent]))[-1]

@@ -86,14 +86,6 @@ def test_bars_that_lie_far_apart_are_marks_on_a_logarithmic_scale() -> None:
     assert ["0.001", "0.01", "0.1", "1", "10"] == drawn.texts("scale")
 
 
-def test_a_ladder_shows_what_each_step_added_or_took_away() -> None:
-    """As a part of its bar, and in per cent."""
-    drawn = Drawn(bars.draw_steps("CPU", [bars.StepBar(REST, value, "codec") for value in (2.0, 3.0, 1.5)]))
-    assert ["2.00", "3.00  (+50%)", "1.50  (-50%)"] == drawn.texts("value")
-    (added,), (taken,) = drawn.numbers("added", "width"), drawn.numbers("taken", "width")
-    assert taken == pytest.approx(1.5 * added, abs=0.2)
-
-
 def test_figures_of_a_percentile_are_written_apart() -> None:
     """However close the marks are, no figure covers another, and none leaves the drawing."""
     cells = [make_latency_series(REST, {"p50": 1.0 + index / 1000, "p99.9": 0.1}) for index in range(8)]

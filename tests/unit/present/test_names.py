@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ from tests.support.report_run import RunBuilder, cell
 from wirebench.analysis.compare_cells import find_comparisons
 from wirebench.analysis.summary import summarise
 from wirebench.model import labels as names
-from wirebench.present import remarks, sentences
-from wirebench.present.facts import make_repeat_command
+from wirebench.model.scenario import Load, Objective
+from wirebench.present.answer import describe_common_factors
+from wirebench.present.comparison import make_comparison_view
+from wirebench.present.facts import describe_load, make_repeat_command
 from wirebench.present.numbers import format_duration, format_moment, format_number
 
 
@@ -26,11 +29,10 @@ def test_numbers_have_three_digits_that_count(value: float | None, text: str) ->
 
 
 def test_durations_and_moments_read_well() -> None:
-    """Minutes where there are any; UTC; and what isn't a time stays as it is."""
+    """Minutes where there are any, and UTC."""
     assert "8.25 s" == format_duration(8.25)
     assert "1 min 52 s" == format_duration(112.4)
-    assert "2026-11-21 10:15 UTC" == format_moment("2026-11-21T11:15:00+01:00")
-    assert "yesterday" == format_moment("yesterday")
+    assert "2026-11-21 10:15 UTC" == format_moment(datetime.fromisoformat("2026-11-21T11:15:00+01:00"))
 
 
 def test_a_name_says_what_is_not_the_default() -> None:
@@ -57,15 +59,15 @@ def test_names_in_a_run_say_what_differs_there(tmp_path: Path) -> None:
         each.full_name for each in summaries
     ]
     assert ["REST", "REST", "gRPC"] == [each.name for each in summaries]
-    assert "users.get (profile), 2 workers, with postgres" == remarks.describe_common_factors(summaries)
+    assert "users.get (profile), 2 workers, with postgres" == describe_common_factors(summaries)
     (only,) = find_comparisons(run)
-    assert "users.get (profile), 16 connections, 2 workers, with postgres" == sentences.describe_situation(only)
+    assert "users.get (profile), 16 connections, 2 workers, with postgres" == make_comparison_view(only).situation
 
 
 def test_a_situation_names_what_varies_at_its_default_too(tmp_path: Path) -> None:
     """Where stores differ from cell to cell, a verdict on the one in memory says so; runtimes are a transport's own."""
     cells = [cell(transport, store=store) for transport in ("rest", "grpc") for store in ("memory", "postgres")]
-    said = {sentences.describe_situation(each) for each in find_comparisons(RunBuilder(cells=cells).write(tmp_path))}
+    said = {make_comparison_view(each).situation for each in find_comparisons(RunBuilder(cells=cells).write(tmp_path))}
     assert {"users.get, 16 connections, in memory", "users.get, 16 connections, with postgres"} == said
 
 
@@ -97,3 +99,19 @@ def test_a_seed_in_the_command_is_not_told_twice(tmp_path: Path) -> None:
     """The command that was given may have named it."""
     info = RunBuilder(blocks=0, info={"command": "wirebench run q.yaml --seed 5", "seed": 5}).write(tmp_path).info
     assert "wirebench run q.yaml --seed 5" == make_repeat_command(info)
+
+
+@pytest.mark.parametrize(
+    ("load", "expected"),
+    [
+        (Load(), "closed"),
+        (Load(timeout_s=0.2), "closed, timeout 0.2 s"),
+        (Load(model="open", concurrency_max=1000), "open, up to 1,000 connections"),
+        (Load(spawn_rate_per_s=20), "closed, 20 users start a second"),
+        (Load(model="calls", calls=2000, warmup_calls=15), "2,000 calls a connection, 15 to warm up"),
+        (Load(model="capacity", objective=Objective(p99_ms=50)), "capacity, p99 at most 50 ms, errors at most 0.1 %"),
+    ],
+)
+def test_a_load_is_described(load: Load, expected: str) -> None:
+    """Its model, and what differs from the default."""
+    assert expected == describe_load(load)

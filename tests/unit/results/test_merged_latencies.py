@@ -19,10 +19,10 @@ from wirebench.cli.console import make_console
 from wirebench.cli.results import print_csv, show_run
 from wirebench.cli.table import print_table
 from wirebench.model.metric import METRICS
-from wirebench.present.data import describe_run_comparison
 from wirebench.present.numbers import format_number
-from wirebench.present.run_data import describe_cells
-from wirebench.present.table import make_request_table, make_terminal_table
+from wirebench.present.run import describe_cells
+from wirebench.present.table import make_first_table, make_full_table
+from wirebench.present.two_runs import make_run_comparison_view
 from wirebench.results.histograms import merge_blocks, read_histograms
 from wirebench.results.index import Filters, Index
 from wirebench.results.runs import Run, RunWriter, load_run
@@ -58,23 +58,23 @@ def test_the_p99_is_the_same_in_every_view(run: Run, tmp_path: Path) -> None:
     (line,) = csv.DictReader(io.StringIO(table_printed.getvalue()))
     assert summary.factors["transport"] == line["transport"]
     other = dataclasses.replace(run, info=run.info.model_copy(update={"id": f"{run.info.id}-2"}))
-    (change,) = describe_run_comparison(compare_runs(run, other)).changes
+    (change,) = make_run_comparison_view(compare_runs(run, other)).changes
     with Index(f"sqlite:///{tmp_path}/index.db") as index:
         index.catch_up(tmp_path)
         (row,) = index.results(Filters()).rows
-    (described,) = describe_cells(run)
+    (described,) = describe_cells(run.info, [summary])
     views = {
         "results --csv": float(line["p99_ms"]),
         "results --json": json.loads(printed.getvalue())["cells"][0]["p99_ms"],
-        "compare": change.base.figures["p99_ms"],
+        "compare": change.baseline_figures.figures["p99_ms"],
         "index and API": row.p99_ms,
         "a run in the API": described.p99_ms,
     }
     assert dict.fromkeys(views, merged_ms) == pytest.approx(views)
     text = format_number(merged_ms)
     console = make_console(io.StringIO())
-    print_table(make_terminal_table([summary]), console)
-    table = make_request_table({"": [summary]})
+    print_table(make_first_table([described]), console)
+    table = make_full_table([described])
     ((_, (shown,)),) = table.groups
     assert text in console.file.getvalue()  # type: ignore[attr-defined]
     assert text == shown.figures[[column.heading for column in table.columns].index("p99")]
@@ -88,7 +88,7 @@ def test_the_blocks_stand_beside_it(run: Run) -> None:
     assert figure
     assert (min(blocks_ms), max(blocks_ms)) == (figure.low, figure.high)
     assert min(blocks_ms) < figure.estimate < max(blocks_ms)
-    (described,) = describe_cells(run)
+    (described,) = describe_cells(run.info, [summary])
     assert (figure.low, figure.high) == (described.p99_lowest_block_ms, described.p99_highest_block_ms)
 
 

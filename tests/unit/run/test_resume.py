@@ -15,11 +15,11 @@ from tests.support.report_run import RunBuilder
 from wirebench.errors import UsageError
 from wirebench.plan.load import read_scenario
 from wirebench.plan.plan import Plan, make_plan
-from wirebench.report import write_report
 from wirebench.results.runs import Run, RunWriter, load_run
 from wirebench.run.progress import TimeLeft
 from wirebench.run.resumption import plan_rest, resume_info
 from wirebench.run.target_options import TargetOptions
+from wirebench.web.report import write_report
 
 TEXT = """\
 question: Which is faster?

@@ -25,8 +25,8 @@ from wirebench.measure.proxy import build_netem
 from wirebench.model.cell import Cell
 from wirebench.model.record import Proxy
 from wirebench.plan.plan import make_plan
-from wirebench.present.remarks import describe_proxy_cost
-from wirebench.present.sentences import describe_comparison
+from wirebench.present.caveats import describe_proxy_cost
+from wirebench.present.comparison import make_comparison_view
 from wirebench.system.processes import Child
 from wirebench.targets.toxiproxy import Toxiproxy, build_toxics
 
@@ -138,17 +138,19 @@ def test_distance_is_said_in_words(tmp_path: Path) -> None:
     run = RunBuilder(cells=cells, record={"proxy": proxy}).write(tmp_path)
     summaries = summarise(run.records)
     assert [None, 0, 20] == [each.factors["delay_ms"] for each in summaries]
-    first, *_, last = (describe_comparison(each) for each in compare_cells(summaries, "delay_ms", 0.05))
+    first, *_, last = (make_comparison_view(each).sentence for each in compare_cells(summaries, "delay_ms", 0.05))
     assert "between a delay of 0 ms and no proxy:" in first
     assert "between a delay of 20 ms and a delay of 0 ms:" in last
     cpu = "45 µs of CPU time on the load generator's cores"
     expected = f"The proxy itself adds at the median 0.11 ms on REST to a call, and {cpu}; neither is subtracted."
-    assert expected == describe_proxy_cost(summaries)
-    assert "" == describe_proxy_cost([replace(each, records=()) for each in summaries])
+    assert [expected] == list(describe_proxy_cost(summaries))
+    assert [] == list(describe_proxy_cost([replace(each, records=()) for each in summaries]))
 
 
 def test_cells_at_a_distance_say_so(tmp_path: Path) -> None:
     """Transports that are compared at a distance are compared there."""
     cells = [cell(transport, delay_ms=20, loss_percent=1.0) for transport in ("rest", "grpc")]
     (comparison,) = compare_cells(summarise(RunBuilder(cells=cells).write(tmp_path).records), "transport", 0.05)
-    assert "users.get, 16 connections, 20 ms away, losing 1.0 % of packets:" in describe_comparison(comparison)
+    assert (
+        "users.get, 16 connections, 20 ms away, losing 1.0 % of packets:" in make_comparison_view(comparison).sentence
+    )

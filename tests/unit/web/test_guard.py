@@ -12,9 +12,9 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from wirebench.errors import UsageError
-from wirebench.web import Hosts, listen
-from wirebench.web.guard import Guard
+from wirebench.web.guard import Guard, Hosts
 from wirebench.web.problems import HttpError
+from wirebench.web.server import listen
 
 
 def ask(error: Exception, path: str) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Rows of figures on one scale: a bar for each cell, and a ladder, whose bars show what each step added or took."""
+"""Rows of figures on one scale: a bar for each cell."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ _NAME_WIDTH, _FIGURE_WIDTH = 96, 52
 _TICKS_MAX = 5
 #: An interval that is much wider than all figures are great is cut off.
 _INTERVAL_MAX = 1.25
-_STEP_HEIGHT, _STEP_BAR_HEIGHT = 56, 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,45 +134,3 @@ def _describe(groups: Mapping[str, Sequence[Bar]]) -> str:
         )
         described.append(f"{f'{heading}: ' if heading else ''}{'; '.join(figures)}")
     return ". ".join(described)
-
-
-@dataclass(frozen=True, slots=True)
-class StepBar:
-    """One rung: its name is that of its style; `change` says what is different from the rung before."""
-
-    style: Style
-    value: float
-    change: str
-
-
-def draw_steps(title: str, steps: Sequence[StepBar]) -> Drawing:
-    """Draw the rungs from the top; the filled part of a bar is what its step added, the dashed one what it took."""
-    track = Track(Scale.linear(step.value for step in steps), 0, WIDTH)
-    bottom = _STEP_HEIGHT * len(steps)
-    befores = [steps[0].value, *(step.value for step in steps)]
-    rows = [
-        part
-        for index, (step, before) in enumerate(zip(steps, befores, strict=False))
-        for part in _draw_step(step, before, track, index * _STEP_HEIGHT)
-    ]
-    description = "; ".join(f"{step.style.name} {format_number(step.value)}, {step.change}" for step in steps)
-    axis = track.draw_axis(track.scale.ticks(_TICKS_MAX), bottom)
-    return Drawing("steps", title, description, (WIDTH, bottom + AXIS_HEIGHT), (*axis, *rows))
-
-
-def _draw_step(step: StepBar, before: float, track: Track, top: float) -> Iterator[Markup]:
-    yield text(0, top + 14, step.style.name, "name")
-    change = f"  ({step.value / before - 1:+.0%})" if top else ""
-    yield text(WIDTH, top + 14, f"{format_number(step.value)}{change}", "value", "end")
-    yield text(0, top + 29, step.change)
-    low, high = sorted((before, step.value))
-    yield _draw_part(track, 0, low, top, class_="area", fill=step.style.colour)
-    if step.value > before:
-        yield _draw_part(track, low, high, top, class_="added", fill=step.style.colour)
-    elif step.value < before:
-        yield _draw_part(track, low, high, top, class_="taken", stroke=step.style.colour)
-
-
-def _draw_part(track: Track, low: float, high: float, top: float, **look: str) -> Markup:
-    x = track.x(low)
-    return element("rect", x=x, y=top + 35, width=track.x(high) - x, height=_STEP_BAR_HEIGHT, **look)

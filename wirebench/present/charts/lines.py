@@ -97,31 +97,6 @@ def _describe_ends(marks: Sequence[Mark]) -> str:
     )
 
 
-def draw_load_curves(title: str, curves: Sequence[PlotSeries], limits: Sequence[float] = ()) -> Drawing:
-    """Draw latencies over rates, both on logarithmic scales, and a straight line at a limit that they may have.
-
-    There is at least one curve, with marks at positive places.
-    """
-    rates = Scale.logarithmic(mark.x for curve in curves for mark in curve.marks)
-    ends = (math.log10(rates.low), math.log10(rates.high))
-    placed = [
-        replace(
-            curve,
-            marks=[replace(mark, x=math.log10(mark.x)) for mark in curve.marks],
-            points=[(math.log10(x), y) for x, y in curve.points],
-        )
-        for curve in curves
-    ]
-    straight = [
-        PlotSeries(Style("", "var(--muted)", "", "2 3"), points=[(end, value) for end in ends]) for value in limits
-    ]
-    labels = {math.log10(rate): label for rate, label in rates.ticks().items()}
-    described = [f"{curve.style.name} {_describe_ends(curve.marks)}" for curve in curves]
-    described += [f"the limit is {format_number(value)}" for value in limits]
-    scale = Scale.logarithmic([*limits, *(mark.y for curve in curves for mark in curve.marks)])
-    return Plot(scale, ends, labels).draw(title, "; ".join(described), [*straight, *placed])
-
-
 def draw_curves(title: str, curves: Sequence[PlotSeries], *, is_log: bool) -> Drawing:
     """Draw points and bands over a number that only grows, as of calls; there is at least one curve.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any
 
@@ -26,8 +25,8 @@ IndexRow = dict[str, Any]
 def write_run(connection: Connection, info: RunInfo, records: Iterable[Record]) -> int:
     """Put a run and all its records in the place of what is there of it, and return the number of records.
 
-    The latencies of a cell are those of its record that was measured last. Raises WirebenchError if the run doesn't say
-    when it began, or if two records are of the same cell and block.
+    The latencies of a cell are those of its record that was measured last. Raises WirebenchError if two records are of
+    the same cell and block.
     """
     row = make_run_row(info)
     connection.execute(delete(runs).where(runs.c.run_id == info.id))
@@ -81,10 +80,10 @@ def _copy(connection: Connection, statement: str, values: Iterable[tuple[Any, ..
 
 
 def make_run_row(info: RunInfo) -> IndexRow:
-    """Return the row of a run. Raises WirebenchError if it doesn't say when it began."""
+    """Return the row of a run."""
     others = {"run_id": info.id, "commit_id": info.commit}
     own = {name: getattr(info, name) for name in {*runs.c.keys()} - {"id", *others}}
-    return {**own, **others, "started_at": _parse_moment(info.started_at), "machine": name_machine(info.machine)}
+    return {**own, **others, "machine": name_machine(info.machine)}
 
 
 def _make_cell_row(record: Record) -> IndexRow:
@@ -128,11 +127,3 @@ def _list_gates(record: Record) -> Iterator[IndexRow]:
             "unit": gate.unit,
             "metrics": " ".join(gate.metrics),
         }
-
-
-def _parse_moment(text: str) -> datetime:
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise WirebenchError(f"run.json: started_at: {text!r} isn't a time", "correct it, or move the run") from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -8,8 +8,8 @@ from typing import Any
 
 from starlette.routing import Route, Router
 
-from wirebench.present.data import RunComparisonData
-from wirebench.present.run_data import RunData
+from wirebench.present.run import RunView
+from wirebench.present.two_runs import RunComparisonView
 from wirebench.results.query import Query
 from wirebench.web.api import rows, runs
 from wirebench.web.api.endpoint import ApiEndpoint, ApiRequest
@@ -37,9 +37,9 @@ def openapi(_: ApiRequest[Query]) -> dict[str, Any]:
 ENDPOINTS = (
     ApiEndpoint("/results", rows.results, rows.Results, rows.RowQuery),
     ApiEndpoint("/runs", rows.runs, rows.Runs, rows.RowQuery),
-    ApiEndpoint("/runs/{run_id}", runs.run, RunData),
+    ApiEndpoint("/runs/{run_id}", runs.run, RunView),
     ApiEndpoint("/runs/{run_id}/histograms", runs.histograms, runs.Histograms, runs.HistogramQuery),
-    ApiEndpoint("/compare", runs.compare, RunComparisonData, runs.CompareQuery),
+    ApiEndpoint("/compare", runs.compare, RunComparisonView, runs.CompareQuery),
     ApiEndpoint("/health", health, Health),
     ApiEndpoint("/openapi.json", openapi, dict[str, Any]),
 )

@@ -14,9 +14,9 @@ from pydantic import Field
 from wirebench.analysis.compare_runs import compare_runs
 from wirebench.analysis.summary import summarise
 from wirebench.model.histogram_file import Clock
-from wirebench.present.data import RunComparisonData, describe_run_comparison
 from wirebench.present.latencies import compute_quantile_ms
-from wirebench.present.run_data import RunData, make_run_data
+from wirebench.present.run import RunView, make_run_view
+from wirebench.present.two_runs import RunComparisonView, make_run_comparison_view
 from wirebench.results.histograms import CellHistograms, merge_blocks, read_histograms
 from wirebench.results.query import Levels, One, Query
 from wirebench.results.runs import load_run
@@ -29,9 +29,9 @@ _HISTOGRAMS_MAX = 8
 _PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 97.5, 99, 99.5, 99.9, 99.95, 99.99)
 
 
-def run(asked: ApiRequest[Query]) -> RunData:
+def run(asked: ApiRequest[Query]) -> RunView:
     """Show a run."""
-    return make_run_data(asked.catalogue.run(asked.run_id))
+    return make_run_view(asked.catalogue.run(asked.run_id))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class CompareQuery(Query):
     head: Annotated[str, One] = Field(description="The run that is judged.")
 
 
-def compare(asked: ApiRequest[CompareQuery]) -> RunComparisonData:
+def compare(asked: ApiRequest[CompareQuery]) -> RunComparisonView:
     """Compare two runs by the cells that both have."""
     base, head = asked.catalogue.run(asked.query.base), asked.catalogue.run(asked.query.head)
-    return describe_run_comparison(compare_runs(base, head))
+    return make_run_comparison_view(compare_runs(base, head))

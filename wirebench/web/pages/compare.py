@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from http import HTTPStatus
-from typing import Any
 
 from pydantic import Field
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from wirebench.analysis.compare_runs import RunComparison, compare_runs
+from wirebench.analysis.compare_runs import compare_runs
 from wirebench.errors import UsageError
 from wirebench.model.labels import capitalise
-from wirebench.present import run_comparison_sentences as sentences
-from wirebench.present.charts.forest import draw_forests
 from wirebench.present.numbers import format_moment
-from wirebench.present.remarks import describe_common_factors
-from wirebench.present.table import make_change_table, make_side_table
+from wirebench.present.table import make_comparison_table
+from wirebench.present.two_runs import make_run_comparison_view
 from wirebench.results.index import Filters, Index, RunRow
 from wirebench.results.query import Query, Single
 from wirebench.web.catalogue import Catalogue
 from wirebench.web.pages.form import make_address
-from wirebench.web.render import render
+from wirebench.web.templates import render_template
 
 #: So many of the newest runs can be chosen from.
 CHOICES_MAX = 200
@@ -50,10 +47,10 @@ def show_comparison(request: Request) -> Response:
     if base and head:
         runs = catalogue.run(base), catalogue.run(head)
         try:
-            found = compare_runs(*runs)
+            found = make_run_comparison_view(compare_runs(*runs))
         except UsageError as error:  # nothing in them can be compared; others may be chosen
             notice = f"{capitalise(error.message)}."
-    return render(
+    text = render_template(
         "compare.html.j2",
         current_page="/compare",
         base=base or before,
@@ -61,20 +58,9 @@ def show_comparison(request: Request) -> Response:
         choices=choices,
         notice=notice,
         found=found,
-        **(_describe(found) if found else {}),
+        changes=make_comparison_table(found.changes) if found else None,
     )
-
-
-def _describe(found: RunComparison) -> dict[str, Any]:
-    return {
-        "summary": capitalise(sentences.summarise_comparison(found)),
-        "remarks": list(map(capitalise, sentences.list_caveats(found))),
-        "alike": describe_common_factors([change.subject for change in found.changes]),
-        "changes": make_change_table(found.changes),
-        "forests": draw_forests(found.changes, found.margin),
-        "sentences": list(map(sentences.describe_change, found.changes)),
-        "both": make_side_table(found.changes),
-    }
+    return HTMLResponse(text)
 
 
 def _make_address(chosen: Collection[str]) -> str:
@@ -99,7 +85,7 @@ def _list_choices(catalogue: Catalogue, index: Index, *asked: str) -> Mapping[st
             by_scenario.setdefault(run.scenario, []).append(run)
     return {
         scenario: {
-            run.run_id: f"{format_moment(run.started_at.isoformat())} · {run.target} · {run.machine}"
+            run.run_id: f"{format_moment(run.started_at)} · {run.target} · {run.machine}"
             for run in sorted(found, key=lambda run: run.started_at, reverse=True)
         }
         for scenario, found in by_scenario.items()

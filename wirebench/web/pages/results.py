@@ -3,35 +3,33 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 
 from pydantic import Field
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from wirebench.analysis.summary import summarise
 from wirebench.errors import WirebenchError
 from wirebench.model.cell import sort_key
-from wirebench.model.labels import describe_situation, name_cell, pluralise
-from wirebench.model.metric import METRICS, SPREAD, Metric, name_spread
-from wirebench.present.numbers import ABSENT, describe_errors, format_metric, format_number
-from wirebench.present.run_charts import RunCharts, draw_run
-from wirebench.present.table import FigureTable, TableColumn, make_table
-from wirebench.results.index import PAGE_ROWS_MAX, Filters, Index, Result, RunRow
+from wirebench.model.labels import pluralise
+from wirebench.present.pictures import RunPictures, draw_run
+from wirebench.present.table import FigureTable, make_full_table
+from wirebench.results.index import PAGE_ROWS_MAX, Filters, Index, RunRow
 from wirebench.results.query import Single
 from wirebench.results.runs import load_run
 from wirebench.web.catalogue import Catalogue, read_changed_ns
 from wirebench.web.pages.form import Pairs, make_address, make_fields, make_moment_fields
-from wirebench.web.pages.run import summarise_run
-from wirebench.web.render import render
+from wirebench.web.pages.run import view_run
+from wirebench.web.templates import render_template
 
 #: So many runs are drawn at most, and so many listed on a page.
 CHARTED_RUNS_MAX = 4
 LISTED_RUNS = 25
-#: Latencies of so many groups of cells are drawn on a page; the report has all.
+#: Latencies of so many groups of cells are drawn on a page; that of the run has all.
 LATENCIES_MAX = 6
 _KEPT_MAX = 16
 
@@ -57,8 +55,8 @@ class RunView:
     far: str
     cells: int
     table: FigureTable
-    #: There are none without the run's folder.
-    charts: RunCharts | None
+    #: None without the run's folder.
+    pictures: RunPictures | None
     is_here: bool
     answer: tuple[str, ...]
     json_address: str
@@ -79,7 +77,7 @@ def show_results(request: Request) -> Response:
         drawn = [made for each in of_runs if (made := _draw(catalogue, index, each, pairs))]
         runs = index.runs(query.model_copy(update={"run_id": ()}), limit=LISTED_RUNS, cursor=query.cursor)
     fields, moments = make_fields(query, choices), make_moment_fields(query, pairs)
-    return render(
+    text = render_template(
         "results.html.j2",
         current_page="/",
         title=drawn[0].run.question if len(drawn) == 1 else "Results",
@@ -100,6 +98,7 @@ def show_results(request: Request) -> Response:
         older=make_address("/", pairs, cursor=runs.next_cursor) if runs.next_cursor else "",
         damaged=catalogue.damaged,
     )
+    return HTMLResponse(text)
 
 
 def _draw(catalogue: Catalogue, index: Index, filters: Filters, pairs: Pairs) -> RunView | None:
@@ -115,8 +114,10 @@ def _draw(catalogue: Catalogue, index: Index, filters: Filters, pairs: Pairs) ->
         run=runs[0],
         far=f"{runs[0].records:,} of {pluralise(runs[0].cells * runs[0].blocks, 'window')} measured",
         cells=len(found),
-        table=make_result_table(found),
-        charts=draw_results(found, folder),
+        table=make_full_table(sorted(found, key=lambda cell: sort_key(cell.factors))),
+        pictures=draw_cells(folder, read_changed_ns(folder), frozenset(cell.cell for cell in found))
+        if folder
+        else None,
         is_here=folder is not None,
         # What it comes to, it says when it is over: who sees verdicts come and go is tempted to stop where they please.
         answer=_summarise(folder) if folder and runs[0].status != "running" else (),
@@ -127,7 +128,7 @@ def _draw(catalogue: Catalogue, index: Index, filters: Filters, pairs: Pairs) ->
 def _summarise(folder: Path) -> tuple[str, ...]:
     """Say what the whole run comes to; nothing if it can't be read any more, which its own page says."""
     try:
-        return summarise_run(folder, read_changed_ns(folder))
+        return view_run(folder, read_changed_ns(folder)).summary
     except WirebenchError:
         return ()
 
@@ -147,50 +148,12 @@ def _list_notices(chosen: Sequence[str], drawn: Sequence[RunView]) -> Iterator[s
         )
 
 
-def make_result_table(results: Iterable[Result]) -> FigureTable:
-    """Return the figures of a run's cells as the index has them."""
-    rows: dict[str, list[tuple[str, tuple[str, ...], Result]]] = {}
-    for cell in sorted(results, key=lambda cell: sort_key(cell.factors)):
-        row = name_cell(cell.factors), cell.failed_gates, cell
-        rows.setdefault(describe_situation(cell.factors), []).append(row)
-    return make_table(rows, _COLUMNS)
-
-
-def draw_results(results: Iterable[Result], folder: Path | None) -> RunCharts | None:
-    """Draw the cells of a run from its folder, if there is one."""
-    return _draw_cells(folder, read_changed_ns(folder), frozenset(cell.cell for cell in results)) if folder else None
-
-
 @functools.lru_cache(_KEPT_MAX)
-def _draw_cells(folder: Path, changed_ns: int, drawn: frozenset[str]) -> RunCharts | None:  # noqa: ARG001 - drawn again
+def draw_cells(folder: Path, changed_ns: int, drawn: frozenset[str]) -> RunPictures | None:  # noqa: ARG001 - drawn again
     """Draw these cells of the run in a folder; None if it can't be read any more, which its own page says."""
     try:
         run = load_run(folder)
     except WirebenchError:
         return None
-    return draw_run(
-        run, [cell for cell in summarise(run.records, run.info.compare) if cell.cell in drawn], LATENCIES_MAX
-    )
-
-
-def _make_column(metric: Metric) -> TableColumn:
-    return TableColumn(metric.label, metric.unit_label, lambda cell: format_metric(metric, getattr(cell, metric.field)))
-
-
-def _make_block_column(metric: Metric) -> TableColumn:
-    def write(cell: Result) -> str:
-        low, high = (getattr(cell, name) for name in name_spread(metric))
-        return ABSENT if low is None or cell.blocks == 1 else f"{format_number(low)}–{format_number(high)}"
-
-    return TableColumn(f"{metric.label} of blocks", f"{metric.unit_label}, {metric.spread}", write)
-
-
-_COLUMNS = (
-    *(
-        column
-        for metric in METRICS.values()
-        for column in (_make_column(metric), *([_make_block_column(metric)] if metric in SPREAD else []))
-    ),
-    TableColumn("errors by class", "", lambda cell: describe_errors(cell.errors)),
-    TableColumn("blocks", "", lambda cell: f"{cell.blocks:,}"),
-)
+    cells = summarise(run.records, run.info.compare)
+    return draw_run(run, [cell for cell in cells if cell.cell in drawn], LATENCIES_MAX)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -12,25 +11,21 @@ from urllib.parse import quote, urlencode
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
-from wirebench.analysis.compare_cells import find_comparisons
-from wirebench.model.labels import pluralise
 from wirebench.model.run_info import RunInfo
-from wirebench.present.remarks import write_answer
-from wirebench.present.sentences import describe_few_blocks
-from wirebench.report import FILE_NAME
-from wirebench.report.page import gather, render_report
-from wirebench.results.runs import load_info, load_run, record_paths
+from wirebench.present.run import RunView, make_run_view
+from wirebench.results.runs import load_info, load_run
 from wirebench.targets.kubernetes.namespace import name_namespace
 from wirebench.web.catalogue import Catalogue, read_changed_ns
-from wirebench.web.render import render
+from wirebench.web.report import FILE_NAME, gather_run
+from wirebench.web.templates import render_template
 
 #: A report has its styles inside. It may load nothing and run nothing, and is of no origin: whatever is in it can't act
 #: for its readers.
 _REPORT_HEADERS = {
     "content-security-policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'"
 }
-#: So many summaries and pages are kept for the next who asks: a run may have thousands of records.
-_SUMMARIES_MAX, _RUNS_MAX = 64, 16
+#: So many runs are kept for the next who asks: one may have thousands of records.
+_RUNS_MAX = 16
 
 
 def show_run(request: Request) -> Response:
@@ -39,40 +34,30 @@ def show_run(request: Request) -> Response:
     if run_id := catalogue.find_run_of_namespace(name):  # dashboards know a run by that
         return RedirectResponse(f"/runs/{quote(run_id)}", HTTPStatus.SEE_OTHER)
     folder = catalogue.run_folder(name)
-    info = load_info(folder)
-    if info.status == "running":
-        # Without verdicts: who sees them come and go is tempted to stop where they please.
-        done = sum(1 for _ in record_paths(folder))
-        measured = f"{done:,} of {pluralise(info.cells * info.blocks, 'window')}"
-        return render("running.html.j2", info=info, measured=measured)
     changed_ns = read_changed_ns(folder)
-    dashboards = _link_dashboards(request.app.state.grafana, info, changed_ns // 1_000_000)
-    return render("run.html.j2", dashboards=dashboards, **_gather(folder, changed_ns))
+    gathered = _gather(folder, changed_ns)
+    dashboards = _link_dashboards(request.app.state.grafana, gathered["view"].run, changed_ns // 1_000_000)
+    return HTMLResponse(render_template("run.html.j2", dashboards=dashboards, **gathered))
 
 
 def _link_dashboards(grafana: str, info: RunInfo, end_unix_ms: int) -> str:
     """Return the address of the run's live metrics in Grafana; empty without one."""
     if not grafana:
         return ""
-    start_unix_ms = round(datetime.fromisoformat(info.started_at).timestamp() * 1000)
+    start_unix_ms = round(info.started_at.timestamp() * 1000)
     query = {"var-namespace": name_namespace(info.id), "from": start_unix_ms, "to": end_unix_ms}
     return f"{grafana}/d/wirebench-transports?{urlencode(query)}"
 
 
 @functools.lru_cache(_RUNS_MAX)
 def _gather(folder: Path, changed_ns: int) -> dict[str, Any]:  # noqa: ARG001 - a changed run is drawn again
-    return gather(load_run(folder))
+    return gather_run(load_run(folder))
 
 
-@functools.lru_cache(_SUMMARIES_MAX)
-def summarise_run(folder: Path, changed_ns: int) -> tuple[str, ...]:  # noqa: ARG001 - a changed run is described again
-    """Say in a few sentences what the run in a folder comes to, and how little one block says; or nothing.
-
-    Raises WirebenchError if it can't be read.
-    """
-    run = load_run(folder)
-    comparisons = find_comparisons(run)
-    return (*write_answer(run, comparisons), *filter(None, [describe_few_blocks(comparisons)]))
+@functools.lru_cache(_RUNS_MAX)
+def view_run(folder: Path, changed_ns: int) -> RunView:  # noqa: ARG001 - a changed run is described again
+    """Describe the run in a folder, without its pictures. Raises WirebenchError if it can't be read."""
+    return make_run_view(load_run(folder))
 
 
 def show_report(request: Request) -> Response:
@@ -84,4 +69,5 @@ def show_report(request: Request) -> Response:
     written, changed_ns = folder / FILE_NAME, read_changed_ns(folder)
     if written.is_file() and written.stat().st_mtime_ns >= changed_ns:  # and not from before the run was resumed
         return FileResponse(written, headers=_REPORT_HEADERS, media_type="text/html")
-    return HTMLResponse(render_report(_gather(folder, changed_ns)), headers=_REPORT_HEADERS)
+    text = render_template("run.html.j2", is_file=True, dashboards="", **_gather(folder, changed_ns))
+    return HTMLResponse(text, headers=_REPORT_HEADERS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +12,12 @@ import pytest
 from tests.support.drawn import Drawn
 from tests.support.report_run import GENERATOR_GATE, SAMPLES_GATE, RunBuilder, cell, passed
 from wirebench.analysis.summary import summarise
+from wirebench.model.cell import Cell
+from wirebench.model.contract import TRANSPORTS
 from wirebench.model.histogram import Histogram
-from wirebench.present import remarks
 from wirebench.present.charts.style import assign_styles
 from wirebench.present.latencies import make_curve, read_latencies
-from wirebench.present.picture import ChartSection, draw_answer, make_factor_sections
-from wirebench.present.run_charts import group_cells
+from wirebench.present.pictures import Chapter, draw_answer, draw_run, group_cells
 from wirebench.results.runs import Run
 
 
@@ -39,22 +40,20 @@ def test_a_curve_ends_where_fewer_than_ten_samples_lie_beyond() -> None:
     assert [] == make_curve(Histogram.of_values(np.arange(1, 20)))  # not even the median has ten beyond it
 
 
-def test_a_sweep_draws_what_failed_a_gate_hollow_and_does_not_quote_it(tmp_path: Path) -> None:
+def test_a_sweep_draws_what_failed_a_gate_hollow(tmp_path: Path) -> None:
     """A series whose p99 rests on too few requests isn't left out without a word."""
     cells = [cell(wire, concurrency=level) for wire in ("rest", "socket") for level in (1, 4, 16)]
     run = RunBuilder(
         cells, blocks=2, samples=500, gates=lambda of, _: (SAMPLES_GATE if of.transport == "rest" else passed(),)
     ).write(tmp_path)
-    (section,) = make_factor_sections(summarise(run.records)).values()
+    section = draw_run(run, summarise(run.records)).chapters[1]
+    assert "Over connections" == section.heading
     assert ["REST", "socket"] == [style.name for style in section.legend]
     (p99,) = (Drawn(chart.svg) for chart in section.charts if chart.title.startswith("p99"))
     assert (2, 6, 3) == (len(p99.lines()), len(p99.marks()), len(p99.all("mark unfit")))
-    rest, socket, *_ = remarks.write_answer(run, ())
-    assert "requests/s; p99 withheld, failed gates: samples)" in rest
-    assert " at the p99)" in socket
 
 
-def answer_of(run: Run) -> ChartSection:
+def answer_of(run: Run) -> Chapter:
     """Return the picture that a run's report opens with."""
     groups = group_cells(summarise(run.records), run.info.compare)
     return draw_answer(groups, assign_styles(cell for cells in groups.values() for cell in cells))
@@ -93,3 +92,43 @@ def test_what_a_scenario_sweeps_is_answered_over_its_levels(tmp_path: Path) -> N
     for panel in found.charts:
         drawn = Drawn(panel.svg)
         assert (2, 6, 6) == (len(drawn.lines()), len(drawn.marks()), len(drawn.all("interval")))
+
+
+def names_by_group(folder: Path, cells: tuple[Cell, ...], compared: str) -> dict[str, list[str]]:
+    """Return the names of cells by the title of their group."""
+    run = RunBuilder(cells, blocks=1, samples=50).write(folder)
+    return {
+        title: [each.name for each in members]
+        for title, members in group_cells(summarise(run.records, compared), compared).items()
+    }
+
+
+def test_few_cells_share_a_picture(tmp_path: Path) -> None:
+    """Up to eight cells of a load are shown side by side, each named by all that it differs in."""
+    cells = tuple(cell(each, delay_ms=delay) for each, delay in itertools.product(TRANSPORTS, (0, 5)))
+    names = ["REST 0 ms away", "REST 5 ms away", "gRPC 0 ms away", "gRPC 5 ms away"]
+    expected = {"users.get, 16 connections": [*names, "socket 0 ms away", "socket 5 ms away"]}
+    assert expected == names_by_group(tmp_path, cells, "transport")
+
+
+def test_many_cells_are_told_apart_by_what_is_not_compared(tmp_path: Path) -> None:
+    """Each delay has a picture of its own where transports are compared, and names don't repeat it."""
+    cells = tuple(cell(each, delay_ms=delay) for each, delay in itertools.product(TRANSPORTS, (0, 1, 5)))
+    expected = {f"users.get, 16 connections, {delay} ms away": ["REST", "gRPC", "socket"] for delay in (0, 1, 5)}
+    assert expected == names_by_group(tmp_path, cells, "transport")
+
+
+def test_what_is_compared_stays_in_one_picture(tmp_path: Path) -> None:
+    """However many cells there are, the levels that a run compares are side by side."""
+    cells = tuple(cell(each, workers=workers) for each, workers in itertools.product(TRANSPORTS, (1, 2, 4)))
+    assert ["users.get, 16 connections"] == list(names_by_group(tmp_path, cells, "workers"))
+
+
+def test_names_tell_the_level_that_is_compared_at_its_default_too(tmp_path: Path) -> None:
+    """`REST` beside `REST 2 workers` would not say that it has one; the default comes first."""
+    cells = tuple(cell("rest", workers=workers) for workers in (1, 2))
+    expected = {"users.get, 16 connections": ["REST 1 worker", "REST 2 workers"]}
+    assert expected == names_by_group(tmp_path / "workers", cells, "workers")
+    cells = tuple(dataclasses.replace(cell("rest"), tls=tls) for tls in ("server", "none"))
+    expected = {"users.get, 16 connections": ["REST plain text", "REST TLS"]}
+    assert expected == names_by_group(tmp_path / "tls", cells, "tls")

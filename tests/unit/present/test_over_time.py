@@ -10,8 +10,8 @@ from wirebench.analysis.summary import summarise
 from wirebench.model.histogram_file import Calls, HistogramFile
 from wirebench.model.record import Slice
 from wirebench.present.charts.style import assign_styles
-from wirebench.report import over_time
-from wirebench.report.page import render
+from wirebench.present.over_time import draw_calls
+from wirebench.present.pictures import draw_run
 from wirebench.results.runs import Run
 
 
@@ -29,11 +29,13 @@ def run_of(folder: Path, wait_ms: float | None) -> Run:
 
 def test_a_load_that_changes_is_drawn_over_time(tmp_path: Path) -> None:
     """What was asked for, and how long it took; parts without an answer are left out, or all of them."""
-    page = render(run_of(tmp_path / "answered", 5.0))
-    assert 'id="over-time"' in page
-    assert page.count("requests/s asked for: ") == page.count("slowest, ms: ") > 0
-    page = render(run_of(tmp_path / "silent", None))
-    assert ("requests/s asked for: " in page, "slowest, ms: " in page) == (True, False)
+    for name, wait_ms, expected in (
+        ("answered", 5.0, ["requests/s asked for", "p50, ms", "slowest, ms"]),
+        ("silent", None, ["requests/s asked for"]),
+    ):
+        run = run_of(tmp_path / name, wait_ms)
+        (chapter,) = (each for each in draw_run(run, summarise(run.records)).chapters if each.heading == "Over time")
+        assert expected == [chart.title.partition(": ")[0] for chart in chapter.charts]
 
 
 def test_calls_are_drawn_one_by_one_and_together(tmp_path: Path) -> None:
@@ -47,7 +49,7 @@ def test_calls_are_drawn_one_by_one_and_together(tmp_path: Path) -> None:
         )
         HistogramFile.read(path).model_copy(update={"calls": made}).write(path)
     cells = summarise(run.records)
-    charts = over_time.draw_calls(run, {"one load": cells}, assign_styles(cells))
+    charts = draw_calls(run, {"one load": cells}, assign_styles(cells))
     assert ["ms a call: users.get in one load", "ms in all: users.get in one load"] == [each.title for each in charts]
     # 300 calls of a millisecond come to 300 ms.
     assert "300" in Drawn(charts[1].svg).texts("scale")

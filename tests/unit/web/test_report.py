@@ -14,8 +14,8 @@ import pytest
 from tests.support.report_run import RunBuilder, cell, passed
 from tests.support.waiting import run_program
 from wirebench.model.histogram_file import ErrorText
-from wirebench.report import write_report
 from wirebench.results.runs import Run
+from wirebench.web.report import write_report
 
 VOID = {"meta", "link", "img", "br", "hr", "input", "line", "circle", "rect", "path", "use"}
 LOADS = {"src", "srcset", "href", "xlink:href", "action", "data", "poster", "background"}
@@ -93,7 +93,7 @@ def test_the_same_run_gives_the_same_bytes(quick: Run, html: str, tmp_path: Path
 
 
 def test_the_page_goes_from_the_answer_to_what_was_run(html: str) -> None:
-    """The question is the title; then the answer, the charts, the table, gates, help, and the facts.
+    """The question is the title; then the answer in sentences, its picture and its table, all else, and the facts.
 
     What only other loads have isn't there; the command can be copied.
     """
@@ -101,14 +101,7 @@ def test_the_page_goes_from_the_answer_to_what_was_run(html: str) -> None:
     title = "Which transport answers a small user call fastest, and what does it cost the server?"
     assert [("h1", title)] == [heading for heading in headings if heading[0] == "h1"]
     assert "wirebench run scenarios/quick.yaml --seed 4711" in Document(html).text
-    expected = [
-        "The answer",
-        "The measurements",
-        "All figures",
-        "Gates that failed",
-        "How to read this",
-        "What was run, on what",
-    ]
+    expected = ["The answer", "The measurements", "Gates that failed", "What was run, and how to read it"]
     assert expected == [text for level, text in headings if level == "h2"]
 
 
@@ -133,36 +126,34 @@ def test_every_element_is_closed_and_every_id_is_unique(html: str) -> None:
 
 
 def test_charts_have_a_colour_by_name_and_words_for_those_who_do_not_see_them(html: str) -> None:
-    """The two panels that answer, 16 ratios, and latencies of each of four groups; colours are light or dark."""
+    """The two panels that answer, and latencies of each of four groups; colours are light or dark."""
     document = Document(html)
-    assert 2 + 16 + 4 == document.tags["figure"]
+    assert 2 + 4 == document.tags["figure"]
     assert 0 == document.unlabelled_figures
     assert "prefers-color-scheme: dark" in html
     for colour in re.findall(r"\b(?:fill|stroke)(?:: |=\")([^;\"]+)", html):
         assert re.fullmatch(r"none|currentColor|var\(--\w+\)", colour)
 
 
-def test_the_answer_is_said_in_sentences_with_intervals(html: str) -> None:
+def test_the_answer_is_said_in_sentences_and_the_ratios_in_a_table(html: str) -> None:
     """A summary a pair first, then every comparison; two drivers of one service are instruments, not services."""
     text = " ".join(Document(html).text.split())
     assert re.search(r"Socket is faster than REST in all 4 situations: [\d.–]+× the requests/s", text)
     ratio = r"[\d.]+× [\d.]+–[\d.]+"
     assert 4 == len(re.findall(rf"gRPC / REST\s*faster\s*{ratio}\s*{ratio}\s*{ratio}", text))
-    assert re.search(r"ghz measured [\d.–]+× the requests/s, .* of wireload, over 4 situations\.", text)
-    assert 4 == len(re.findall(rf"ghz / wireload\s*{ratio}\s*{ratio}", text))
+    assert 4 == len(re.findall(rf"ghz / wireload\s*–\s*{ratio}\s*{ratio}", text))
     assert "gRPC by ghz is faster" not in text
 
 
-def test_gates_that_failed_are_told_once_with_what_to_do(tmp_path: Path) -> None:
-    """However many windows fail one gate, it is one entry, with the worst value, and its verdicts are withheld."""
+def test_gates_that_failed_are_told_with_what_to_do(tmp_path: Path) -> None:
+    """With the worst value, and its verdicts are withheld."""
     gate = passed("generator_cpu", passed=False, value=0.97, limit=0.9, unit="of its cores", advice="lower the rate")
     run = RunBuilder(cells=[cell("rest"), cell("socket")], gates=(gate,)).write(tmp_path)
     text = " ".join(Document(write_report(run).read_text(encoding="utf-8")).text.split())
     assert 1 == text.count("What to do: lower the rate.")
     assert "failed in 6 of 6 windows" in text
     assert "Worst: 97 % of its cores; the limit is 90 % of its cores." in text
-    assert "no verdict on socket against REST (failed gates: generator CPU); measured" in text
-    assert "socket is faster" not in text.lower()
+    assert "no verdict on socket against REST (failed gates: generator CPU): " in text
 
 
 def test_a_run_without_records_has_a_report(tmp_path: Path) -> None:
@@ -185,7 +176,7 @@ def test_what_an_external_target_hides_is_absent_and_said(tmp_path: Path) -> Non
     html = write_report(builder.write(tmp_path)).read_text(encoding="utf-8")
     assert "could not be seen" in html
     assert "server memory" not in html
-    assert 1 + 1 + 1 == Document(html).tags["figure"]
+    assert 1 + 1 == Document(html).tags["figure"]
 
 
 def test_an_open_load_is_told_on_the_response_clock(tmp_path: Path) -> None:
@@ -217,7 +208,7 @@ def test_text_of_others_is_text(tmp_path: Path) -> None:
     evil = (
         "<script>alert(1)<\N{DIVISION SLASH}script><img src=x onerror=alert(1)>$x_1$ \" ' &"  # a slash is no file name
     )
-    names = ("question", "scenario", "scenario_text", "command", "reason", "started_at", "target", "commit")
+    names = ("question", "scenario", "scenario_text", "command", "reason", "target", "commit")
     info = dict.fromkeys(names, evil) | {
         "status": "incomplete",
         "notes": (evil,),
@@ -235,21 +226,3 @@ def test_text_of_others_is_text(tmp_path: Path) -> None:
     document = Document(write_report(builder.write(tmp_path)).read_text(encoding="utf-8"))
     assert 0 == document.tags["script"] + document.tags["img"]
     assert document.text.count(evil) > 15
-
-
-def test_a_cluster_s_run_says_what_only_clusters_have(tmp_path: Path) -> None:
-    """Replicas' shares and limits stand in the table, and comparisons in words."""
-    cells = tuple(
-        cell("grpc", replicas=2, cpu_limit_millicores=250, placement="cross-node", balancing=balancing)
-        for balancing in ("service", "headless")
-    )
-    run = RunBuilder(
-        cells=cells,
-        blocks=2,
-        info={"target": "kubernetes", "compare": "balancing"},
-        server={"requests_by_replica": {"a": 30, "b": 10}, "throttled_periods": 8},
-    ).write(tmp_path)
-    text = " ".join(Document(write_report(run).read_text(encoding="utf-8")).text.split())
-    assert "75 / 25" in text
-    assert "balancing by the client" in text
-    assert "250m CPU" in text

@@ -5,19 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
-from tests.support.drawn import Drawn
 from tests.support.histogram_files import make_file, make_series
 from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell
 from wirebench.analysis.summary import summarise
 from wirebench.measure.figures import summarise_operations
 from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import HistogramFile
-from wirebench.model.labels import name_gate
-from wirebench.present.charts.style import assign_styles
+from wirebench.model.record import Latency, Record
 from wirebench.present.latencies import read_latencies
-from wirebench.present.numbers import format_number
-from wirebench.report import operations
+from wirebench.present.run import make_run_view
+from wirebench.present.table import make_operation_table
 
 
 def file_of(**medians_ms: float) -> HistogramFile:
@@ -42,28 +41,46 @@ def test_a_load_of_one_operation_has_no_figures_by_operation() -> None:
     assert {} == summarise_operations(file_of(users_get=1.0))
 
 
-def test_the_report_has_a_row_and_a_bar_for_each_operation(tmp_path: Path) -> None:
-    """For all transports side by side; requests/s are of those that succeeded, and a gate that failed is marked."""
+def test_each_operation_is_compared_with_that_of_the_first_cell(tmp_path: Path) -> None:
+    """Side by side, by the ratio of mean latencies; requests/s are of those that succeeded, and gates are marked."""
     figures = summarise_operations(file_of(users_get=1.0, users_create=4.0))
     figures["users.get"] = figures["users.get"].model_copy(update={"errors": {"internal": 400}})
     cells, gates = [cell(transport, operation="crud") for transport in ("rest", "grpc")], (GENERATOR_GATE,)
-    run = RunBuilder(cells, record={"operations": figures}, gates=gates).write(tmp_path)
+
+    def change(record: Record) -> dict[str, object]:
+        factor = 0.5 if record.factors["transport"] == "grpc" else 1.0
+        return {
+            "operations": {
+                name: of.model_copy(update={"service": speed_up(of.service, factor)}) for name, of in figures.items()
+            }
+        }
+
+    run = RunBuilder(cells, record=change, gates=gates).write(tmp_path)
     for record in run.records:
         file_of(users_get=record.block, users_create=4 * record.block).write(run.folder / record.histogram_file)
-    groups = {"crud": summarise(run.records)}
-    latencies, _ = read_latencies(run, groups["crud"])
-    table = operations.make_operation_table(groups, latencies)
-    assert ["requests", "requests/s", "p50", "p99", "max", "errors"] == [column.heading for column in table.columns]
-    titles = ["users.create in crud", "users.get in crud"]
-    assert {title: ["REST", "gRPC"] for title in titles} == {
-        group.title: [row.name for row in group.rows] for group in table.groups
-    }
-    row = next(group.rows[0] for group in table.groups if group.title == titles[1])
-    assert format_number(600 / run.records[0].window_s) == row.figures[1]
-    assert (name_gate(GENERATOR_GATE.name),) == row.failed_gates
-    charts = operations.draw(groups, assign_styles(groups["crud"]), latencies)
-    assert titles == [chart.title for chart in charts]
-    assert all(Drawn(chart.svg).all("mark unfit") for chart in charts)
+    operations = make_run_view(run).operations
+    assert [(name, each) for name in ("users.create", "users.get") for each in ("REST", "gRPC")] == [
+        (each.operation, each.name) for each in operations
+    ]
+    *_, rest, grpc = operations
+    assert 600 / run.records[0].window_s == pytest.approx(rest.throughput_per_s)
+    assert (1, 2, 3) == (round(rest.min_ms or 0), round(rest.mean_ms or 0), round(rest.max_ms or 0))
+    assert (None, rest.cell) == (rest.ratio, grpc.baseline)
+    assert grpc.ratio
+    assert (0.5, 0.5, 0.5) == pytest.approx((grpc.ratio.estimate, grpc.ratio.low, grpc.ratio.high))
+    assert ("generator_cpu",) == grpc.failed_gates
+    table = make_operation_table(operations)
+    headings = ["requests", "req/s", "mean", "min", "p50", "p99", "max", "errors", "mean"]
+    assert headings == [column.heading for column in table.columns]
+    assert ["users.create in crud, 16 connections", "users.get in crud, 16 connections"] == [
+        g.title for g in table.groups
+    ]
+    assert "0.50× 0.50–0.50" == table.groups[1].rows[1].figures[-1]
+
+
+def speed_up(latency: Latency | None, factor: float) -> Latency | None:
+    """Return latencies of which the mean is another."""
+    return latency.model_copy(update={"mean_ms": factor * latency.mean_ms}) if latency else None
 
 
 def test_a_block_may_have_met_one_operation_of_several(tmp_path: Path) -> None:

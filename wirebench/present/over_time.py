@@ -16,7 +16,6 @@ from wirebench.present.charts.lines import draw_curves
 from wirebench.present.charts.plot import PlotSeries
 from wirebench.present.charts.style import Style
 from wirebench.present.charts.svg import Chart
-from wirebench.present.picture import Groups
 from wirebench.results.runs import Run
 
 _AXIS = "over s from the window's start"
@@ -29,7 +28,7 @@ _MS = 1e6
 _Blocks = list[NDArray[np.int64]]
 
 
-def draw(groups: Groups, styles: Mapping[str, Style]) -> Iterator[Chart]:
+def draw_over_time(groups: Mapping[str, Sequence[CellSummary]], styles: Mapping[str, Style]) -> Iterator[Chart]:
     """Draw the rate asked for and the waits over time, for each group whose load changes.
 
     The median and the slowest: a part of a window has too few requests for a quantile between them.
@@ -67,7 +66,7 @@ def _make_latency_series(cell: CellSummary, style: Style, field: str) -> PlotSer
     return PlotSeries(style, points=points, band=band if len(blocks) > 1 else ()) if points else None
 
 
-def draw_calls(run: Run, groups: Groups, styles: Mapping[str, Style]) -> tuple[Chart, ...]:
+def draw_calls(run: Run, groups: Mapping[str, Sequence[CellSummary]], styles: Mapping[str, Style]) -> tuple[Chart, ...]:
     """Draw each operation's latency and cumulative time over the number of calls; nothing for loads without one."""
     drawn: dict[str, list[tuple[Style, _Blocks]]] = {}
     for title, cells in groups.items():

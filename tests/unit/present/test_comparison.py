@@ -1,0 +1,176 @@
+"""What is said of two cells that were compared: verdicts, what withholds them, checks by other drivers, and gains."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from tests.support.report_run import GENERATOR_GATE, SAMPLES_GATE, RunBuilder, cell, passed, worker_cells
+from wirebench.analysis.compare_cells import Comparison, find_comparisons
+from wirebench.analysis.pair import judge
+from wirebench.analysis.ratio import Ratio
+from wirebench.model.cell import Cell
+from wirebench.model.contract import Driver
+from wirebench.present.comparison import ComparisonView, describe_correction, make_comparison_view
+
+
+def view_comparisons(folder: Path, builder: RunBuilder) -> list[ComparisonView]:
+    """Write a run and return its comparisons as they are shown."""
+    return list(map(make_comparison_view, find_comparisons(builder.write(folder))))
+
+
+@pytest.fixture
+def comparison(tmp_path: Path) -> Comparison:
+    """One comparison: socket against REST."""
+    (only,) = find_comparisons(RunBuilder(cells=[cell("rest"), cell("socket")]).write(tmp_path))
+    return only
+
+
+def test_transports_on_other_runtimes_are_told_apart(tmp_path: Path) -> None:
+    """Two REST runtimes against gRPC are two sentences that don't say the same."""
+    cells = [cell("rest"), cell("rest", runtime="uvicorn"), cell("grpc")]
+    views = view_comparisons(tmp_path, RunBuilder(cells=cells))
+    assert ["gRPC is faster than REST", "gRPC is faster than REST on uvicorn"] == sorted(v.statement for v in views)
+
+
+@pytest.mark.parametrize(
+    ("compared", "cells", "situation", "label"),
+    [
+        (
+            "workers",
+            [cell("rest", workers=count, store="postgres") for count in (1, 4)],
+            "REST users.get, 16 connections, with postgres",
+            "4 workers / 1 worker",
+        ),
+        (
+            "http",
+            [cell("rest", runtime="uvicorn", http=level) for level in (None, 2)],
+            "REST users.get, 16 connections, on uvicorn",
+            "HTTP/2 / HTTP/1.1",
+        ),
+    ],
+)
+def test_levels_of_other_factors_are_told_of_their_owner(
+    tmp_path: Path, compared: str, cells: list[Cell], situation: str, label: str
+) -> None:
+    """They are compared within a transport, which the situation names; each side is, also at its default."""
+    (only,) = view_comparisons(tmp_path, RunBuilder(cells=cells, info={"compare": compared}))
+    assert (situation, label) == (only.situation, only.label)
+    assert only.sentence.startswith(f"{situation}: ")
+
+
+def test_what_withholds_a_verdict_is_said_once_and_what_else_failed_below_the_ratios(tmp_path: Path) -> None:
+    """A full generator withholds; that the p99 has too few samples besides is still to be known."""
+    gates = (GENERATOR_GATE, SAMPLES_GATE)
+    (only,) = view_comparisons(tmp_path, RunBuilder(cells=[cell("rest"), cell("socket")], gates=gates))
+    assert "withheld" == only.verdict
+    assert "no verdict on socket against REST (failed gates: generator CPU): " in only.sentence
+    assert ("withheld (failed gates: generator CPU)", "p99: unreliable (samples)") == only.remarks
+    assert {"p99": ("samples",)} == only.doubts
+
+
+def test_noise_is_told_in_few_digits(comparison: Comparison) -> None:
+    """An interval over seven orders of magnitude says no more than that."""
+    noise = Ratio(18.04, low=0.0001, high=3254416.0, blocks=3, log_error=2.812, degrees_of_freedom=2)
+    (noisy,) = judge([dataclasses.replace(comparison, ratios={"throughput": noise})], 0.05)
+    sentence = make_comparison_view(noisy).sentence
+    assert "18.0× (95 % CI <0.001–>1000) the requests/s" in sentence
+    assert "At this noise level 3 blocks can't detect differences below >1000×; about 25 would decide it." in sentence
+
+
+def test_a_difference_that_its_correction_leaves_open_is_said_to_be(comparison: Comparison) -> None:
+    """The interval leaves out 1, and a reader asks why there is no verdict."""
+    near = dataclasses.replace(comparison, ratios={"throughput": Ratio(1.2, 1.01, 1.43, 3, 0.0404, 2)})
+    none = dataclasses.replace(comparison, ratios={"throughput": Ratio(1.0, 0.5, 2.0, 3, 0.161, 2)})
+    both = [make_comparison_view(each) for each in judge([near, none], 0.05)]
+    assert "Alone it would be a difference, but not as one of 2 comparisons." in both[0].sentence
+    assert "corrected for 2 comparisons (Benjamini–Hochberg)" in describe_correction(both)
+    assert "" == describe_correction([make_comparison_view(each) for each in judge([near], 0.05)])
+
+
+@pytest.mark.parametrize(
+    ("grpc_gain", "conclusion"),
+    [
+        (2.0, "the change does more for gRPC than for REST: 2."),
+        (0.5, "the change does less for gRPC than for REST: 0."),
+        (1.0, "inconclusive whether the change does more for gRPC or REST: "),
+    ],
+)
+def test_what_a_step_does_for_two_services_is_compared(tmp_path: Path, grpc_gain: float, conclusion: str) -> None:
+    """Beside what it does for each: the ratio of the two ratios, by block."""
+
+    def speed_up(of: Cell) -> float:
+        return (1.5 * grpc_gain if of.transport == "grpc" else 1.5) if of.workers == 2 else 1.0
+
+    builder = RunBuilder(worker_cells(), blocks=8, info={"compare": "workers"}, speed_up=speed_up)
+    rest, grpc = view_comparisons(tmp_path, builder)
+    assert () == rest.gains
+    (gain,) = grpc.gains
+    ratio = gain.ratios["throughput"]
+    assert grpc.ratios["throughput"].estimate / rest.ratios["throughput"].estimate == pytest.approx(ratio.estimate)
+    assert grpc_gain == pytest.approx(ratio.estimate, rel=0.1)
+    assert gain.conclusion.startswith(conclusion)
+    assert "the ratio of the requests/s" in gain.conclusion
+    assert conclusion[1:] in grpc.remarks[-1]
+
+
+def test_a_gain_of_a_service_that_failed_a_gate_has_no_verdict(tmp_path: Path) -> None:
+    """Of any of the four cells."""
+    builder = RunBuilder(
+        worker_cells(),
+        info={"compare": "workers"},
+        gates=lambda of, _: (GENERATOR_GATE if (of.transport, of.workers) == ("rest", 1) else passed(),),
+    )
+    _, grpc = view_comparisons(tmp_path, builder)
+    assert ("withheld", "withheld") != (grpc.verdict, grpc.gains[0].verdict)
+    withheld = "no verdict on whether the change does more for gRPC or REST (failed gates: generator CPU)"
+    assert grpc.gains[0].conclusion.startswith(withheld)
+
+
+#: What `quick` drives: one driver for all, and for two transports one that users know.
+CHECKED = (
+    cell("rest", driver="wireload"),
+    cell("grpc", driver="wireload"),
+    cell("socket", driver="wireload"),
+    cell("rest", driver="k6"),
+    cell("grpc", driver="ghz"),
+)
+
+
+def test_two_drivers_of_a_service_each_check_the_verdict_of_one_that_drove_both(tmp_path: Path) -> None:
+    """k6 on REST and ghz on gRPC: what they come to together says whether the verdict depends on the driver."""
+    views = view_comparisons(tmp_path, RunBuilder(cells=CHECKED))
+    judged = [each for each in views if not each.instruments]
+    assert [("wireload",)] * 3 == [each.drivers for each in judged]
+    checks = {each.label: each.checks for each in judged}
+    (check,) = checks.pop("gRPC / REST")
+    assert ("ghz", "k6") == check.drivers
+    assert [(), ()] == list(checks.values())
+    (checked,) = (each for each in judged if each.checks)
+    assert "Cross-check by ghz and k6: gRPC is faster than REST: 1." in checked.remarks[-1]
+    assert ["k6 / wireload", "ghz / wireload"] == [each.label for each in views if each.instruments]
+    assert {None} == {each.verdict for each in views if each.instruments}
+
+
+def test_a_second_driver_of_both_services_checks_the_first(tmp_path: Path) -> None:
+    """The verdict rests on the first driver, and is not given once more for each."""
+    cells = [cell(transport, driver=driver) for transport in ("rest", "grpc") for driver in ("wireload", "k6")]
+    judged = [each for each in view_comparisons(tmp_path, RunBuilder(cells=cells)) if not each.instruments]
+    assert [("wireload",)] == [each.drivers for each in judged]
+    assert [("k6",)] == [check.drivers for each in judged for check in each.checks]
+
+
+@pytest.mark.parametrize(
+    ("drivers", "labels"),
+    [(("oha", "locust", "k6"), ["locust / k6", "oha / k6"]), (("oha", "locust"), ["locust / oha"])],
+)
+def test_drivers_are_held_against_k6_alone(tmp_path: Path, drivers: tuple[Driver, ...], labels: list[str]) -> None:
+    """In each of two situations; without it, the first is the reference that a cross-check needs."""
+    cells = [cell("rest", driver=driver, concurrency=count) for driver in drivers for count in (1, 16)]
+    found = view_comparisons(tmp_path, RunBuilder(cells=cells, info={"compare": "driver"}, gates=(GENERATOR_GATE,)))
+    assert all(each.instruments for each in found)
+    assert sorted(2 * labels) == sorted(each.label for each in found)
+    # A generator without CPU time measures itself: all its figures are doubted.
+    assert {("generator_cpu",)} == {found[0].doubts[name] for name in ("throughput", "p50", "p99")}

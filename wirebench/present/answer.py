@@ -1,0 +1,129 @@
+"""What a run comes to: at most three sentences, and what was found beside them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from wirebench.analysis.series import FactorSeries, find_series
+from wirebench.analysis.summary import CellSummary
+from wirebench.model.labels import capitalise, describe_settings, describe_situation, name_gate, pluralise
+from wirebench.model.metric import METRICS
+from wirebench.present.comparison import ComparisonView, describe_correction
+from wirebench.present.numbers import format_multiple
+
+SENTENCES_MAX = 3
+#: What a request or an item costs the server.
+_COSTS = ("cpu", "item_cpu")
+
+
+def summarise_run(cells: Sequence[CellSummary], views: Iterable[ComparisonView]) -> tuple[str, ...]:
+    """Say who is faster, a sentence a pair; without any pair, how far drivers agree, or what a sweep has found."""
+    judged, instruments = _group_by_sides(views)
+    pairs = judged or instruments
+    sentences = [_summarise_pair(pair) for pair in pairs.values()] or list(describe_sweeps(cells))
+    if len(sentences) > SENTENCES_MAX:
+        more = len(sentences) - SENTENCES_MAX + 1
+        sentences = [*sentences[: SENTENCES_MAX - 1], f"{more} more pairs are in the table."]
+    return tuple(map(capitalise, sentences))
+
+
+def list_findings(cells: Sequence[CellSummary], views: Sequence[ComparisonView]) -> Iterator[str]:
+    """Yield what was found beside the answer: limits of sweeps and searches, and how far drivers agree."""
+    judged, instruments = _group_by_sides(views)
+    yield from describe_unkept_searches(cells)
+    if judged or instruments:
+        yield from describe_sweeps(cells)
+    if judged:
+        yield from describe_cross_checks(views)
+        yield from (capitalise(_summarise_pair(pair)) for pair in instruments.values())
+    if correction := describe_correction(views):
+        yield correction
+
+
+def describe_common_factors(cells: Sequence[CellSummary]) -> str:
+    """Say what all cells of a run are alike in, and their names leave out: operation, load, what isn't the default."""
+    if not cells:
+        return ""
+    factors, varied = cells[0].factors, cells[0].factors.keys() - cells[0].shared
+    return ", ".join(filter(None, (describe_situation(factors, varied), *describe_settings(factors, varied))))
+
+
+_Pairs = dict[tuple[str, str], list[ComparisonView]]
+
+
+def _group_by_sides(views: Iterable[ComparisonView]) -> tuple[_Pairs, _Pairs]:
+    """Put together the situations of the same two sides: of services, and of the drivers of one service."""
+    judged: _Pairs = {}
+    instruments: _Pairs = {}
+    for view in views:
+        (instruments if view.instruments else judged).setdefault((view.factor, view.label), []).append(view)
+    return judged, instruments
+
+
+def _summarise_pair(views: Sequence[ComparisonView]) -> str:
+    first = views[0]
+    if len(views) == 1:
+        return first.sentence
+    counts = Counter(view.verdict for view in views)
+    where = "both situations" if len(views) == 2 else f"all {len(views)} situations"  # noqa: PLR2004
+    if len(counts) == 1 and first.verdict != "withheld":
+        return f"{first.statement} in {where}: {_format_ranges(views)}."
+    verdicts = [f"{verdict} in {count}" for verdict, count in counts.most_common()]
+    judged = [view for view in views if view.verdict != "withheld"]
+    measured = f"; {_format_ranges(judged)}" if judged else ""
+    return f"{first.label}: {', '.join(verdicts)} of {len(views)} situations{measured}."
+
+
+def _format_ranges(views: Sequence[ComparisonView]) -> str:
+    """Say between which ratios the situations lie: of what each is judged by, and of the server's CPU."""
+    parts = []
+    for name in dict.fromkeys((*(view.metric for view in views), *_COSTS)):
+        of = [view for view in views if name == view.metric or (name in _COSTS and not view.instruments)]
+        estimates = [view.ratios[name].estimate for view in of if name in view.ratios]
+        if estimates:
+            ends = dict.fromkeys(format_multiple(end).removesuffix("×") for end in (min(estimates), max(estimates)))
+            parts.append(f"{'–'.join(ends)}× the {METRICS[name].label}")
+    return ", ".join(parts) or "nothing measured"
+
+
+def describe_cross_checks(views: Iterable[ComparisonView]) -> Iterator[str]:
+    """Say how often other drivers lead to the same verdict; nothing where none has one to compare."""
+    pairs = [(view.verdict, check.verdict) for view in views for check in view.checks]
+    same = [verdict == of_check for verdict, of_check in pairs if "withheld" not in (verdict, of_check)]
+    if same:
+        yield f"Other drivers lead to the same verdict in {sum(same)} of {pluralise(len(same), 'cross-check')}."
+
+
+def describe_sweeps(cells: Sequence[CellSummary]) -> Iterator[str]:
+    """Say of each series over the concurrency what served the most, and which limit was reached first."""
+    for series in find_series(cells, "concurrency"):
+        first = series.cells[0]
+        found = "; ".join(_describe_limits(series))
+        yield f"{first.name}, {describe_situation(first.factors, {'concurrency'})}: {found}."
+
+
+def _describe_limits(series: FactorSeries) -> Iterator[str]:
+    greatest = pluralise(int(series.levels[-1]), "connection")
+    if series.most is None:
+        yield f"not one request succeeded, up to {greatest}"
+        return
+    yield f"serves the most from {pluralise(int(series.most.factors['concurrency'] or 0), 'connection')} on"
+    if series.first_broken is None:
+        yield f"no limit was reached up to {greatest}"
+        return
+    cell, gate = series.first_broken
+    error = f" ({cell.errors[0]})" if cell.errors and gate.name == "error_rate" else ""
+    where = pluralise(int(cell.factors["concurrency"] or 0), "connection")
+    yield f"the gate {name_gate(gate.name)} failed first at {where}{error}"
+
+
+def describe_unkept_searches(cells: Iterable[CellSummary]) -> Iterator[str]:
+    """Say of each search for the capacity that found no rate in some block what it looked for."""
+    for cell in cells:
+        if cell.unkept_searches:
+            asked = next(record.search for record in cell.records if record.search)
+            yield (
+                f"{cell.full_name}: no capacity, as {cell.unkept_searches} of {len(cell.records)} blocks kept a p99 of "
+                f"at most {asked.p99_ms:g} ms and at most {100 * asked.error_share:g} % errors at no rate."
+            )

@@ -1,0 +1,289 @@
+"""Two cells that were compared, as one object with one sentence: terminal, pages, report and API show it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from wirebench.analysis.compare_cells import Comparison, Gain
+from wirebench.analysis.compare_runs import CellChange
+from wirebench.analysis.ladder import Step
+from wirebench.analysis.pair import CellPair, Verdict
+from wirebench.analysis.ratio import BLOCKS_MIN, LEVEL, Ratio
+from wirebench.analysis.significance import Significance
+from wirebench.analysis.summary import CellSummary
+from wirebench.model import labels
+from wirebench.model.labels import (
+    OF_TRANSPORT,
+    capitalise,
+    describe_factors,
+    name_by_factors,
+    name_gate,
+    name_level,
+    pluralise,
+)
+from wirebench.model.metric import CAPACITIES, COMPARED, METRICS
+from wirebench.model.record import Gate
+from wirebench.model.scenario import BLOCKS_MAX
+from wirebench.present.numbers import format_interval, format_multiple
+
+#: What is shown beside the metric that is judged.
+_BESIDE = ("p99", *CAPACITIES, "item_rate", "first_item", "cpu", "item_cpu")
+
+#: Those whose levels are named as services.
+_OF_SERVICES = ("transport", "variant", "step")
+
+#: What is said of two sides, by verdict; None is of two drivers of one cell.
+_STATEMENTS: dict[Verdict | None, str] = {
+    "faster": "{subject} {be} faster than {baseline}",
+    "slower": "{subject} {be} slower than {baseline}",
+    "equivalent": "{subject} and {baseline} are equivalent",
+    "inconclusive": "inconclusive between {subject} and {baseline}",
+    "withheld": "no verdict on {subject} against {baseline}",
+    None: "{subject} against {baseline} on the same service",
+}
+#: The same of what a step, such as from one worker to two, does for two services.
+_GAIN_STATEMENTS: dict[Verdict | None, str] = {
+    "faster": "the change does more for {subject} than for {baseline}",
+    "slower": "the change does less for {subject} than for {baseline}",
+    "equivalent": "the change does as much for {subject} as for {baseline}",
+    "inconclusive": "inconclusive whether the change does more for {subject} or {baseline}",
+    "withheld": "no verdict on whether the change does more for {subject} or {baseline}",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellFigures:
+    """One side of a comparison: how many blocks there are of it, and its figures, by field."""
+
+    blocks: int
+    figures: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonView:
+    """Two cells: ratios of subject to baseline, and what they support.
+
+    The cells differ in `factor`, or are one cell in two runs: then subject is head's, and the factor is `run`; or
+    neighbours on the ladder of codecs and framings, whose factor is `step`.
+    The verdict is on `metric`, and withheld for failed gates that it depends on and for other `reasons`. Two drivers of
+    one cell (`instruments`) have none: their ratio is the instruments' error. `checks` are the comparisons of the same
+    two services by other drivers, on which no verdict rests. `gains` compare what this step does with what it does for
+    other services: the ratio of both ratios. `regressed` is slower beyond the margin, of which `p_value` is one-sided.
+    """
+
+    factor: str
+    subject: str
+    baseline: str
+    #: What both share; the label names both sides: `gRPC / REST`.
+    situation: str
+    label: str
+    drivers: tuple[str, ...]
+    metric: str
+    verdict: Verdict | None
+    significance: Significance | None
+    instruments: bool
+    regressed: bool
+    p_value: float | None
+    ratios: dict[str, Ratio]
+    subject_figures: CellFigures
+    baseline_figures: CellFigures
+    failed_gates: tuple[str, ...]
+    #: Gates that failed for a metric, those that withhold the verdict left out.
+    doubts: dict[str, tuple[str, ...]]
+    reasons: tuple[str, ...]
+    #: `gRPC is faster than REST`; the sentence adds where, why and by how much.
+    statement: str
+    sentence: str
+    #: What stands below the ratios in a table.
+    remarks: tuple[str, ...]
+    checks: tuple[ComparisonView, ...]
+    gains: tuple[ComparisonView, ...]
+
+    @property
+    def shown_metrics(self) -> tuple[str, ...]:
+        """The metrics whose ratios tables show: the one of the verdict, and those beside it."""
+        return self.metric, *(name for name in _BESIDE if name != self.metric)
+
+    @property
+    def conclusion(self) -> str:
+        """The sentence without the situation."""
+        return self.sentence.removeprefix(f"{self.situation}: ")
+
+
+def make_comparison_view(pair: CellPair) -> ComparisonView:
+    """Describe two cells that were compared."""
+    subject, baseline = _name_sides(pair)
+    verdict = None if pair.instruments else pair.verdict
+    statements = _GAIN_STATEMENTS if isinstance(pair, Gain) else _STATEMENTS
+    statement = statements[verdict].format(subject=subject, baseline=baseline, be=_conjugate_be(subject))
+    situation, label = _locate(pair, subject, baseline)
+    where = describe_factors(pair.subject.factors) if isinstance(pair, CellChange) else situation
+    checks, gains = (pair.checks, pair.gains) if isinstance(pair, Comparison) else ((), ())
+    view = ComparisonView(
+        factor=_name_factor(pair),
+        subject=pair.subject.cell,
+        baseline=pair.baseline.cell,
+        situation=situation,
+        label=label,
+        drivers=tuple(dict.fromkeys(str(cell.factors["driver"]) for cell in (pair.subject, pair.baseline))),
+        metric=pair.metric.name,
+        verdict=verdict,
+        significance=None if pair.instruments else pair.significance,
+        instruments=pair.instruments,
+        regressed=isinstance(pair, CellChange) and pair.regressed,
+        p_value=pair.p_value if isinstance(pair, CellChange) else None,
+        ratios=pair.ratios,
+        subject_figures=_collect_figures(pair.subject),
+        baseline_figures=_collect_figures(pair.baseline),
+        failed_gates=tuple(gate.name for gate in pair.failed_gates),
+        doubts=_find_doubts(pair),
+        reasons=pair.reasons,
+        statement=statement,
+        sentence=f"{where}: {_write_conclusion(pair, statement)}",
+        remarks=(),
+        checks=tuple(map(make_comparison_view, checks)),
+        gains=tuple(map(make_comparison_view, gains)),
+    )
+    return replace(view, remarks=tuple(_list_remarks(pair, view)))
+
+
+def _name_factor(pair: CellPair) -> str:
+    if isinstance(pair, CellChange):
+        return "run"
+    if isinstance(pair, Step):
+        return "step"
+    return pair.factor if isinstance(pair, Comparison) else "transport"
+
+
+def _name_sides(pair: CellPair) -> tuple[str, str]:
+    factor = _name_factor(pair)
+    if factor == "run":
+        return "head", "base"
+    subject, baseline = (
+        name_by_factors(factors, OF_TRANSPORT) if factor in _OF_SERVICES else name_level(factor, factors)
+        for factors in (pair.subject.factors, pair.baseline.factors)
+    )
+    return subject, baseline
+
+
+def _conjugate_be(subject: str) -> str:
+    return "are" if subject.split(" ", maxsplit=1)[0].isdigit() and not subject.startswith("1 ") else "is"
+
+
+def _locate(pair: CellPair, subject: str, baseline: str) -> tuple[str, str]:
+    """Return under which title two cells stand, and under which name there.
+
+    The title is what both share: the operation, the load, and what else isn't the default or the same in all cells.
+    """
+    cell = pair.subject
+    if isinstance(pair, CellChange):
+        return labels.describe_situation(cell.factors), cell.name
+    if isinstance(pair, Step):
+        return labels.describe_situation(cell.factors), pair.change
+    return describe_factors(
+        cell.factors, _name_factor(pair), cell.factors.keys() - cell.shared
+    ), f"{subject} / {baseline}"
+
+
+def _collect_figures(cell: CellSummary) -> CellFigures:
+    figures = {metric.field: figure for metric in COMPARED.values() if (figure := cell.figure(metric)) is not None}
+    return CellFigures(blocks=len(cell.records), figures=figures)
+
+
+def _find_doubts(pair: CellPair) -> dict[str, tuple[str, ...]]:
+    explained = set[str]() if pair.instruments else {gate.name for gate in pair.failed_gates}
+    failed = {name: [gate.name for gate in pair.list_failed_gates(name)] for name in pair.ratios}
+    return {
+        metric: doubted
+        for metric, names in failed.items()
+        if (doubted := tuple(n for n in names if n not in explained))
+    }
+
+
+def _write_conclusion(pair: CellPair, statement: str) -> str:
+    """Add to a statement why there is no verdict, or by how much the sides differ; a whole sentence."""
+    if pair.verdict == "withheld" and not pair.instruments:
+        statement += f" ({_explain_withheld(pair)})"
+    ratio = pair.ratios.get(pair.metric.name)
+    of = "ratio of the " if isinstance(pair, Gain) else ""
+    measured = f"{format_interval(ratio)} the {of}{pair.metric.label}" if ratio else "nothing to compare"
+    qualified = "".join(f", {words}" for words in _qualify(pair))
+    more = _describe_detectable_ratio(pair) if pair.verdict == "inconclusive" else ""
+    return f"{statement}{qualified}: {measured}.{f' {more}' if more else ''}"
+
+
+def _qualify(pair: CellPair) -> Iterator[str]:
+    """Yield what else to know of the verdict on a cell in two runs."""
+    if isinstance(pair, CellChange) and pair.regressed:
+        yield "beyond the margin"
+        if pair.failed_gates:
+            yield f"and gave way under the load ({_explain_gates(pair.failed_gates)})"
+
+
+def _explain_withheld(pair: CellPair) -> str:
+    return "; ".join(filter(None, (*pair.reasons, _explain_gates(pair.failed_gates)))) or "nothing to compare"
+
+
+def _explain_gates(failed: Iterable[Gate]) -> str:
+    """Say which gates withhold a verdict, if any does, and of the driver's error how large it is."""
+    by_name = {gate.name: gate for gate in failed}
+    reasons = []
+    if instrument := by_name.pop("instrument", None):
+        reasons = [f"the driver's own error is up to {instrument.limit:.2g} ms, which may be all of the difference"]
+    if by_name:
+        reasons.insert(0, f"failed gates: {', '.join(map(name_gate, by_name))}")
+    return "; ".join(reasons)
+
+
+def _list_remarks(pair: CellPair, view: ComparisonView) -> Iterator[str]:
+    """Yield why there is no verdict, which figures aren't reliable, and what checks and gains come to."""
+    if view.verdict == "withheld":
+        yield f"withheld ({_explain_withheld(pair)})"
+    elif qualified := list(_qualify(pair)):
+        yield f"{view.verdict} {', '.join(qualified)}"
+    by_gates: dict[tuple[str, ...], list[str]] = {}
+    for metric in filter(view.doubts.__contains__, view.shown_metrics):
+        by_gates.setdefault(view.doubts[metric], []).append(METRICS[metric].label)
+    for gates, metrics in by_gates.items():
+        yield f"{' and '.join(metrics)}: unreliable ({', '.join(map(name_gate, gates))})"
+    if view.verdict == "inconclusive" and (more := _describe_detectable_ratio(pair)):
+        yield more
+    for check in view.checks:
+        yield f"Cross-check by {' and '.join(check.drivers)}: {check.conclusion}"
+    yield from (capitalise(gain.conclusion) for gain in view.gains)
+
+
+def _describe_detectable_ratio(pair: CellPair) -> str:
+    """Say what so many blocks can't detect, and how many would; nothing where there is no interval to test."""
+    tests = pair.significance
+    if tests is None:
+        return ""
+    ratio = pair.ratios[pair.metric.name]
+    is_different_alone = (ratio.low or 1) > 1 or (ratio.high or 1) < 1
+    alone = f"Alone it would be a difference, but not as one of {tests.comparisons} comparisons. "
+    more = f"about {tests.blocks_needed:,}" if tests.blocks_needed else f"more than {BLOCKS_MAX:,}"
+    return (
+        f"{alone if is_different_alone else ''}At this noise level {ratio.blocks} blocks can't detect differences "
+        f"below {format_multiple(tests.detectable)}; {more} would decide it."
+    )
+
+
+def describe_correction(views: Iterable[ComparisonView]) -> str:
+    """Say what verdicts are corrected for; nothing where there is one."""
+    tests = next((each.significance for each in views if each.significance), None)
+    if tests is None or tests.comparisons == 1:
+        return ""
+    return (
+        f"Verdicts are corrected for {pluralise(tests.comparisons, 'comparison')} (Benjamini–Hochberg): "
+        f"on average at most {LEVEL * 100:g} % of those that say faster or slower are wrong."
+    )
+
+
+def describe_few_blocks(views: Sequence[ComparisonView]) -> str:
+    """Say what holds for the comparisons that were measured in too few blocks; nothing if none was."""
+    without = [each for each in views if any(ratio.low is None for ratio in each.ratios.values())]
+    if not without:
+        return ""
+    which = "" if len(without) == len(views) else f" of {pluralise(len(without), 'comparison')} here"
+    return f"Fewer than {BLOCKS_MIN} blocks have no interval, so that nothing is concluded{which}: run more (--blocks)."
