@@ -435,10 +435,15 @@ def sort_key(factors: Mapping[str, Level]) -> tuple[object, ...]:
 
 
 def _rank_level(name: str, level: Level) -> tuple[object, ...]:
-    """Return where a level stands among those of its factor: in the order of its type, or by number or name."""
+    """Return where a level stands among those of its factor: in the order of its type, or by number or name.
+
+    None comes first.
+    """
+    if level is None:
+        return False, -1
     if places := _list_names(name):
-        return places.index(level) if level in places else 0, str(level)
-    return isinstance(level, str), -1 if level is None else level
+        return False, places.index(level) if level in places else 0, str(level)
+    return isinstance(level, str), level
 
 
 def _list_names(name: str) -> tuple[Level, ...]:
