@@ -9,14 +9,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import orjson
 from pydantic import Field
 
 from wirebench.drivers.driver import SLICES, Driver, Job
 from wirebench.errors import UsageError
 from wirebench.model.frozen import FrozenModel
 from wirebench.model.histogram_file import HistogramFile
-from wirebench.plan.arrivals import compute_arrivals_ns
 from wirebench.system import processes
 from wirebench.system.files import write_atomic
 from wirebench.system.paths import TOOLS
@@ -38,10 +36,10 @@ class Wireload(Driver):
     def run(self, job: Job, watch: Callable[[Child], None]) -> tuple[HistogramFile, ...]:
         description, arrivals = job.output.with_suffix(".job.json"), job.output.with_suffix(".arrivals.json")
         described = describe_job(job)
-        due_ns = compute_arrivals_ns(job.load)
+        due_ns = job.load.list_arrivals_ns()
         try:
-            if due_ns is not None:
-                write_atomic(arrivals, orjson.dumps(due_ns, option=orjson.OPT_SERIALIZE_NUMPY).decode())
+            if due_ns:
+                write_atomic(arrivals, json.dumps(due_ns))
                 described["arrivals"] = arrivals
             write_atomic(description, json.dumps(described, default=str))
             # What waits at the end of an open load may be sent for one timeout, and take another one.

@@ -30,7 +30,6 @@ from wirebench.model.histogram_file import OK, Clock
 from wirebench.model.record import CALIBRATED_CONNECTIONS_MAX, Instrument, Interval, join_intervals
 from wirebench.model.scenario import Load
 from wirebench.model.validation_messages import describe_first
-from wirebench.plan.arrivals import compute_rate_asked_per_s
 from wirebench.system.files import make_write_error, write_atomic
 from wirebench.targets import Cores
 
@@ -257,7 +256,7 @@ def plan_probes(cells: Iterable[Cell], load: Load, known: Calibration) -> tuple[
     """
     unknown: dict[tuple[Driver, Transport], list[Probe]] = {}
     for cell in (_take_share(load.add_connections(each), load.generators) for each in cells):
-        asked_per_s = compute_rate_asked_per_s(load, cell)
+        asked_per_s = load.compute_rate_asked_per_s(cell)
         rate_per_s = math.ceil(asked_per_s / load.generators) if asked_per_s else None
         if cell.connections is None and not known.covers(cell, rate_per_s):
             probe = Probe(

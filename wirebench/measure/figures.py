@@ -29,7 +29,6 @@ from wirebench.model.record import (
 )
 from wirebench.model.run_info import RunInfo
 from wirebench.model.scenario import Load
-from wirebench.plan.arrivals import compute_rate_asked_per_s, compute_window_arrivals_ns
 from wirebench.plan.plan import PlannedCell
 
 
@@ -73,7 +72,7 @@ def make_record(  # noqa: PLR0913 - what only some records have, each with a def
         requests=requests,
         requests_total=merged.sent,
         rate_achieved_per_s=rate_per_s,
-        rate_asked_per_s=compute_rate_asked_per_s(load, job.cell),
+        rate_asked_per_s=load.compute_rate_asked_per_s(job.cell),
         errors={code: count for code, count in counts.items() if code != OK},
         error_texts=merged.errors,
         dropped_iterations=merged.dropped_iterations,
@@ -227,8 +226,8 @@ def _summarise_proxy(observations: Sequence[Observation], requests: int) -> Prox
 
 def compute_slices(file: HistogramFile, load: Load) -> tuple[Slice, ...]:
     """Return what was due in each part of a window whose load changes, and how long that took."""
-    histograms, due_ns = file.over_time, compute_window_arrivals_ns(load)
-    if due_ns is None or not histograms:
+    histograms, due_ns = file.over_time, np.array(load.list_window_arrivals_ns())
+    if not (due_ns.size and histograms):
         return ()
     edges_s = np.linspace(0, load.window_s, len(histograms) + 1).tolist()
     # As wireload/histogram/window.go divides them, so that a slice's requests are those that are due in it.

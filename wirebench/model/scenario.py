@@ -205,6 +205,26 @@ class Load(StrictModel):
     def compute_spawn_s(self, users: int) -> float:
         return (users - 1) / self.spawn_rate_per_s if self.spawn_rate_per_s else 0.0
 
+    def list_window_arrivals_ns(self) -> list[int]:
+        """Return when the requests of a replay's window are due, in nanoseconds from its start; none of other loads."""
+        offsets_ns = self._recording.offsets_ns if self._recording else ()
+        return [due for each in offsets_ns if (due := round(each / self.speedup)) < round(self.window_s * 1e9)]
+
+    def list_arrivals_ns(self) -> list[int]:
+        """Return when all requests of a replay are due, in nanoseconds from its start; none of other loads.
+
+        The warm-up has the recording's mean rate, evenly. All generators of a load agree on these times.
+        """
+        window, warmup_ns = self.list_window_arrivals_ns(), round(self.warmup_s * 1e9)
+        warmup = range(round(self.warmup_s / self.window_s * len(window)) + 1)
+        even = [due for each in warmup if (due := round(each * self.window_s * 1e9 / max(1, len(window)))) < warmup_ns]
+        return [*even, *(warmup_ns + due for due in window)] if window else []
+
+    def compute_rate_asked_per_s(self, cell: Cell) -> float | None:
+        """Return how many requests a second are due in the window; None under a closed load."""
+        due = self.list_window_arrivals_ns()
+        return len(due) / self.window_s if due else cell.rate_per_s
+
     def replay(self, recording: Recording | None, timing_path: Path | None = None) -> Load:
         """Return this load with what its timing file holds, and where that is."""
         made = self.model_copy()

@@ -19,7 +19,6 @@ from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import HistogramFile, Slices, merge_parallel
 from wirebench.model.recording import Recording
 from wirebench.model.scenario import Load
-from wirebench.plan.arrivals import compute_arrivals_ns, compute_rate_asked_per_s, compute_window_arrivals_ns
 from wirebench.plan.plan import make_plan
 from wirebench.plan.validation import RECORDED_IN_CLUSTER_MAX
 from wirebench.run.load_pod.task import MeasureTask, read_task
@@ -42,25 +41,21 @@ def replay_cell() -> Cell:
 def test_a_replay_keeps_every_moment_at_its_speed() -> None:
     """Ten times as fast, a request after two seconds is due after 200 ms; what is due beyond the window isn't sent."""
     load = Load(model="replay", timing="x", speedup=10, window_s=0.5).replay(RECORDING)
-    due = compute_window_arrivals_ns(load)
-    assert due is not None
-    assert [0, 100_000_000, 200_000_000, 350_000_000, 400_000_000] == due.tolist()
-    assert 10 == compute_rate_asked_per_s(load, replay_cell())
+    assert [0, 100_000_000, 200_000_000, 350_000_000, 400_000_000] == load.list_window_arrivals_ns()
+    assert 10 == load.compute_rate_asked_per_s(replay_cell())
 
 
 def test_before_the_window_there_is_an_even_load() -> None:
     """Of a recording's mean rate."""
     load = Load(model="replay", timing="x", warmup_s=3, window_s=5).replay(RECORDING)
-    due = compute_arrivals_ns(load)
-    assert due is not None
-    assert [0, 1, 2, 3, 4, 5, 6.5, 7] == (due / SECOND_NS).tolist()
+    assert [0, 1, 2, 3, 4, 5, 6.5, 7] == [due / SECOND_NS for due in load.list_arrivals_ns()]
 
 
 def test_a_steady_load_has_no_list() -> None:
     """An open one has its rate, and a closed one none."""
-    assert compute_arrivals_ns(Load(model="open")) is None
-    assert 100 == compute_rate_asked_per_s(Load(model="open"), cell("rest", "wireload", rate_per_s=100))
-    assert compute_rate_asked_per_s(Load(), cell("rest", "wireload")) is None
+    assert [] == Load(model="open").list_arrivals_ns()
+    assert 100 == Load(model="open").compute_rate_asked_per_s(cell("rest", "wireload", rate_per_s=100))
+    assert Load().compute_rate_asked_per_s(cell("rest", "wireload")) is None
 
 
 def test_a_recording_goes_to_load_pods_with_its_task(tmp_path: Path) -> None:
