@@ -98,7 +98,6 @@ func (u *user) prepare() (sent int64, err error) {
 	sent = u.run.clock.now()
 	if u.socket != nil && u.connection != nil && sent-u.lastUsed > int64(idle) && u.socket.isClosed() {
 		u.close()
-		err = u.client.Prepare(&u.request)
 	}
 	return sent, err
 }
@@ -237,7 +236,6 @@ func (u *user) close() {
 		_ = own.Close()
 	}
 	u.connection = nil
-	u.client.Close()
 }
 
 // interrupt ends a call that is under way. It closes the socket: TLS's Close would write its close_notify first, while

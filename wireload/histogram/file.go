@@ -31,13 +31,13 @@ type File struct {
 	DroppedIterations int64           `json:"dropped_iterations"`
 	Retried           int64           `json:"retried,omitempty"`
 	// Bytes are the payload of TCP.
-	BytesSent     int64               `json:"bytes_sent"`
-	BytesReceived int64               `json:"bytes_received"`
-	BytesRequests int64               `json:"bytes_requests"`
-	Streams       *FileStreams        `json:"streams,omitempty"`
-	Errors        []FileError         `json:"errors"`
-	ErrorClasses  map[string]int64    `json:"error_classes,omitempty"`
-	TLS           []secure.Agreements `json:"tls,omitempty"`
+	BytesSent     int64              `json:"bytes_sent"`
+	BytesReceived int64              `json:"bytes_received"`
+	BytesRequests int64              `json:"bytes_requests"`
+	Streams       *FileStreams       `json:"streams,omitempty"`
+	Errors        []FileError        `json:"errors"`
+	ErrorClasses  map[string]int64   `json:"error_classes,omitempty"`
+	TLS           []secure.Agreement `json:"tls,omitempty"`
 }
 
 // Driver is the tool that made the load.

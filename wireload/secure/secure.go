@@ -19,11 +19,7 @@ type Agreement struct {
 	KeyExchange string `json:"key_exchange"`
 	// Resumed says whether an earlier session was resumed, which saves most of a handshake.
 	Resumed bool `json:"resumed"`
-}
-
-// Agreements says how many handshakes came to the same.
-type Agreements struct {
-	Agreement
+	// Handshakes is how many came to the same.
 	Handshakes int64 `json:"handshakes"`
 }
 
@@ -72,14 +68,15 @@ func count(state tls.ConnectionState) {
 }
 
 // Counted returns what the handshakes so far came to, the most frequent first.
-func Counted() []Agreements {
+func Counted() []Agreement {
 	mutex.Lock()
 	defer mutex.Unlock()
-	made := make([]Agreements, 0, len(counts))
+	var made []Agreement
 	for agreement, handshakes := range counts {
-		made = append(made, Agreements{agreement, handshakes})
+		agreement.Handshakes = handshakes
+		made = append(made, agreement)
 	}
-	slices.SortFunc(made, func(a, b Agreements) int {
+	slices.SortFunc(made, func(a, b Agreement) int {
 		return cmp.Or(cmp.Compare(b.Handshakes, a.Handshakes), cmp.Compare(a.CipherSuite, b.CipherSuite))
 	})
 	return made

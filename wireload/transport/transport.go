@@ -51,19 +51,17 @@ func (r *Reply) Content() ([]byte, error) {
 
 // Client speaks a protocol over one connection at a time, one call at a time; only a Multiplexed one may share it.
 type Client interface {
-	// Prepare encodes a request for the connection in use, or for the next one after Close.
+	// Prepare encodes a request.
 	Prepare(r *request.Request) error
-	// Open starts to use a fresh connection.
+	// Open starts to use a fresh connection in place of the one before.
 	Open(connection net.Conn)
 	// Call writes what was prepared and reads the reply. Items of a stream go to `item`, which returns false to
 	// end it early with ErrStopped; nil for calls with one reply. Every error is a *Failure or ErrStopped,
 	// and leaves the connection unusable.
 	Call(item func([]byte) bool) (Reply, error)
-	// Close forgets the connection.
-	Close()
 }
 
-// Multiplexed is a Client whose connection may be shared. Close then cancels its own call, and no other's.
+// Multiplexed is a Client whose connection may be shared.
 type Multiplexed interface {
 	Client
 	// Share starts to use a fresh connection that others may join.
@@ -81,16 +79,11 @@ type Shared interface {
 	Close() error
 }
 
-// Sender is a connection whose Read can write first: one wait of Go's scheduler is then enough for a request and its reply.
-type Sender interface {
-	// SendLater has the next Read write data, which must stay as it is until then.
-	SendLater(data []byte)
-}
-
-// Send writes what the next Read waits for the reply to; data must stay as it is until then.
+// Send writes what the next Read waits for the reply to; data must stay as it is until then. Where that Read can write it
+// first, one wait of Go's scheduler is enough for a request and its reply.
 func Send(connection net.Conn, data []byte) error {
-	if sender, ok := connection.(Sender); ok {
-		sender.SendLater(data)
+	if late, ok := connection.(interface{ SendLater(data []byte) }); ok {
+		late.SendLater(data)
 		return nil
 	}
 	_, err := connection.Write(data)
@@ -103,8 +96,7 @@ const ReadBufferBytes = 8 << 10
 // Connection is the part of a Client whose connection has one request at a time.
 type Connection struct {
 	socket net.Conn
-	// Out is what Send sends; replies are read with Reader.
-	Out    []byte
+	// Reader reads the replies.
 	Reader *bufio.Reader
 }
 
@@ -117,12 +109,9 @@ func (c *Connection) Open(socket net.Conn) {
 	c.Reader.Reset(socket)
 }
 
-// Close forgets the connection.
-func (c *Connection) Close() { c.socket = nil }
-
 // Send sends a request, and waits until its reply begins.
-func (c *Connection) Send() error {
-	writeError := Send(c.socket, c.Out)
+func (c *Connection) Send(out []byte) error {
+	writeError := Send(c.socket, out)
 	if _, err := c.Reader.Peek(1); err != nil {
 		return FailedCall(errors.Join(err, writeError), false)
 	}

@@ -73,9 +73,6 @@ func (s *Stream) SetDeadline(at time.Time) error {
 	return nil
 }
 
-// Close forgets the connection.
-func (s *Stream) Close() { s.connection = nil }
-
 // Prepare takes a request; its body must stay as it is until the call is over.
 func (s *Stream) Prepare(head Head, body []byte) { s.head, s.rest = head, body }
 

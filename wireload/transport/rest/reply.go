@@ -12,10 +12,7 @@ import (
 	"wirebench.dev/wireload/transport"
 )
 
-const (
-	gzipEncoding = "gzip"
-	eventStream  = "text/event-stream"
-)
+const eventStream = "text/event-stream"
 
 // reply is what has come of a reply.
 type reply struct {
@@ -45,7 +42,7 @@ func (r *reply) TakeField(field hpack.HeaderField) {
 	case "content-type":
 		r.contentType = field.Value
 	case "content-encoding":
-		r.isGzipped = field.Value == gzipEncoding
+		r.isGzipped = field.Value == "gzip"
 	}
 }
 

@@ -22,6 +22,7 @@ type Client struct {
 	transport.Connection
 	host     string
 	reopen   bool
+	out      []byte
 	response fasthttp.Response
 	bytesMax int
 	reply    reply
@@ -44,7 +45,7 @@ func (c *Client) Prepare(r *request.Request) error {
 	if err := r.CheckHeaders("rest"); err != nil {
 		return err
 	}
-	out := append(c.Out[:0], r.Method...)
+	out := append(c.out[:0], r.Method...)
 	out = append(out, ' ')
 	out = append(out, r.Path...)
 	out = append(out, " HTTP/1.1\r\n"...)
@@ -69,7 +70,7 @@ func (c *Client) Prepare(r *request.Request) error {
 		out = append(out, "\r\n"...)
 	}
 	out = append(out, "\r\n"...)
-	c.Out = append(out, r.Body...)
+	c.out = append(out, r.Body...)
 	c.response.SkipBody = r.Method == "HEAD" || r.Stream
 	c.reply.expected, c.reply.end = r.Status, r.End
 	return nil
@@ -94,7 +95,7 @@ func hasLength(r *request.Request) bool {
 
 // Call sends the request and reads the reply to its end.
 func (c *Client) Call(item func([]byte) bool) (transport.Reply, error) {
-	if err := c.Send(); err != nil {
+	if err := c.Send(c.out); err != nil {
 		return transport.Reply{}, err
 	}
 	if err := c.readFinal(); err != nil {
@@ -104,7 +105,7 @@ func (c *Client) Call(item func([]byte) bool) (transport.Reply, error) {
 	c.reply.status = c.response.StatusCode()
 	if item == nil {
 		c.reply.body = c.response.Body()
-		c.reply.isGzipped = string(c.response.Header.ContentEncoding()) == gzipEncoding
+		c.reply.isGzipped = string(c.response.Header.ContentEncoding()) == "gzip"
 	} else if err := c.readStream(); err != nil {
 		return transport.Reply{}, err
 	}

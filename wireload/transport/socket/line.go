@@ -16,7 +16,7 @@ const lineBytesMax = 1 << 20
 // LineClient is a transport.Client of services that answer each line with a line.
 type LineClient struct {
 	transport.Connection
-	in []byte
+	out, in []byte
 }
 
 // NewLine returns a client.
@@ -27,13 +27,13 @@ func (c *LineClient) Prepare(r *request.Request) error {
 	if err := request.CheckLine(r.Body); err != nil {
 		return err
 	}
-	c.Out = append(append(c.Out[:0], r.Body...), '\n')
+	c.out = append(append(c.out[:0], r.Body...), '\n')
 	return nil
 }
 
 // Call sends the line and reads the one that answers it.
 func (c *LineClient) Call(func([]byte) bool) (transport.Reply, error) {
-	if err := c.Send(); err != nil {
+	if err := c.Send(c.out); err != nil {
 		return transport.Reply{}, err
 	}
 	c.in = c.in[:0]

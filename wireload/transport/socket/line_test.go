@@ -15,7 +15,6 @@ import (
 func ask(t testing.TB, client *LineClient, said, line string) (reply transport.Reply, written string, err error) {
 	t.Helper()
 	connection := transporttest.Connect([]byte(said))
-	client.Close()
 	if err := client.Prepare(&request.Request{Body: []byte(line)}); err != nil {
 		return transport.Reply{}, "", err
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net"
 	"slices"
 	"unicode/utf8"
 
@@ -26,6 +27,7 @@ const (
 	// but a length beyond this is no reply of ours, and believing it would mean to take whatever memory a stranger asks for.
 	payloadBytesMax = 64 << 20
 
+	prefaceBytes      = 4
 	lengthBytes       = 4
 	requestFixedBytes = 4 + 1
 	replyFixedBytes   = 4 + 1 + 1 + 2
@@ -34,22 +36,28 @@ const (
 // Client is a transport.Client of the socket protocol.
 type Client struct {
 	transport.Connection
-	preface string
 	// id is that of the last request; no id is used twice on a connection.
 	id uint32
-	in []byte
+	// out is a frame behind the connection's preface.
+	out, in []byte
 }
 
 // New returns a client; all bodies are either protobuf or JSON.
 func New(protobuf bool) *Client {
-	made := &Client{Connection: transport.NewConnection(), preface: prefaceJSON}
+	preface := prefaceJSON
 	if protobuf {
-		made.preface = prefaceProtobuf
+		preface = prefaceProtobuf
 	}
-	return made
+	return &Client{Connection: transport.NewConnection(), out: []byte(preface)}
 }
 
-// Prepare encodes a frame. The preface goes with a connection's first, so that it costs no packet of its own.
+// Open starts to use a fresh connection.
+func (c *Client) Open(connection net.Conn) {
+	c.Connection.Open(connection)
+	c.id = 0
+}
+
+// Prepare encodes a frame, but for its id.
 func (c *Client) Prepare(r *request.Request) error {
 	length := requestFixedBytes + len(r.Path) + len(r.Body)
 	switch {
@@ -58,25 +66,22 @@ func (c *Client) Prepare(r *request.Request) error {
 	case length > payloadBytesMax:
 		return fmt.Errorf("%s: a frame of %d bytes is too long", r.Operation, length)
 	}
-	c.Out = c.Out[:0]
-	if c.id == 0 {
-		c.Out = append(c.Out, c.preface...)
-	}
-	c.id++
-	c.Out = binary.BigEndian.AppendUint32(c.Out, uint32(length))
-	c.Out = binary.BigEndian.AppendUint32(c.Out, c.id)
-	c.Out = append(c.Out, uint8(len(r.Path)))
-	c.Out = append(c.Out, r.Path...)
-	c.Out = append(c.Out, r.Body...)
+	c.out = binary.BigEndian.AppendUint32(c.out[:prefaceBytes], uint32(length))
+	c.out = append(c.out, 0, 0, 0, 0, uint8(len(r.Path)))
+	c.out = append(c.out, r.Path...)
+	c.out = append(c.out, r.Body...)
 	return nil
 }
 
-// Close forgets the connection.
-func (c *Client) Close() { c.id = 0 }
-
 // Call sends the frame and reads its reply, or the items of a stream to their end mark.
 func (c *Client) Call(item func([]byte) bool) (transport.Reply, error) {
-	if err := c.Send(); err != nil {
+	out := c.out
+	if c.id > 0 { // The preface goes with a connection's first frame, so that it costs no packet of its own.
+		out = out[prefaceBytes:]
+	}
+	c.id++
+	binary.BigEndian.PutUint32(c.out[prefaceBytes+lengthBytes:], c.id)
+	if err := c.Send(out); err != nil {
 		return transport.Reply{}, err
 	}
 	for {

@@ -53,17 +53,20 @@ func TestFramesAreThoseOfTheVectors(t *testing.T) {
 	}
 	client := New(false)
 	for _, each := range vectors.Requests {
-		client.id = each.ID - 1
 		if err := client.Prepare(&request.Request{Path: []byte(each.Method), Body: each.Body}); err != nil {
 			t.Fatal(err)
 		}
-		if got := bytes.TrimPrefix(client.Out, []byte(prefaceJSON)); !bytes.Equal(got, each.Hex) {
+		connection := transporttest.Connect(nil)
+		client.Open(connection)
+		client.id = each.ID - 1
+		_, _ = client.Call(nil)
+		if got := bytes.TrimPrefix(connection.Written.Bytes(), []byte(prefaceJSON)); !bytes.Equal(got, each.Hex) {
 			t.Errorf("%s: want %x, got %x", each.Name, each.Hex, got)
 		}
 	}
 	for _, each := range vectors.Replies {
-		client.id = each.ID
 		client.Open(transporttest.Connect(each.Hex))
+		client.id = each.ID
 		got, isItem, err := client.read()
 		if err != nil || got.Code != histogram.CodeOfGRPC(int(each.Status)) || got.Message != each.Message ||
 			!bytes.Equal(got.Body, each.Body) || isItem != (each.Flags == transporttest.FlagMore) {
@@ -76,8 +79,8 @@ func TestFramesAreThoseOfTheVectors(t *testing.T) {
 	}
 	tooLong := vector{Name: "too long", Hex: hexBytes{4, 0, 0, 1}}
 	for _, each := range append(vectors.MalformedReplies, tooLong) {
-		client.id = 1
 		client.Open(transporttest.Connect(each.Hex))
+		client.id = 1
 		if _, _, err := client.read(); transport.AsFailure(err) == nil {
 			t.Errorf("%s: want garbage, got %v", each.Name, err)
 		}

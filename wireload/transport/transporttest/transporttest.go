@@ -63,7 +63,6 @@ func Fuzz(t *testing.T, client transport.Client, asked request.Request, said []b
 	if asked.Stream {
 		item = func([]byte) bool { return true }
 	}
-	client.Close()
 	if err := client.Prepare(&asked); err != nil {
 		t.Fatal(err)
 	}
