@@ -1,7 +1,6 @@
 package grpc
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"net"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/hpack"
 	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/request"
 	"wirebench.dev/wireload/transport"
@@ -21,32 +19,9 @@ import (
 // connect returns a client of a server that x/net/http2 is, with this handler.
 func connect(t *testing.T, server *http2.Server, handler http.HandlerFunc) *Client {
 	t.Helper()
-	own, peer := pipe(t)
-	go server.ServeConn(peer, &http2.ServeConnOpts{Handler: handler})
 	client := New("service:1", false, time.Second)
-	client.Open(own)
+	client.Open(transporttest.Dial(t, func(c net.Conn) { server.ServeConn(c, &http2.ServeConnOpts{Handler: handler}) }))
 	return client
-}
-
-// pipe returns both ends of a TCP connection.
-func pipe(t *testing.T) (net.Conn, net.Conn) {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	own, err := net.Dial("tcp", listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	peer, err := listener.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _, _ = own.Close(), peer.Close() })
-	_ = own.SetDeadline(time.Now().Add(20 * time.Second))
-	return own, peer
 }
 
 // answer writes messages and a status as gRPC does.
@@ -121,58 +96,14 @@ func TestAStreamIsReadItemByItem(t *testing.T) {
 	}
 }
 
-// reply returns what a server says by these frames.
-func frames(write func(*http2.Framer)) []byte {
-	var out bytes.Buffer
-	write(http2.NewFramer(&out, nil))
-	return out.Bytes()
-}
-
-// callScripted has a server answer a first request with these bytes and hang up.
-func callScripted(t testing.TB, reply []byte, item func([]byte) bool) (transport.Reply, error) {
-	t.Helper()
-	client := New("service:1", false, 0)
-	client.Open(transporttest.Connect(reply))
-	if err := client.Prepare(&request.Request{Path: []byte("/a/b"), Body: []byte("body")}); err != nil {
-		t.Fatal(err)
-	}
-	return client.Call(item)
-}
-
-func TestWhatWasNotProcessedMayBeSentAgain(t *testing.T) {
-	for name, each := range map[string]struct {
-		again bool
-		reply []byte
-	}{
-		"refused":        {true, frames(func(f *http2.Framer) { _ = f.WriteRSTStream(1, http2.ErrCodeRefusedStream) })},
-		"above the last": {true, frames(func(f *http2.Framer) { _ = f.WriteGoAway(0, http2.ErrCodeNo, nil) })},
-		"reset":          {false, frames(func(f *http2.Framer) { _ = f.WriteRSTStream(1, http2.ErrCodeInternal) })},
-		"hung up":        {false, nil},
-		"the last":       {false, frames(func(f *http2.Framer) { _ = f.WriteGoAway(1, http2.ErrCodeNo, nil) })},
-	} {
-		var failure *transport.Failure
-		if _, err := callScripted(t, each.reply, nil); !errors.As(err, &failure) || failure.Unprocessed != each.again {
-			t.Errorf("%s: got %v", name, err)
-		}
-	}
-}
-
-func block(fields ...string) []byte {
-	var out bytes.Buffer
-	encoder := hpack.NewEncoder(&out)
-	for i := 0; i < len(fields); i += 2 {
-		_ = encoder.WriteField(hpack.HeaderField{Name: fields[i], Value: fields[i+1]})
-	}
-	return out.Bytes()
-}
-
 func FuzzReply(f *testing.F) {
 	f.Add([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"), false)
-	f.Add(frames(func(f *http2.Framer) {
+	f.Add(transporttest.Frames(func(f *http2.Framer) {
 		_ = f.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1})
-		_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block(":status", "200"), EndHeaders: true})
+		_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0x88}, EndHeaders: true})
 		_ = f.WriteData(1, false, []byte("\x00\x00\x00\x00\x02hi"))
-		_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block("grpc-status", "0"), EndHeaders: true, EndStream: true})
+		trailers := []byte("\x00\x0bgrpc-status\x010")
+		_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: trailers, EndHeaders: true, EndStream: true})
 	}), true)
 	client := New("service:1", false, 0)
 	f.Fuzz(func(t *testing.T, reply []byte, streamed bool) {

@@ -1,12 +1,10 @@
 package rest
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -21,18 +19,8 @@ import (
 // connectH2C returns a client of Go's own server.
 func connectH2C(t *testing.T, handler http.HandlerFunc) *H2C {
 	t.Helper()
-	server := httptest.NewUnstartedServer(handler)
-	server.Config.Protocols = &http.Protocols{}
-	server.Config.Protocols.SetUnencryptedHTTP2(true)
-	server.Start()
-	t.Cleanup(server.Close)
-	connection, err := net.Dial("tcp", server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = connection.Close() })
 	client := NewH2C("service:1")
-	client.Open(connection)
+	client.Open(transporttest.Dial(t, func(c net.Conn) { new(http2.Server).ServeConn(c, &http2.ServeConnOpts{Handler: handler}) }))
 	return client
 }
 
@@ -67,58 +55,32 @@ func TestH2CRequestsAreWhatTheServerReads(t *testing.T) {
 	}
 }
 
-func TestAnH2CStreamEndsWithItsEventOrItsBody(t *testing.T) {
-	said, cut := "", false
+func TestAnH2CStreamIsCutShortByAReset(t *testing.T) {
+	items := []string{"one", strings.Repeat("z", 50_000)}
+	isCut := false
 	client := connectH2C(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-		_, _ = io.WriteString(w, said)
-		if cut {
+		_, _ = io.WriteString(w, "data: "+strings.Join(items, "\n\ndata: ")+"\n\n")
+		if isCut {
 			w.(http.Flusher).Flush()
 			panic(http.ErrAbortHandler)
 		}
 	})
-	large := strings.Repeat("z", 50_000)
-	for _, each := range []struct {
-		items, more, end string
-		cut              bool
-		class            transport.Class
-	}{
-		{"one,two," + large, "event: end\ndata: {}\n\n", "end", false, ""},
-		{"one", "", "end", false, transport.CutShort},
-		{"one", "", "", false, ""},
-		{"one", "", "", true, transport.Rejected}, // Go's server resets the stream.
-	} {
+	for _, isCut = range []bool{false, true} {
 		var got []string
-		said, cut = "data: "+strings.ReplaceAll(each.items, ",", "\n\ndata: ")+"\n\n"+each.more, each.cut
-		asked := request.Request{Method: "GET", Path: []byte("/"), End: each.end}
-		_, err := callH2C(t, client, asked, func(item []byte) bool {
+		_, err := callH2C(t, client, request.Request{Method: "GET", Path: []byte("/")}, func(item []byte) bool {
 			got = append(got, string(item))
 			return true
 		})
-		var class transport.Class
-		if failure := transport.AsFailure(err); failure != nil {
-			class = failure.Class
-		}
-		if strings.Join(got, ",") != each.items || class != each.class {
-			t.Errorf("%.9s until %q: got %d items, %v", each.items, each.end, len(got), err)
+		failure := transport.AsFailure(err)
+		if !slices.Equal(got, items) || isCut != (failure != nil) || isCut && failure.Class != transport.Rejected {
+			t.Errorf("got %d items, %v", len(got), err)
 		}
 	}
-}
-
-// callScriptedH2C has a server answer a first request with these bytes and hang up.
-func callScriptedH2C(t testing.TB, reply []byte, item func([]byte) bool) (transport.Reply, error) {
-	t.Helper()
-	client := NewH2C("service:1")
-	client.Open(transporttest.Connect(reply))
-	return callH2C(t, client, request.Request{Method: "GET", Path: []byte("/")}, item)
 }
 
 func TestH2CFailures(t *testing.T) {
-	frames := func(write func(*http2.Framer)) []byte {
-		var out bytes.Buffer
-		write(http2.NewFramer(&out, nil))
-		return out.Bytes()
-	}
+	frames := transporttest.Frames
 	headers := http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0x88}, EndHeaders: true}
 	for name, each := range map[string]struct {
 		class transport.Class
@@ -135,7 +97,10 @@ func TestH2CFailures(t *testing.T) {
 		"no status":      {transport.Garbage, false, frames(func(f *http2.Framer) { _ = f.WriteData(1, true, []byte("x")) })},
 	} {
 		var failure *transport.Failure
-		if _, err := callScriptedH2C(t, each.reply, nil); !errors.As(err, &failure) || failure.Class != each.class || failure.Unprocessed != each.again {
+		client := NewH2C("service:1")
+		client.Open(transporttest.Connect(each.reply))
+		_, err := callH2C(t, client, request.Request{Method: "GET", Path: []byte("/")}, nil)
+		if !errors.As(err, &failure) || failure.Class != each.class || failure.Unprocessed != each.again {
 			t.Errorf("%s: got %+v", name, failure)
 		}
 	}
@@ -144,19 +109,14 @@ func TestH2CFailures(t *testing.T) {
 // TestAnH2CBodyKeepsToTheWindows has a server that takes room back and gives it in pieces: RFC 9113, 6.9.2.
 func TestAnH2CBodyKeepsToTheWindows(t *testing.T) {
 	const window, body = 65_535, 70_000
-	var said bytes.Buffer
-	server := http2.NewFramer(&said, nil)
-	for _, err := range []error{
-		server.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 10}, http2.Setting{ID: http2.SettingMaxFrameSize, Val: 1<<32 - 1}),
-		server.WriteWindowUpdate(0, 1<<31-1), server.WriteWindowUpdate(0, 1<<31-1), server.WriteWindowUpdate(3, 1<<20),
-		server.WriteWindowUpdate(1, window-10), server.WriteWindowUpdate(1, 5), server.WriteWindowUpdate(1, 1<<20),
-		server.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0x88}, EndHeaders: true, EndStream: true}),
-	} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	client, connection := NewH2C("service:1"), transporttest.Connect(said.Bytes())
+	said := transporttest.Frames(func(server *http2.Framer) {
+		_ = server.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 10})
+		_, _ = server.WriteWindowUpdate(0, 1<<31-1), server.WriteWindowUpdate(0, 1<<31-1)
+		_, _ = server.WriteWindowUpdate(3, 1<<20), server.WriteWindowUpdate(1, window-10)
+		_, _ = server.WriteWindowUpdate(1, 5), server.WriteWindowUpdate(1, 1<<20)
+		_ = server.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0x88}, EndHeaders: true, EndStream: true})
+	})
+	client, connection := NewH2C("service:1"), transporttest.Connect(said)
 	client.Open(connection)
 	reply, err := callH2C(t, client, request.Request{Method: "POST", Path: []byte("/"), Body: make([]byte, body)}, nil)
 	if err != nil || reply.Code != histogram.OK || reply.Close {

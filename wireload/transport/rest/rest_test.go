@@ -125,32 +125,30 @@ func TestAParserQuotesOnlyTheBeginning(t *testing.T) {
 
 const eventsReply = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
 
-func TestAStreamEndsWithItsMark(t *testing.T) {
-	var got []string
-	take := func(item []byte) bool {
-		got = append(got, string(item))
-		return true
-	}
-	reply, err := callScripted(t, eventsReply+"data: 1\n\ndata: 2\n\nevent: end\ndata: {}\n\n", take)
-	if err != nil || reply.Code != histogram.OK || strings.Join(got, " ") != "1 2" {
-		t.Errorf("got %v, %+v, %v", got, reply, err)
-	}
-	reply, err = callScripted(t, eventsReply+"event: error\ndata: {\"message\": \"why\"}\n\n", take)
-	if err != nil || reply.Code != histogram.Internal || reply.Message != "why" {
-		t.Errorf("got %+v, %v", reply, err)
-	}
-	reply, err = callScripted(t, "HTTP/1.1 400 Bad\r\nContent-Length: 17\r\n\r\n{\"message\":\"bad\"}", take)
-	if err != nil || reply.Code != histogram.InvalidArgument || reply.Message != "bad" {
-		t.Errorf("got %+v, %v", reply, err)
-	}
-	for text, class := range map[string]transport.Class{
-		eventsReply + "data: 1\n\n": transport.CutShort,
-		eventsReply + "data: 1":     transport.CutShort,
-		"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 0\r\n\r\n": transport.Garbage,
+func TestRepliesToStreams(t *testing.T) {
+	chunks := strings.Replace(eventsReply, "Connection: close", "Transfer-Encoding: chunked", 1)
+	sized := strings.Replace(eventsReply, "Connection: close", "Content-Length: 30", 1)
+	const one, end = "data: 1\n\n", "event: end\ndata: {}\n\n"
+	for text, want := range map[string]struct {
+		code    histogram.Code
+		message string
+		class   transport.Class
+	}{
+		eventsReply + one + end: {code: histogram.OK},
+		eventsReply + one:       {class: transport.CutShort},
+		sized + one + end:       {code: histogram.OK},
+		sized + one + end[:20]:  {class: transport.CutShort},
+		chunks + "9\r\n" + one + "\r\n15\r\n" + end + "\r\n0\r\n\r\n":             {code: histogram.OK},
+		chunks + "9\r\n" + one + "\r\n15\r\n" + end + "\r\n":                      {class: transport.CutShort},
+		eventsReply + "event: error\ndata: {\"message\": \"why\"}\n\n":            {code: histogram.Internal, message: "why"},
+		"HTTP/1.1 400 Bad\r\nContent-Length: 17\r\n\r\n{\"message\":\"bad\"}":     {code: histogram.InvalidArgument, message: "bad"},
+		"HTTP/1.1 204 No Content\r\n\r\n":                                         {class: transport.Garbage},
+		"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 0\r\n\r\n": {class: transport.Garbage},
 	} {
-		var failure *transport.Failure
-		if _, err := callScripted(t, text, take); !errors.As(err, &failure) || failure.Class != class {
-			t.Errorf("%q: got %v", text, err)
+		reply, err := callScripted(t, text, func(item []byte) bool { return string(item) == "1" })
+		failure := transport.AsFailure(err)
+		if reply.Code != want.code || reply.Message != want.message || (failure != nil) != (want.class != "") || failure != nil && failure.Class != want.class {
+			t.Errorf("%q: got %+v, %v", text, reply, err)
 		}
 	}
 }

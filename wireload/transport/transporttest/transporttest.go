@@ -6,7 +6,9 @@ import (
 	"encoding/binary"
 	"net"
 	"testing"
+	"time"
 
+	"golang.org/x/net/http2"
 	"wirebench.dev/wireload/request"
 	"wirebench.dev/wireload/transport"
 )
@@ -38,6 +40,25 @@ func Serve(t testing.TB, handle func(net.Conn)) string {
 	t.Cleanup(func() { _ = listener.Close() })
 	HandleEach(listener, handle)
 	return listener.Addr().String()
+}
+
+// Dial returns a connection to a server that handles it so.
+func Dial(t testing.TB, handle func(net.Conn)) net.Conn {
+	t.Helper()
+	connection, err := net.Dial("tcp", Serve(t, handle))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = connection.Close() })
+	_ = connection.SetDeadline(time.Now().Add(20 * time.Second))
+	return connection
+}
+
+// Frames returns what a server says over HTTP/2.
+func Frames(write func(*http2.Framer)) []byte {
+	var out bytes.Buffer
+	write(http2.NewFramer(&out, nil))
+	return out.Bytes()
 }
 
 // HandleEach handles each connection on a goroutine of its own, and closes it then.
