@@ -12,6 +12,7 @@ import psutil
 from wirebench.drivers import DRIVERS
 from wirebench.system import processes
 from wirebench.system.paths import IS_WHEEL, ROOT
+from wirebench.system.processes import ProcessError
 from wirebench.targets import Cores, toxiproxy
 
 _PACKAGES = (
@@ -33,6 +34,7 @@ _STEAL_MAX = 0.02
 #: How busy other programs may keep the machine before a run, and how long that is looked at.
 _BUSY_MAX = 0.25
 _LOOK_S = 0.5
+_GIT_TIMEOUT_S = 10.0
 
 
 def read_versions() -> dict[str, str]:
@@ -68,9 +70,12 @@ def read_commit() -> str | None:
     if IS_WHEEL:
         return _read(ROOT / "commit")
     git = ["git", "-C", str(ROOT)]
-    commit = processes.capture([*git, "describe", "--always", "--abbrev=12"])
-    differs = processes.capture([*git, "diff", "--name-only", "HEAD", "--", ".", ":!docs"])
-    return f"{commit}-dirty" if commit and differs else commit
+    try:
+        commit = processes.run("git", [*git, "describe", "--always", "--abbrev=12"], _GIT_TIMEOUT_S).strip()
+        differs = processes.run("git", [*git, "diff", "--name-only", "HEAD", "--", ".", ":!docs"], _GIT_TIMEOUT_S)
+    except ProcessError:
+        return None
+    return f"{commit}-dirty" if differs else commit
 
 
 def find_warnings(cores: Cores | None) -> Iterator[str]:

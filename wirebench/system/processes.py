@@ -28,7 +28,7 @@ LAST_LINES = 12
 #: How much of a log is looked at for them; a service may write as much as the disk takes.
 _LAST_BYTES = 64 * 1024
 _POLL_S = 0.01
-_CAPTURE_TIMEOUT_S = 10.0
+_VERSION_TIMEOUT_S = 10.0
 _TERM_GRACE_S = 5.0
 _KILL_TIMEOUT_S = 5.0
 _CPUCLOCK_SCHED = 2
@@ -225,23 +225,22 @@ def run(  # noqa: PLR0913 - what a program is, reads and prints
     return ended.stdout
 
 
-def capture(arguments: Sequence[str | Path], *, with_errors: bool = False) -> str | None:
-    """Return what a short program prints, or None if there is no such program or it fails."""
-    errors = subprocess.STDOUT if with_errors else subprocess.DEVNULL
-    try:
-        printed = subprocess.check_output(
-            list(map(str, arguments)), stdin=subprocess.DEVNULL, stderr=errors, timeout=_CAPTURE_TIMEOUT_S
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return printed.decode(errors="replace").strip()
-
-
 @functools.cache  # some are asked for with every load
 def read_version(program: Path, flag: str = "--version") -> str | None:
     """Return the version that a program prints; None if it isn't there."""
-    found = re.search(r"\d+\.\d+\S*", capture([program, flag], with_errors=True) or "")
-    return found and found[0]
+    try:
+        printed = subprocess.run(
+            [program, flag],
+            check=False,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=_VERSION_TIMEOUT_S,
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return None
+    found = re.search(rb"\d+\.\d+\S*", printed)
+    return found and found[0].decode()
 
 
 def read_last_lines(log: Path) -> str:

@@ -8,8 +8,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import grpc
-
 from wirebench.system.http import fetch
 from wirebench.system.processes import Child
 from wirebench.system.tls import ClientTls
@@ -52,6 +50,8 @@ def accepts_connections(host: str, port: int) -> bool:
 
 def is_serving(address: str, tls: ClientTls | None = None) -> bool:
     """Return whether gRPC's health service says that the server serves."""
+    import grpc
+
     options = [("grpc.enable_http_proxy", 0)]  # as drivers connect
     if tls is None:
         channel = grpc.insecure_channel(address, options)
