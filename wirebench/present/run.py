@@ -19,8 +19,7 @@ from wirebench.present.answer import describe_common_factors, list_findings, sum
 from wirebench.present.caveats import list_caveats, list_service_notes
 from wirebench.present.comparison import ComparisonView, describe_few_blocks, make_comparison_view
 from wirebench.present.operations import OperationView, list_operations
-from wirebench.results.index import Result
-from wirebench.results.index.model import group_by_metric
+from wirebench.results.rows import Result, group_by_metric
 from wirebench.results.runs import Run
 
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from wirebench.results.index.database import IndexUnusableError
 from wirebench.results.index.index import Changes, Index
-from wirebench.results.index.model import PAGE_ROWS_MAX, Choices, Result, ResultPage, RunRow
 from wirebench.results.index.url import URL_VARIABLE, find_database_url
 from wirebench.results.query import Filters
+from wirebench.results.rows import PAGE_ROWS_MAX, Choices, Result, ResultPage, RunRow
 
 __all__ = [
     "PAGE_ROWS_MAX",
