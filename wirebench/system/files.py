@@ -7,7 +7,6 @@ import errno
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -42,44 +41,32 @@ def write_atomic(path: Path, text: str) -> None:
 def open_atomic(path: Path) -> Iterator[BinaryIO]:
     """Yield a file to write; what is written gets this name when the block ends well, and otherwise nothing changes.
 
-    A link stays, and leads to what is written. A device or a pipe stays what it is, and gets what is written at once.
+    A reader never meets a part: it is on disk, under a name of its own, before it gets the right one. A link stays, and
+    leads to what is written. A device or a pipe stays what it is, and gets what is written at once.
+
     Raises WirebenchError for every OSError, in the block as well.
     """
     try:
-        with _open_file(path) as file:
-            yield file
+        if path.exists() and not path.is_file():
+            with path.open("wb") as file:  # which a folder rejects
+                yield file
+            return
+        place = Path(os.path.realpath(path))
+        if place.is_symlink():
+            place.stat()  # raises an error: it leads to itself
+        temporary = place.with_name(f"{place.name}.{os.getpid()}.tmp")
+        try:
+            with temporary.open("wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(place)
+        finally:
+            # Also when interrupted; when all went well there is nothing of that name.
+            with contextlib.suppress(OSError):
+                temporary.unlink()
     except OSError as error:
         raise make_write_error(path, error) from error
-
-
-def _open_file(path: Path) -> AbstractContextManager[BinaryIO]:
-    if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    if path.exists() and not path.is_file():
-        return path.open("wb")
-    place = Path(os.path.realpath(path))
-    if place.is_symlink():  # it leads to itself
-        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-    return _replace_file(place)
-
-
-@contextlib.contextmanager
-def _replace_file(path: Path) -> Iterator[BinaryIO]:
-    """Yield a file that takes the place of a plain one, or of none, when the block ends well.
-
-    A reader never meets a part: it is on disk, under a name of its own, before it gets the right one.
-    """
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        # Also when interrupted; when all went well there is nothing of that name.
-        with contextlib.suppress(OSError):
-            temporary.unlink()
 
 
 def read_limited(path: Path, bytes_max: int, hint: str, hint_too_long: str) -> bytes:
