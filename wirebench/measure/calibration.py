@@ -7,13 +7,12 @@ import hashlib
 import math
 import os
 import re
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import AwareDatetime, ValidationError
@@ -78,10 +77,6 @@ class Probe(FrozenModel):
     concurrency: int
     server_ms: float
     rate_asked_per_s: int | None = None
-
-    def __str__(self) -> str:
-        load = f"{self.rate_asked_per_s:,}/s" if self.rate_asked_per_s else "closed"
-        return f"{self.driver} {self.transport}, {load}, {self.concurrency:,} connections, {self.server_ms:g} ms"
 
     @property
     def is_ceiling(self) -> bool:
@@ -251,8 +246,7 @@ def plan_probes(cells: Iterable[Cell], load: Load, known: Calibration) -> tuple[
     """Return what to measure for the loads of cells that aren't calibrated, and how many loads there is no time for.
 
     Each load takes its own probe and that of the ceiling. Of several generators the share of one is calibrated.
-    Of several numbers of connections the least and the most come first: others lie between. Ceilings come again in the
-    end: a machine that was slow for a moment would have too low ones until the next calibration.
+    Of several numbers of connections the least and the most come first: others lie between.
     """
     unknown: dict[tuple[Driver, Transport], list[Probe]] = {}
     for cell in (_take_share(load.add_connections(each), load.generators) for each in cells):
@@ -267,45 +261,31 @@ def plan_probes(cells: Iterable[Cell], load: Load, known: Calibration) -> tuple[
                 rate_asked_per_s=rate_per_s,
             )
             unknown.setdefault((cell.driver, cell.transport), []).append(probe)
-    chosen: list[Probe] = []
+    chosen: dict[Probe, None] = {}
     left_out = 0
     for own in unknown.values():
         ordered = sorted(own, key=lambda probe: (probe.concurrency, probe.rate_asked_per_s or 0))
         for probe in dict.fromkeys((ordered[0], ordered[-1], *ordered)):
             full = {"concurrency": max(probe.concurrency, FULL_CONNECTIONS), "server_ms": 0, "rate_asked_per_s": None}
-            once = dict.fromkeys((*chosen, probe.model_copy(update=full), probe))
-            more = [*once, *(each for each in once if each.is_ceiling)]
-            if sum(each.expected_s for each in more) <= COARSE_S_MAX:
+            more = dict.fromkeys((*chosen, probe.model_copy(update=full), probe))
+            if estimate_coarse_s(more) <= COARSE_S_MAX:
                 chosen = more
             else:
                 left_out += 1
-    return chosen, left_out
+    return list(chosen), left_out
 
 
-class CoarsePoints(NamedTuple):
-    """The points of some probes, and what went wrong with others."""
-
-    points: tuple[Point, ...]
-    problems: tuple[str, ...]
+def estimate_coarse_s(probes: Iterable[Probe]) -> float:
+    """Return about how long `measure_coarsely` takes."""
+    return sum(each.expected_s * (2 if each.is_ceiling else 1) for each in probes)
 
 
-def measure_coarsely(probes: Iterable[Probe], cores: Cores) -> CoarsePoints:
-    """Measure each, as far as `COARSE_S_MAX` is enough; of a load that is measured again, the higher rate counts."""
-    deadline = time.monotonic() + COARSE_S_MAX
-    points: dict[Probe, Point] = {}
-    problems = []
-    for probe in probes:
-        if time.monotonic() + probe.expected_s > deadline:
-            if probe not in points:
-                problems.append(f"{probe}: no time left")
-            continue
-        try:
-            point = measure_probe(probe, cores, repetitions=1, coarse=True)
-        except WirebenchError as error:
-            problems.append(f"{probe}: {error.message}")
-        else:
-            points[probe] = max(points.get(probe, point), point, key=lambda each: each.rate_per_s)
-    return CoarsePoints(tuple(points.values()), tuple(problems))
+def measure_coarsely(probes: Iterable[Probe], cores: Cores) -> tuple[Point, ...]:
+    """Measure each briefly; ceilings twice, as a machine that is slow for a moment has too low ones.
+
+    Raises WirebenchError.
+    """
+    return tuple(measure_probe(each, cores, 2 if each.is_ceiling else 1, coarse=True) for each in probes)
 
 
 def measure_probe(probe: Probe, cores: Cores, repetitions: int, *, coarse: bool = False) -> Point:

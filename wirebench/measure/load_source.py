@@ -7,7 +7,7 @@ from pathlib import Path
 
 from wirebench.drivers import DRIVERS, Job
 from wirebench.drivers.wireload import Answer, reflect, send_requests
-from wirebench.measure.calibration import CoarsePoints, Probe, measure_coarsely
+from wirebench.measure.calibration import Point, Probe, measure_coarsely
 from wirebench.measure.conformance import Conformance, check_services
 from wirebench.measure.observe import Observation, observe
 from wirebench.targets import Cores, Endpoint, divide_cores
@@ -39,7 +39,7 @@ class LoadSource:
         """See whether services of the built-in application answer alike. Raises WirebenchError."""
         return check_services(endpoints, seed)
 
-    def calibrate(self, probes: Sequence[Probe]) -> CoarsePoints:
+    def calibrate(self, probes: Sequence[Probe]) -> tuple[Point, ...]:
         """Measure drivers against a server of known latency. Raises WirebenchError.
 
         Where services run elsewhere, drivers have all cores, and are at least as good there as on their half.

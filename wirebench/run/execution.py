@@ -23,6 +23,7 @@ from wirebench.measure.answers import Answered
 from wirebench.measure.calibration import (
     Calibration,
     describe_conditions,
+    estimate_coarse_s,
     keep_undisturbed,
     plan_probes,
     read_calibration,
@@ -155,18 +156,14 @@ class Execution:
             if not probes:
                 return known
             drivers = ", ".join(dict.fromkeys(probe.driver for probe in probes))
-            expected_s = sum(probe.expected_s for probe in probes)
-            self.progress.step(f"{about}calibrating {drivers}, about {expected_s:.0f} s")
+            self.progress.step(f"{about}calibrating {drivers}, about {estimate_coarse_s(probes):.0f} s")
             if load_pods:
                 self.target.start(())  # creates the namespace of the load pods
             interference = Interference(cores.all)
-            measured = self.source.calibrate(probes)
+            known = known.add_points(self.source.calibrate(probes))
         except WirebenchError as error:
-            self.writer.note(f"the drivers' error isn't known everywhere: {error.message}: {error.hint}")
+            self.writer.note(f"the drivers' error isn't known: {error.message}: {error.hint}")
             return None
-        if measured.problems:
-            self.writer.note(f"the drivers' error isn't known everywhere: {'; '.join(measured.problems)}")
-        known = known.add_points(measured.points)
         if conditions:
             try:
                 keep_undisturbed(known, conditions, interference)

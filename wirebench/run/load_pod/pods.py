@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from wirebench.drivers import Job
 from wirebench.drivers.wireload import Answer
-from wirebench.measure.calibration import CoarsePoints, Probe
+from wirebench.measure.calibration import Point, Probe, estimate_coarse_s
 from wirebench.measure.conformance import Conformance
 from wirebench.measure.load_source import LoadSource
 from wirebench.measure.observe import Observation
@@ -67,11 +67,10 @@ class PodLoad(LoadSource):
     def verify(self, endpoints: Sequence[Endpoint], seed: int) -> Conformance:
         return self._carry_out(VerifyTask(services=tuple(endpoints), seed=seed), Conformance, endpoints)
 
-    def calibrate(self, probes: Sequence[Probe]) -> CoarsePoints:
+    def calibrate(self, probes: Sequence[Probe]) -> tuple[Point, ...]:
         """Measure drivers on the cores of a load pod, with as many for the server. Raises WirebenchError."""
         task = CalibrateTask(probes=tuple(probes), cores=self._pod_cores)
-        expected_s = sum(probe.expected_s for probe in probes)
-        return self._carry_out(task, CoarsePoints, (), 2 * self._pod_cores, expected_s)
+        return self._carry_out(task, tuple[Point, ...], (), 2 * self._pod_cores, estimate_coarse_s(probes))
 
     def _carry_out(
         self, task: Task, kind: type[T], endpoints: Sequence[Endpoint], cores: float = 1.0, expected_s: float = 0.0

@@ -106,7 +106,7 @@ class VerifyTask(FrozenModel):
 
 
 class CalibrateTask(FrozenModel):
-    """Measure drivers briefly against a server of known latency in the same pod. Answered with CoarsePoints."""
+    """Measure drivers briefly against a server of known latency in the same pod. Answered with points."""
 
     kind: Literal["calibrate"] = "calibrate"
     probes: tuple[Probe, ...]
