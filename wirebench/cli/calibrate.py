@@ -15,10 +15,10 @@ from wirebench.drivers import DRIVERS
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.measure.calibration import (
     Point,
-    describe_conditions,
     estimate_duration_s,
     keep_undisturbed,
     list_transports,
+    locate_calibration,
     measure_loads,
     read_calibration,
 )
@@ -90,12 +90,12 @@ def _calibrate(pairs: Sequence[tuple[Driver, Transport]]) -> Path:
 
     Raises WirebenchError, at the end, for those that failed.
     """
-    path, failed, cores = None, dict[str, str](), divide_cores()
+    failed, cores = dict[str, str](), divide_cores()
     with CoreClaim(cores.all):
-        conditions = describe_conditions(cores, read_machine())
         # Not before: a run that had the cores until now may have added to it.
-        calibration, problem = read_calibration(conditions)
-        for caveat in filter(None, (problem, *find_warnings(cores), str(cores))):
+        path = locate_calibration(cores, read_machine())
+        calibration = read_calibration(path)
+        for caveat in (*find_warnings(cores), str(cores)):
             note(caveat)
         left_s = sum(estimate_duration_s(driver) for driver, _ in pairs)
         note(f"about {format_duration(left_s)}")
@@ -107,13 +107,13 @@ def _calibrate(pairs: Sequence[tuple[Driver, Transport]]) -> Path:
                     _print_point(point)
                     points.append(point)
                 renewed = calibration.add_points(points)
-                path = keep_undisturbed(renewed, conditions, interference)
+                keep_undisturbed(renewed, path, interference)
                 calibration = renewed
             except WirebenchError as error:
                 failed[f"{driver} {transport} ({error.message})"] = error.hint
             left_s -= estimate_duration_s(driver)
             note(f"{done}/{len(pairs)}: {driver} {transport}; {format_duration(left_s)} left")
-    if failed or path is None:
+    if failed:
         raise WirebenchError(f"not calibrated: {', '.join(failed)}", "; ".join(dict.fromkeys(failed.values())))
     return path
 

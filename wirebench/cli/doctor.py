@@ -16,7 +16,7 @@ from wirebench.cli.console import fit_installation
 from wirebench.drivers import DRIVERS
 from wirebench.drivers.driver import SETUP
 from wirebench.errors import WirebenchError
-from wirebench.measure.calibration import Point, describe_conditions, list_transports, read_calibration
+from wirebench.measure.calibration import Point, list_transports, locate_calibration, read_calibration
 from wirebench.model.contract import Driver
 from wirebench.model.labels import format_error
 from wirebench.model.record import join_intervals
@@ -63,12 +63,10 @@ def _check_tools() -> Iterator[Check]:
 
 def _check_calibration() -> Iterator[Check]:
     try:
-        calibration, problem = read_calibration(describe_conditions(divide_cores(), environment.read_machine()))
+        calibration = read_calibration(locate_calibration(divide_cores(), environment.read_machine()))
     except WirebenchError as error:
         yield Check(f"{error.message}: {error.hint}", good=False)
         return
-    if problem:
-        yield Check(f"{problem}: run `wirebench calibrate`", good=False)
     unknown = []
     for name in get_args(Driver):
         for transport in list_transports(name) if DRIVERS[name].read_version() else ():

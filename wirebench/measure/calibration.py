@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from pydantic import AwareDatetime, ValidationError
@@ -28,7 +28,6 @@ from wirebench.model.frozen import FrozenModel
 from wirebench.model.histogram_file import OK, Clock
 from wirebench.model.record import CALIBRATED_CONNECTIONS_MAX, Instrument, Interval, join_intervals
 from wirebench.model.scenario import Load
-from wirebench.model.validation_messages import describe_first
 from wirebench.system.files import make_write_error, write_atomic
 from wirebench.targets import Cores
 
@@ -317,87 +316,53 @@ def measure_probe(probe: Probe, cores: Cores, repetitions: int, *, coarse: bool 
     )
 
 
-#: What calibrations depend on besides the driver, by name; with other conditions they are stale.
-Conditions = Mapping[str, str]
+def locate_calibration(cores: Cores, machine: Mapping[str, str]) -> Path:
+    """Return where the calibration of a machine is kept, as `wirebench.run.environment` describes it.
 
-
-def describe_conditions(cores: Cores, machine: Mapping[str, str]) -> Conditions:
-    """Return those of a machine, as `wirebench.run.environment` describes it.
-
-    Raises WirebenchError if the server of known latency isn't there.
+    Its name has a digest of all that calibrations depend on besides the drivers. Raises WirebenchError if the server of
+    known latency isn't there.
     """
     if not SERVER.is_file():
         raise WirebenchError(f"the server of known latency is not at {SERVER}", "run `make setup`")
-    return {
-        "cpu": f"{machine['cpu']}, {machine['cores']} cores",
-        "kernel": machine["kernel"],
-        "cores": str(cores),
-        "truth": _compute_digest(SERVER),
-    }
-
-
-class _CalibrationFile(FrozenModel):
-    schema_version: Literal["wirebench.calibration/2"] = "wirebench.calibration/2"
-    conditions: Conditions
-    points: tuple[Point, ...]
-
-
-def locate_calibration(conditions: Conditions) -> Path:
-    """Return where the calibration of this machine is kept: where the system keeps the state of programs."""
+    depends_on = (machine["cpu"], machine["cores"], machine["kernel"], str(cores), _compute_digest(SERVER.read_bytes()))
     state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
     folder = Path(os.environ.get("WIREBENCH_CALIBRATION") or state / "wirebench" / "calibration")
-    return folder / f"{re.sub(r'[^a-z0-9]+', '-', conditions['cpu'].lower())}.json"
+    name = re.sub(r"[^a-z0-9]+", "-", machine["cpu"].lower())
+    return folder / f"{name}-{_compute_digest(repr(depends_on).encode())}.json"
 
 
-def read_calibration(conditions: Conditions) -> tuple[Calibration, str]:
-    """Return what is known under these conditions, and why what the file holds isn't used, if it isn't.
+def read_calibration(path: Path) -> Calibration:
+    """Return what is known, without drivers that have changed since; a driver that isn't here hasn't.
 
-    Points of a driver that has changed aren't; a driver that isn't here hasn't.
+    What can't be read is measured again, as what isn't there.
     """
-    path = locate_calibration(conditions)
     try:
-        found = _CalibrationFile.model_validate_json(path.read_bytes())
-    except FileNotFoundError:
-        return Calibration(), ""
-    except OSError as error:
-        return Calibration(), f"{path} can't be read: {error.strerror}"
-    except ValidationError as error:
-        return Calibration(), f"{path} isn't a calibration: {describe_first(error)}"
-    differences = [
-        f"the {name} was {theirs!r} and is {ours!r}"
-        for name, ours in conditions.items()
-        if (theirs := found.conditions.get(name)) != ours
-    ]
-    if differences:
-        return Calibration(), f"the calibration is stale: {', '.join(differences)}"
+        found = Calibration.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError):
+        return Calibration()
     versions = {driver: identify_version(driver) for driver in {point.driver for point in found.points}}
-    current = tuple(each for each in found.points if (versions[each.driver] or each.version) == each.version)
-    changed = dict.fromkeys(point.driver for point in found.points if point not in current)
-    return Calibration(points=current), f"the calibration is stale: {', '.join(changed)} changed" if changed else ""
+    return Calibration(points=tuple(each for each in found.points if versions[each.driver] in ("", each.version)))
 
 
-def keep_undisturbed(calibration: Calibration, conditions: Conditions, interference: Interference) -> Path:
-    """Keep a calibration, and return where. Raises WirebenchError if others took CPU time while it was measured."""
+def keep_undisturbed(calibration: Calibration, path: Path, interference: Interference) -> None:
+    """Keep a calibration. Raises WirebenchError if others took CPU time while it was measured."""
     share = interference.compute_share()
     if share > INTERFERENCE_MAX:
         message = f"other programs took {share:.0%} of the cores' time, so that the calibration isn't kept"
         raise WirebenchError(message, "close them, or calibrate again later")
-    path = locate_calibration(conditions)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise make_write_error(path, error) from error
-    content = _CalibrationFile(conditions=conditions, points=calibration.points)
-    write_atomic(path, content.model_dump_json(indent=2))
-    return path
+    write_atomic(path, calibration.model_dump_json(indent=2))
 
 
 @functools.cache
 def identify_version(driver: Driver) -> str:
     """Return a driver's version with a digest of its program, which changes without it; empty if it isn't there."""
     version = DRIVERS[driver].read_version()
-    return f"{version} {_compute_digest(DRIVERS[driver].path)}" if version else ""
+    return f"{version} {_compute_digest(DRIVERS[driver].path.read_bytes())}" if version else ""
 
 
-def _compute_digest(program: Path) -> str:
-    return hashlib.sha256(program.read_bytes()).hexdigest()[:12]
+def _compute_digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:12]

@@ -22,9 +22,9 @@ from wirebench.errors import WirebenchError
 from wirebench.measure.answers import Answered
 from wirebench.measure.calibration import (
     Calibration,
-    describe_conditions,
     estimate_coarse_s,
     keep_undisturbed,
+    locate_calibration,
     plan_probes,
     read_calibration,
 )
@@ -143,12 +143,9 @@ class Execution:
         """
         load, load_pods, cores = self.plan.scenario.load, self.target.load_pods, self.target.cores or divide_cores()
         cells = dict.fromkeys(each.cell for block in self.plan.blocks for each in self.plan.list_cells_left(block))
-        known, about, conditions = Calibration(), "in a load pod: ", None
         try:
-            if not load_pods:
-                conditions = describe_conditions(cores, read_machine())
-                known, stale = read_calibration(conditions)
-                about = f"{stale}; " if stale else ""
+            kept = None if load_pods else locate_calibration(cores, read_machine())
+            known = read_calibration(kept) if kept else Calibration()
             probes, left_out = plan_probes(cells, load, known)
             if left_out:
                 more = "" if load_pods else " for the next run, or `wirebench calibrate`"
@@ -156,7 +153,8 @@ class Execution:
             if not probes:
                 return known
             drivers = ", ".join(dict.fromkeys(probe.driver for probe in probes))
-            self.progress.step(f"{about}calibrating {drivers}, about {estimate_coarse_s(probes):.0f} s")
+            where = "in a load pod: " if load_pods else ""
+            self.progress.step(f"{where}calibrating {drivers}, about {estimate_coarse_s(probes):.0f} s")
             if load_pods:
                 self.target.start(())  # creates the namespace of the load pods
             interference = Interference(cores.all)
@@ -164,9 +162,9 @@ class Execution:
         except WirebenchError as error:
             self.writer.note(f"the drivers' error isn't known: {error.message}: {error.hint}")
             return None
-        if conditions:
+        if kept:
             try:
-                keep_undisturbed(known, conditions, interference)
+                keep_undisturbed(known, kept, interference)
             except WirebenchError as error:
                 self.writer.note(f"the next run will calibrate again: {error.message}: {error.hint}")
         return known

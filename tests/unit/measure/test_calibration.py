@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,7 +15,6 @@ from wirebench.measure import calibration as module
 from wirebench.measure.calibration import (
     COARSE_S_MAX,
     Calibration,
-    Conditions,
     Point,
     Probe,
     estimate_coarse_s,
@@ -30,25 +29,26 @@ from wirebench.model.cell import Cell
 from wirebench.model.contract import Driver, Transport
 from wirebench.model.record import Interval
 from wirebench.model.scenario import Load
+from wirebench.targets import Cores
 
-HERE: Conditions = {
-    "cpu": "Some CPU @ 2.50GHz, 2 cores",
-    "kernel": "Linux 6.1",
-    "cores": "server on core 0",
-    "truth": "0123456789ab",
-}
+MACHINE = {"cpu": "Some CPU @ 2.50GHz", "cores": "2", "kernel": "Linux 6.1", "memory": "8.0 GiB"}
+CORES = Cores(frozenset({0}), frozenset({1}))
 
 
 @pytest.fixture(autouse=True)
 def _own_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WIREBENCH_CALIBRATION", str(tmp_path / "state"))
+    monkeypatch.setattr(module, "SERVER", tmp_path / "truth")
+    (tmp_path / "truth").write_bytes(b"a program")
     monkeypatch.setattr(module, "identify_version", lambda _: "1")
     monkeypatch.setattr(Interference, "compute_share", lambda _: 0.0)
 
 
 def keep(calibration: Calibration) -> Path:
-    """Keep what is known of this machine, undisturbed."""
-    return keep_undisturbed(calibration, HERE, Interference(frozenset({0})))
+    """Keep what is known of this machine, undisturbed, and return where."""
+    path = locate_calibration(CORES, MACHINE)
+    keep_undisturbed(calibration, path, Interference(frozenset({0})))
+    return path
 
 
 def probe(
@@ -190,35 +190,37 @@ def test_a_thorough_calibration_takes_the_place_of_the_last_one() -> None:
     assert [1] == [each.concurrency for each in renewed.points]
 
 
-@pytest.mark.parametrize("changed", ["kernel", "cores", "truth"])
-def test_a_calibration_under_other_conditions_is_stale(changed: str) -> None:
-    """It says which ones, and nothing of it is used."""
+@pytest.mark.parametrize("changed", ["cpu", "cores", "kernel"])
+def test_a_calibration_of_another_machine_is_not_used(changed: str) -> None:
+    """Each has a file of its own."""
     keep(KNOWN)
-    found, problem = read_calibration({**HERE, changed: "another"})
-    assert () == found.points
-    assert f"the {changed} was {HERE[changed]!r} and is 'another'" in problem
+    assert KNOWN == read_calibration(locate_calibration(CORES, MACHINE))
+    assert () == read_calibration(locate_calibration(CORES, {**MACHINE, changed: "another"})).points
 
 
-def test_points_of_a_driver_that_has_changed_are_stale(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_calibration_on_other_cores_or_by_another_server_is_not_used(tmp_path: Path) -> None:
+    """It would be measured again."""
+    paths = {keep(KNOWN), locate_calibration(Cores(frozenset({0}), frozenset({0})), MACHINE)}
+    (tmp_path / "truth").write_bytes(b"another program")
+    assert 3 == len({*paths, locate_calibration(CORES, MACHINE)})
+
+
+def test_points_of_a_driver_that_has_changed_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of the others stay, also of one that isn't installed here."""
     other = point(1, 0, 5_000, (0.1, 0.2), driver="ghz", transport="grpc")
-    keep(KNOWN.add_points([other]))
+    path = keep(KNOWN.add_points([other]))
     monkeypatch.setattr(module, "identify_version", lambda driver: {"k6": "2"}.get(driver, "1"))
-    found, problem = read_calibration(HERE)
-    assert (other,) == found.points
-    assert "the calibration is stale: k6 changed" == problem
+    assert (other,) == read_calibration(path).points
     monkeypatch.setattr(module, "identify_version", lambda driver: {"k6": ""}.get(driver, "1"))
-    assert (KNOWN.add_points([other]), "") == read_calibration(HERE)
+    assert KNOWN.add_points([other]) == read_calibration(path)
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"points": []}', json.dumps({"schema_version": "other/9"})])
-def test_a_file_that_is_no_calibration_is_named_and_not_used(content: str) -> None:
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"points": [{}]}', '{"schema_version": "other/9"}'])
+def test_a_file_that_is_no_calibration_is_not_used(content: str) -> None:
     """So that it is measured again."""
     path = keep(KNOWN)
     path.write_text(content)
-    found, problem = read_calibration(HERE)
-    assert () == found.points
-    assert problem.startswith(f"{path} isn't a calibration: ")
+    assert Calibration() == read_calibration(path)
 
 
 @pytest.mark.parametrize(("share", "is_kept"), [(0.04, True), (0.06, False)])
@@ -228,21 +230,23 @@ def test_what_others_disturbed_is_not_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Nor does it replace what was known."""
-    keep(Calibration())
+    path = keep(Calibration())
     monkeypatch.setattr(Interference, "compute_share", lambda _: share)
     if is_kept:
         keep(KNOWN)
     else:
         with pytest.raises(WirebenchError, match="other programs took 6% of the cores' time"):
             keep(KNOWN)
-    assert (KNOWN.points if is_kept else ()) == read_calibration(HERE)[0].points
+    assert (KNOWN.points if is_kept else ()) == read_calibration(path).points
 
 
-def test_each_machine_has_a_file_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is named after its processor, where the system keeps the state of programs."""
+def test_calibrations_are_kept_with_the_state_of_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under the name of the processor."""
     monkeypatch.delenv("WIREBENCH_CALIBRATION")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    assert tmp_path / "wirebench" / "calibration" / "some-cpu-2-50ghz-2-cores.json" == locate_calibration(HERE)
+    path = locate_calibration(CORES, MACHINE)
+    assert tmp_path / "wirebench" / "calibration" == path.parent
+    assert re.fullmatch(r"some-cpu-2-50ghz-[0-9a-f]{12}\.json", path.name)
 
 
 def test_another_build_of_a_driver_is_another_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
