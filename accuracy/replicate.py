@@ -25,12 +25,13 @@ from wirebench.cli import EXIT_INTERRUPTED
 from wirebench.cli.console import print_error
 from wirebench.errors import WirebenchError
 from wirebench.model.metric import METRICS
+from wirebench.model.run_info import Run
 from wirebench.plan import read_scenario
 from wirebench.plan.overrides import parse_assignment
 from wirebench.present.numbers import ABSENT, format_number
-from wirebench.results.runs import Run, load_run
 from wirebench.run.runner import execute
 from wirebench.run.target_options import TargetOptions, plan_for_target
+from wirebench.store.runs import load_run
 from wirebench.system.paths import ROOT
 from wirebench.system.signals import STOPPING, Interrupted, handle_interrupts
 

@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 
 from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed, quick_cells
-from wirebench.results.index import Index
+from wirebench.store.index import Index
 from wirebench.web.app import make_app
 from wirebench.web.report import FILE_NAME
 from wirebench.web.server import PageServer, format_url, listen

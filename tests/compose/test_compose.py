@@ -19,7 +19,7 @@ from wirebench_services.application.seed import FIRST_SEEDED_ID
 from tests.support.runs import RUN_TIMEOUT_S
 from tests.support.waiting import TIMEOUT_S, run_program, wait_until
 from wirebench.measure.client import connect
-from wirebench.results.runs import load_run
+from wirebench.store.runs import load_run
 from wirebench.system.paths import ROOT
 
 pytestmark = pytest.mark.timeout(600)

@@ -20,7 +20,7 @@ from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import HistogramFile
 from wirebench.model.metric import METRICS
 from wirebench.model.record import Gate
-from wirebench.results.runs import find_run
+from wirebench.store.runs import find_run
 
 FIRST, SECOND, NAMED = "20260101T000000Z-quick", "20260102T000000Z-quick", "20260103T000000Z-named"
 STREAMS = "20261121T101500Z-quick"

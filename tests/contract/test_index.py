@@ -19,10 +19,11 @@ from wirebench.analysis.summary import summarise
 from wirebench.errors import UsageError
 from wirebench.model.metric import COMPARED, METRICS, SPREAD, name_spread
 from wirebench.model.record import Instrument
-from wirebench.results.index import Filters, Index, IndexUnusableError, Result
-from wirebench.results.index.tables import SCHEMA, version
-from wirebench.results.index.url import parse
-from wirebench.results.runs import Run, load_run
+from wirebench.model.run_info import Run
+from wirebench.store.index import Filters, Index, IndexUnusableError, Result
+from wirebench.store.index.tables import SCHEMA, version
+from wirebench.store.index.url import parse
+from wirebench.store.runs import load_run
 
 START = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 EAST, WEST = timezone(timedelta(hours=14)), timezone(timedelta(hours=-12))

@@ -14,7 +14,7 @@ from tests.support.prometheus import RULES_INTERVAL_S, Prometheus, started_prome
 from tests.support.runs import RUN_TIMEOUT_S, needs_cross_check, only_run, running, second_lane, wirebench
 from tests.support.waiting import wait_until
 from wirebench.model.histogram_file import HistogramFile
-from wirebench.results.runs import Run
+from wirebench.model.run_info import Run
 from wirebench.targets.kubernetes.namespace import name_namespace
 
 pytestmark = [second_lane, needs_cross_check]

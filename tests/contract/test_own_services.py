@@ -14,7 +14,7 @@ from tests.support.waiting import wait_until
 from wirebench.errors import WirebenchError
 from wirebench.model.application import read_application
 from wirebench.model.cell import ServiceSpec
-from wirebench.results.runs import Run
+from wirebench.model.run_info import Run
 from wirebench.system.paths import APPLICATIONS, TOOLS
 from wirebench.system.ports import LOOPBACK, reserve_ports
 from wirebench.system.readiness import accepts_connections

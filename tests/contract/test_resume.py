@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.runs import WIREBENCH, needs_cross_check, only_run, running, second_lane, watched, wirebench
 from tests.support.waiting import TIMEOUT_S
-from wirebench.results.runs import Run
+from wirebench.model.run_info import Run
 
 pytestmark = [second_lane, needs_cross_check]
 

@@ -11,8 +11,8 @@ import pytest
 
 from tests.support.runs import TINY, all_cores, needs_tools, only_run, wirebench
 from wirebench.model.cell import ServiceSpec
-from wirebench.results.index import Filters, Index, find_database_url
-from wirebench.results.runs import Run
+from wirebench.model.run_info import Run
+from wirebench.store.index import Filters, Index, find_database_url
 from wirebench.targets import LocalTarget, divide_cores
 
 pytestmark = [all_cores, needs_tools]

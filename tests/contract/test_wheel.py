@@ -19,7 +19,7 @@ from tests.support.runs import RUN_TIMEOUT_S, only_run, second_lane
 from tests.support.waiting import TIMEOUT_S, run_program
 from wirebench.drivers import DRIVERS
 from wirebench.measure.truth import SERVER
-from wirebench.results.runs import Run
+from wirebench.model.run_info import Run
 from wirebench.run.environment import read_commit
 from wirebench.system.paths import ROOT
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.support import waiting
-from wirebench.results.runs import Run, load_run
+from wirebench.model.run_info import Run
+from wirebench.store.runs import load_run
 from wirebench.system.paths import ROOT, TOOLS
 
 KUBECONFIG = ROOT / "build/cluster/kubeconfig"

@@ -13,7 +13,7 @@ import pytest
 from wirebench import cli
 from wirebench.cli.console import make_console
 from wirebench.cli.output import print_run
-from wirebench.results.runs import Run
+from wirebench.model.run_info import Run
 
 
 def render_run(run: Run) -> str:

@@ -6,8 +6,8 @@ from typing import Any
 
 from sqlalchemy import create_engine, select
 
-from wirebench.results.index.tables import blocks, cells, gates, latencies, runs, statistics
-from wirebench.results.index.url import parse
+from wirebench.store.index.tables import blocks, cells, gates, latencies, runs, statistics
+from wirebench.store.index.url import parse
 
 Rows = dict[str, list[tuple[Any, ...]]]
 

@@ -17,8 +17,8 @@ from wirebench.model.contract import Transport
 from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import Clock, DriverVersion, HistogramFile
 from wirebench.model.record import Gate, Generator, Record, Server, summarise_histogram
-from wirebench.model.run_info import RunInfo
-from wirebench.results.runs import Run, RunWriter, load_run
+from wirebench.model.run_info import Run, RunInfo
+from wirebench.store.runs import RunWriter, load_run
 
 WINDOW_S = 1.6
 START_NS = 1_790_000_000_000_000_000

@@ -16,7 +16,8 @@ import pytest
 from tests.support.waiting import TIMEOUT_S, run_program, wait_until
 from wirebench.drivers import DRIVERS
 from wirebench.drivers.driver import SETUP
-from wirebench.results.runs import Run, load_run
+from wirebench.model.run_info import Run
+from wirebench.store.runs import load_run
 
 WIREBENCH = Path(sys.executable).parent / "wirebench"
 #: Services in Go start much sooner than Python's, which `make bench` measures.

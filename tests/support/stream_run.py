@@ -18,9 +18,10 @@ from wirebench.model.contract import Transport
 from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import Clock, HistogramFile, Streams
 from wirebench.model.record import Record
+from wirebench.model.run_info import Run
 from wirebench.model.scenario import Load
 from wirebench.plan.plan import PlannedCell
-from wirebench.results.runs import Run, RunWriter, load_run
+from wirebench.store.runs import RunWriter, load_run
 
 MS = 1_000_000
 OPERATION = "ledger.stream_transactions"

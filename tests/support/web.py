@@ -21,7 +21,7 @@ import jsonschema_rs
 import orjson
 
 from tests.support.waiting import TIMEOUT_S, wait_until
-from wirebench.results.index import find_database_url
+from wirebench.store.index import find_database_url
 from wirebench.web.api import ENDPOINTS
 from wirebench.web.api.openapi import make_openapi
 from wirebench.web.app import make_app

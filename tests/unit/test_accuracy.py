@@ -17,7 +17,7 @@ from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import HistogramFile
 from wirebench.plan import read_scenario
 from wirebench.plan.plan import make_plan
-from wirebench.results.runs import load_run
+from wirebench.store.runs import load_run
 
 
 @pytest.mark.parametrize("noise", ["normal", "Student's t with 3 degrees of freedom"])

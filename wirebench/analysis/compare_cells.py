@@ -11,8 +11,7 @@ from wirebench.analysis.ratio import Ratio, paired_ratio
 from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.model.cell import FACTORS
 from wirebench.model.record import Record
-from wirebench.model.run_info import RunInfo
-from wirebench.results.runs import Run
+from wirebench.model.run_info import Run, RunInfo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

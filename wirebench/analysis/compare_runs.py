@@ -15,8 +15,7 @@ from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.errors import UsageError
 from wirebench.model.metric import Metric
 from wirebench.model.record import Gate
-from wirebench.model.run_info import RunInfo
-from wirebench.results.runs import Run
+from wirebench.model.run_info import Run, RunInfo
 
 #: By how much the shares of the pinned cores that other programs take may differ. Beside a program that took 5 % of
 #: each core, services had up to 14 % fewer requests/s than themselves.

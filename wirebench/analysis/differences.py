@@ -16,8 +16,8 @@ import yaml
 
 from wirebench.model.contract import Driver
 from wirebench.model.labels import Factors, pluralise
+from wirebench.model.run_info import APPLICATION_FILE, TIMING_FILE, Run
 from wirebench.model.scenario import Load
-from wirebench.results.runs import APPLICATION_FILE, TIMING_FILE, Run
 
 _ABSENT = "none"
 _HARDWARE = ("cpu", "cores", "core_separation", "services")

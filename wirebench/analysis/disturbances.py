@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wirebench.analysis.summary import CellSummary, summarise
-from wirebench.results.runs import Run
+from wirebench.model.run_info import Run
 
 #: Each is reported if it is that unlikely by chance, and greater than the equivalence margin.
 _LEVEL = 0.01

@@ -11,7 +11,7 @@ from wirebench.cli.console import make_console, print_json
 from wirebench.cli.options import Json, Out, make_run_argument
 from wirebench.cli.output import print_comparison, warn_of_damaged
 from wirebench.present.two_runs import make_run_comparison_view
-from wirebench.results.runs import DEFAULT_FOLDER, find_run
+from wirebench.store.runs import DEFAULT_FOLDER, find_run
 
 
 def compare(  # noqa: PLR0913 - one parameter an option

@@ -21,8 +21,8 @@ from wirebench.model.contract import Driver
 from wirebench.model.labels import format_error
 from wirebench.model.record import join_intervals
 from wirebench.present.numbers import format_moment, format_number
-from wirebench.results.runs import DEFAULT_FOLDER
 from wirebench.run import environment
+from wirebench.store.runs import DEFAULT_FOLDER
 from wirebench.targets import divide_cores, toxiproxy
 
 _DISK_BYTES_MIN = 200 * 2**20

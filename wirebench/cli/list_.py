@@ -18,7 +18,7 @@ from wirebench.model.cell import FACTORS
 from wirebench.model.scenario import Scenario
 from wirebench.plan.load import read_scenario
 from wirebench.plan.plan import count_cells
-from wirebench.results.runs import DEFAULT_FOLDER, load_info, record_paths, run_folders
+from wirebench.store.runs import DEFAULT_FOLDER, load_info, record_paths, run_folders
 
 #: What the list shows without `--all`.
 _FIRST = (

@@ -16,8 +16,8 @@ from wirebench.cli.target import make_target_options
 from wirebench.model.contract import Balancing, Connection, Driver, Placement, Transport
 from wirebench.plan.overrides import Override, parse_override
 from wirebench.plan.plain_load import adopt_service, plan_load
-from wirebench.results.runs import DEFAULT_FOLDER, make_run_id
 from wirebench.run.target_options import SEED_MAX
+from wirebench.store.runs import DEFAULT_FOLDER, make_run_id
 from wirebench.system.signals import STOPPING, handle_interrupts
 from wirebench.targets.kubernetes.cluster import find_access
 from wirebench.targets.kubernetes.deployed import DeployedTarget

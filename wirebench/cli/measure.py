@@ -16,11 +16,12 @@ from wirebench.cli.progress_bar import TerminalProgress
 from wirebench.cli.results import show_run
 from wirebench.cli.verbosity import note
 from wirebench.errors import WirebenchError
+from wirebench.model.run_info import Run
 from wirebench.plan.plan import Plan
 from wirebench.present.escape import escape_controls
-from wirebench.results.runs import Run, load_info, record_paths
 from wirebench.run.runner import execute
 from wirebench.run.target_options import TargetOptions
+from wirebench.store.runs import load_info, record_paths
 from wirebench.system.signals import STOPPING, Interrupted, handle_interrupts
 
 

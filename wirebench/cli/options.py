@@ -18,7 +18,7 @@ import typer
 from wirebench.cli.verbosity import set_verbosity
 from wirebench.errors import UsageError
 from wirebench.model.contract import TRANSPORTS
-from wirebench.results.runs import DEFAULT_FOLDER, LAST
+from wirebench.store.runs import DEFAULT_FOLDER, LAST
 from wirebench.system.paths import SCENARIOS
 from wirebench.system.tls import ClientTls, make_context
 

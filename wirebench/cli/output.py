@@ -9,11 +9,12 @@ from rich.console import Console
 from wirebench.cli.table import print_list, print_table
 from wirebench.errors import WirebenchError
 from wirebench.model.labels import list_some, pluralise
+from wirebench.model.run_info import Run
 from wirebench.present.escape import escape_controls
 from wirebench.present.run import make_run_view
 from wirebench.present.table import make_comparison_table, make_first_table, make_operation_table
 from wirebench.present.two_runs import RunComparisonView
-from wirebench.results.runs import DamagedRun, Run
+from wirebench.store.runs import DamagedRun
 
 _ERROR_TEXTS_SHOWN = 5
 _VERDICTS = "Ratios with 95 % intervals; !: a gate failed for it; –: two drivers of one service have no verdict"

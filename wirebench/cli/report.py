@@ -10,7 +10,7 @@ import typer
 
 from wirebench.cli.options import Out, RunArgument
 from wirebench.cli.output import warn_of_damaged
-from wirebench.results.runs import DEFAULT_FOLDER, LAST, find_run
+from wirebench.store.runs import DEFAULT_FOLDER, LAST, find_run
 
 
 def report(

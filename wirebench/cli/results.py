@@ -13,7 +13,8 @@ from wirebench.cli.console import make_console, print_json
 from wirebench.cli.options import Json, Out, RunArgument
 from wirebench.cli.output import print_run, warn_of_damaged
 from wirebench.errors import UsageError
-from wirebench.results.runs import DEFAULT_FOLDER, LAST, Run, find_run
+from wirebench.model.run_info import Run
+from wirebench.store.runs import DEFAULT_FOLDER, LAST, find_run
 
 
 def results(

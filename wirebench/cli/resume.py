@@ -9,8 +9,9 @@ from wirebench.cli.measure import PlannedRun, measure_and_show
 from wirebench.cli.output import warn_of_damaged
 from wirebench.cli.target import make_target_options
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.results.runs import DEFAULT_FOLDER, LAST, Run, find_run
+from wirebench.model.run_info import Run
 from wirebench.run.resumption import check_resumable, plan_rest
+from wirebench.store.runs import DEFAULT_FOLDER, LAST, find_run
 
 
 def resume(  # noqa: PLR0913 - one parameter an option

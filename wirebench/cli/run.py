@@ -14,8 +14,8 @@ from wirebench.cli.run_options import Overrides, RequestOptions, write_requests
 from wirebench.cli.target import Seed, make_target_options
 from wirebench.errors import UsageError
 from wirebench.plan.load import find_scenario, read_scenario
-from wirebench.results.runs import DEFAULT_FOLDER, make_run_id
 from wirebench.run.target_options import choose_target, plan_for_target
+from wirebench.store.runs import DEFAULT_FOLDER, make_run_id
 
 
 def run(  # noqa: PLR0913 - one parameter an option

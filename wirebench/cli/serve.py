@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from wirebench.cli.options import Out, check_folder
-from wirebench.results.runs import DEFAULT_FOLDER
+from wirebench.store.runs import DEFAULT_FOLDER
 
 
 def serve(
@@ -35,7 +35,7 @@ def serve(
     It serves this machine only, unless --host says otherwise.
     """
     from wirebench.drivers.metrics_push import parse_base_url
-    from wirebench.results.index import Index, find_database_url
+    from wirebench.store.index import Index, find_database_url
     from wirebench.web.app import make_app
     from wirebench.web.guard import Hosts
     from wirebench.web.server import PageServer, format_url, listen

@@ -1,13 +1,21 @@
-"""Data of a whole run."""
+"""A run: its data, and what lies in its folder."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from pydantic import AwareDatetime
 
 from wirebench.model.cell import Comparable
 from wirebench.model.frozen import FrozenModel
+from wirebench.model.record import Record
+
+#: The copy of the timing file that a run has replayed.
+TIMING_FILE = "timing.json"
+#: The application of a run with variants, as it was read.
+APPLICATION_FILE = "application.json"
 
 
 class RunInfo(FrozenModel):
@@ -50,3 +58,12 @@ class RunInfo(FrozenModel):
     machine: dict[str, str]
     notes: tuple[str, ...]
     commit: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run as it stands on disk; `records` in the order of their measuring."""
+
+    folder: Path
+    info: RunInfo
+    records: tuple[Record, ...]

@@ -11,9 +11,8 @@ from wirebench.analysis.summary import CellSummary
 from wirebench.model.labels import capitalise, list_some, name_transport, pluralise
 from wirebench.model.metric import METRICS
 from wirebench.model.record import CALIBRATED_CONNECTIONS_MAX, FAIRNESS_MIN
-from wirebench.model.run_info import RunInfo
+from wirebench.model.run_info import Run, RunInfo
 from wirebench.present.numbers import format_moment
-from wirebench.results.runs import Run
 
 #: Loads that are not calibrated: the factor, and its level where it makes no difference.
 _LARGER_ERRORS = {

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 from wirebench.analysis.differences import read_load
 from wirebench.model.labels import pluralise
-from wirebench.model.run_info import RunInfo
+from wirebench.model.run_info import Run, RunInfo
 from wirebench.model.scenario import Load
 from wirebench.present.numbers import format_duration, format_moment
-from wirebench.results.runs import Run
 
 
 def list_facts(run: Run) -> dict[str, list[tuple[str, str]]]:

@@ -12,8 +12,8 @@ from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import Clock
 from wirebench.model.metric import METRICS
 from wirebench.model.record import Interval
-from wirebench.results.histograms import merge_blocks, read_histograms
-from wirebench.results.runs import Run
+from wirebench.model.run_info import Run
+from wirebench.store.histograms import merge_blocks, read_histograms
 
 #: A quantile with fewer samples beyond it is noise.
 SAMPLES_BEYOND_MIN = 10

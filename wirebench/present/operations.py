@@ -12,9 +12,9 @@ from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import Clock
 from wirebench.model.labels import describe_situation
 from wirebench.model.record import OperationFigures, summarise_histogram
+from wirebench.model.run_info import Run
 from wirebench.present.latencies import compute_quantile_ms
-from wirebench.results.histograms import merge_blocks, read_histograms
-from wirebench.results.runs import Run
+from wirebench.store.histograms import merge_blocks, read_histograms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

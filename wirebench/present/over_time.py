@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from wirebench.analysis.summary import CellSummary
 from wirebench.errors import WirebenchError
 from wirebench.model.histogram_file import OK, HistogramFile
+from wirebench.model.run_info import Run
 from wirebench.present.charts.lines import draw_curves
 from wirebench.present.charts.plot import PlotSeries
 from wirebench.present.charts.style import Style
 from wirebench.present.charts.svg import Chart
-from wirebench.results.runs import Run
 
 _AXIS = "over s from the window's start"
 #: More points than these in a line can't be told apart; in one that goes up and down, fewer can.

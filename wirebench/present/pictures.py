@@ -13,6 +13,7 @@ from wirebench.model.cell import FACTORS
 from wirebench.model.histogram_file import Clock
 from wirebench.model.labels import capitalise, label_factor, name_gate
 from wirebench.model.metric import CAPACITIES, METRICS, Metric
+from wirebench.model.run_info import Run
 from wirebench.present.charts import bars, lines
 from wirebench.present.charts.bars import Bar
 from wirebench.present.charts.plot import Mark, PlotSeries
@@ -20,7 +21,6 @@ from wirebench.present.charts.style import Style, assign_styles, assign_styles_t
 from wirebench.present.charts.svg import Chart
 from wirebench.present.latencies import CellLatency, read_latencies
 from wirebench.present.over_time import draw_calls, draw_over_time
-from wirebench.results.runs import Run
 
 #: What is drawn over factors.
 _OVER_FACTORS = (*CAPACITIES, "throughput", "p50", "p99", "cpu", "item_rate", "first_item", "item_cpu")

@@ -14,13 +14,12 @@ from wirebench.analysis.summary import CellSummary, compute_excess, summarise
 from wirebench.model.labels import name_gate, name_machine, pluralise
 from wirebench.model.metric import METRICS, SPREAD, name_spread
 from wirebench.model.record import CapacitySearch, Gate, Interval, Record
-from wirebench.model.run_info import RunInfo
+from wirebench.model.run_info import Run, RunInfo
 from wirebench.present.answer import describe_common_factors, list_findings, summarise_run
 from wirebench.present.caveats import list_caveats, list_service_notes
 from wirebench.present.comparison import ComparisonView, describe_few_blocks, make_comparison_view
 from wirebench.present.operations import OperationView, list_operations
-from wirebench.results.rows import Result, group_by_metric
-from wirebench.results.runs import Run
+from wirebench.store.rows import Result, group_by_metric
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ from wirebench.present.numbers import (
     format_short_interval,
 )
 from wirebench.present.operations import OperationView
-from wirebench.results.rows import Result
+from wirebench.store.rows import Result
 
 #: The metrics of the table that shows what people look for first, and of that of operations.
 _FIRST = (

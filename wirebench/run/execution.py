@@ -38,13 +38,13 @@ from wirebench.measure.usage import Interference
 from wirebench.model.cell import Cell, ServiceSpec
 from wirebench.model.labels import pluralise
 from wirebench.plan.plan import Plan, PlannedCell
-from wirebench.results.runs import RunWriter
 from wirebench.run.environment import read_machine
 from wirebench.run.ids import count_steps, find_free
 from wirebench.run.load_pod.pods import PodLoad
 from wirebench.run.own_variants import VERIFIED_IDS, Variants
 from wirebench.run.preparation import lay_out_ids
 from wirebench.run.progress import Progress
+from wirebench.store.runs import RunWriter
 from wirebench.system.signals import Interrupted
 from wirebench.targets import Endpoint, Target, divide_cores
 from wirebench.targets.kubernetes.namespace import name_namespace

@@ -9,12 +9,11 @@ from pathlib import Path
 from wirebench.analysis.differences import find_differences
 from wirebench.errors import UsageError
 from wirebench.model.labels import pluralise
-from wirebench.model.run_info import RunInfo
+from wirebench.model.run_info import APPLICATION_FILE, TIMING_FILE, Run, RunInfo
 from wirebench.model.scenario import Scenario
 from wirebench.model.source import parse_yaml
 from wirebench.plan.load import check_scenario
 from wirebench.plan.plan import Plan
-from wirebench.results.runs import APPLICATION_FILE, TIMING_FILE, Run
 from wirebench.run.target_options import TargetOptions, plan_for_target
 
 _RUN_AGAIN = "`wirebench run` measures its scenario again"

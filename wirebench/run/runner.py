@@ -11,21 +11,14 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from wirebench.errors import UsageError, WirebenchError
+from wirebench.model.run_info import APPLICATION_FILE, TIMING_FILE, Run
 from wirebench.plan.plan import Plan
-from wirebench.results.runs import (
-    APPLICATION_FILE,
-    DEFAULT_FOLDER,
-    TIMING_FILE,
-    Run,
-    RunWriter,
-    load_run,
-    make_run_id,
-)
 from wirebench.run.execution import Execution
 from wirebench.run.preparation import create_info, prepare
 from wirebench.run.progress import Progress
 from wirebench.run.resumption import resume_info
 from wirebench.run.target_options import TargetOptions
+from wirebench.store.runs import DEFAULT_FOLDER, RunWriter, load_run, make_run_id
 
 
 def warn_of_index(error: WirebenchError) -> None:
@@ -87,7 +80,7 @@ def execute(  # noqa: PLR0913 - options, each with a default
 
 def update_index(folder: Path, on_error: Callable[[WirebenchError], None]) -> None:
     """Put a run into the index; its failures never reach the run."""
-    from wirebench.results.index import Index, find_database_url
+    from wirebench.store.index import Index, find_database_url
 
     if not folder.is_dir():  # nothing of it was worth keeping
         return

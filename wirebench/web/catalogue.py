@@ -13,8 +13,9 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from wirebench.errors import WirebenchError
-from wirebench.results.index import Filters, Index
-from wirebench.results.runs import DamagedRun, Run, is_run_name, load_run
+from wirebench.model.run_info import Run
+from wirebench.store.index import Filters, Index
+from wirebench.store.runs import DamagedRun, is_run_name, load_run
 from wirebench.targets.kubernetes.namespace import name_namespace
 from wirebench.web.problems import HttpError
 

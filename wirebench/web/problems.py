@@ -13,8 +13,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, Response
 
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.results.index import IndexUnusableError
-from wirebench.results.query import ParameterError
+from wirebench.store.index import IndexUnusableError
+from wirebench.store.query import ParameterError
 from wirebench.web.templates import render_template
 
 _RETRY_AFTER_S = "5"

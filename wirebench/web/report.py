@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from wirebench.analysis.summary import summarise
+from wirebench.model.run_info import Run
 from wirebench.present.facts import list_facts, make_repeat_command
 from wirebench.present.pictures import draw_run
 from wirebench.present.run import make_run_view
 from wirebench.present.table import make_comparison_table, make_full_table, make_operation_table
-from wirebench.results.runs import Run
 from wirebench.system.files import write_atomic
 from wirebench.web.templates import render_template
 

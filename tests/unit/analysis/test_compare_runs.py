@@ -16,9 +16,9 @@ from wirebench.analysis.differences import describe_hardware
 from wirebench.errors import UsageError
 from wirebench.model.cell import Cell
 from wirebench.model.record import Gate
+from wirebench.model.run_info import TIMING_FILE, Run
 from wirebench.present.comparison import make_comparison_view
 from wirebench.present.two_runs import make_run_comparison_view
-from wirebench.results.runs import TIMING_FILE, Run
 from wirebench.targets import ExternalTarget
 
 REST, GRPC = cell("rest"), cell("grpc")

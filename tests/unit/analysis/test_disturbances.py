@@ -12,9 +12,9 @@ from tests.support.command_line import render_run
 from tests.support.report_run import RunBuilder, quick_cells
 from wirebench.analysis.disturbances import Disturbances, find_disturbances, find_outliers
 from wirebench.cli.results import show_run
+from wirebench.model.run_info import Run
 from wirebench.present.caveats import describe_disturbances
 from wirebench.present.run import make_run_view
-from wirebench.results.runs import Run
 
 BLOCKS = 8
 _CELLS = [each for each in quick_cells() if each.driver == "wireload"]

@@ -20,9 +20,10 @@ from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import DriverVersion, HistogramFile, PerSecond, Series, Slices, Streams, Window
 from wirebench.model.metric import METRICS
 from wirebench.model.recording import Recording
+from wirebench.model.run_info import Run
 from wirebench.model.scenario import Load
 from wirebench.plan.plan import PlannedCell
-from wirebench.results.runs import Run, RunWriter, load_run
+from wirebench.store.runs import RunWriter, load_run
 
 Times = NDArray[np.int64]
 

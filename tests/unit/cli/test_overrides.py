@@ -12,12 +12,12 @@ from tests.support.command_line import reject
 from tests.support.scenario_text import read
 from wirebench.cli.run_options import Overrides
 from wirebench.errors import UsageError
+from wirebench.model.run_info import Run
 from wirebench.model.scenario import Scenario
 from wirebench.plan.load import read_scenario
 from wirebench.plan.overrides import Override, parse_assignment
 from wirebench.plan.plan import make_plan
 from wirebench.present.facts import list_facts
-from wirebench.results.runs import Run
 from wirebench.run.preparation import create_info
 from wirebench.targets import LocalTarget, divide_cores
 

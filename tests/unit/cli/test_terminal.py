@@ -24,9 +24,9 @@ from wirebench.cli.table import print_table
 from wirebench.cli.verbosity import is_quiet, note, set_verbosity
 from wirebench.errors import UsageError
 from wirebench.model.contract import TRANSPORTS
+from wirebench.model.run_info import Run
 from wirebench.present.run import make_run_view
 from wirebench.present.table import make_comparison_table, make_first_table
-from wirebench.results.runs import Run
 from wirebench.system import processes
 
 HEADINGS = ["requests", "req/s", "mean", "p50", "p95", "p99", "max", "errors", "CPU/req"]

@@ -12,7 +12,7 @@ from tests.support.report_run import RunBuilder, cell
 from wirebench.analysis.summary import summarise
 from wirebench.model.metric import COMPARED, METRICS
 from wirebench.present.numbers import describe_errors, format_metric
-from wirebench.results.index import Filters, Index, Result
+from wirebench.store.index import Filters, Index, Result
 from wirebench.system.paths import ROOT
 from wirebench.web.api import ENDPOINTS
 from wirebench.web.api.openapi import make_openapi

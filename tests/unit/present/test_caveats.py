@@ -14,6 +14,7 @@ from wirebench.model.contract import Transport
 from wirebench.model.histogram_file import Handshakes
 from wirebench.model.metric import METRICS
 from wirebench.model.record import Instrument
+from wirebench.model.run_info import Run
 from wirebench.present.caveats import (
     describe_calibration,
     describe_handshakes,
@@ -21,7 +22,6 @@ from wirebench.present.caveats import (
     describe_uneven_workers,
 )
 from wirebench.present.run import make_run_view
-from wirebench.results.runs import Run
 
 COARSE = Instrument(coarse=True, p50_error_ms=None, p99_error_ms=None, ceiling_per_s=20_000, ceiling_share=0.437)
 FINE = COARSE.model_copy(update={"coarse": False, "ceiling_share": 0.25})

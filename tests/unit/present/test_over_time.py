@@ -9,10 +9,10 @@ from tests.support.report_run import RunBuilder, cell
 from wirebench.analysis.summary import summarise
 from wirebench.model.histogram_file import Calls, HistogramFile
 from wirebench.model.record import Slice
+from wirebench.model.run_info import Run
 from wirebench.present.charts.style import assign_styles
 from wirebench.present.over_time import draw_calls
 from wirebench.present.pictures import draw_run
-from wirebench.results.runs import Run
 
 
 def run_of(folder: Path, wait_ms: float | None) -> Run:

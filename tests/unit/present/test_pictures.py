@@ -15,10 +15,10 @@ from wirebench.analysis.summary import summarise
 from wirebench.model.cell import Cell
 from wirebench.model.contract import TRANSPORTS
 from wirebench.model.histogram import Histogram
+from wirebench.model.run_info import Run
 from wirebench.present.charts.style import assign_styles
 from wirebench.present.latencies import make_curve, read_latencies
 from wirebench.present.pictures import Chapter, draw_answer, draw_run, group_cells
-from wirebench.results.runs import Run
 
 
 def test_blocks_merge_by_adding_counts(tmp_path: Path) -> None:

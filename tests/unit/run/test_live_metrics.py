@@ -16,10 +16,10 @@ from tests.support.scenario_text import read
 from wirebench.errors import WirebenchError
 from wirebench.measure import load_source
 from wirebench.plan.plan import make_plan
-from wirebench.results.runs import RunWriter
 from wirebench.run.execution import Execution
 from wirebench.run.progress import Progress
 from wirebench.run.target_options import TargetOptions
+from wirebench.store.runs import RunWriter
 from wirebench.targets.kubernetes.cluster import Access, Cluster
 from wirebench.targets.kubernetes.deployed import find_prometheus
 from wirebench.targets.kubernetes.target import KubernetesTarget

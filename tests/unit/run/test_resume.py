@@ -13,12 +13,13 @@ import pytest
 from tests.support.command_line import reject, render_run, wirebench
 from tests.support.report_run import RunBuilder
 from wirebench.errors import UsageError
+from wirebench.model.run_info import Run
 from wirebench.plan.load import read_scenario
 from wirebench.plan.plan import Plan, make_plan
-from wirebench.results.runs import Run, RunWriter, load_run
 from wirebench.run.progress import TimeLeft
 from wirebench.run.resumption import plan_rest, resume_info
 from wirebench.run.target_options import TargetOptions
+from wirebench.store.runs import RunWriter, load_run
 from wirebench.web.report import write_report
 
 TEXT = """\

@@ -14,7 +14,7 @@ import pytest
 from tests.support.report_run import RunBuilder, cell, passed
 from tests.support.waiting import run_program
 from wirebench.model.histogram_file import ErrorText
-from wirebench.results.runs import Run
+from wirebench.model.run_info import Run
 from wirebench.web.report import write_report
 
 VOID = {"meta", "link", "img", "br", "hr", "input", "line", "circle", "rect", "path", "use"}

@@ -10,7 +10,7 @@ from starlette.routing import Route, Router
 
 from wirebench.present.run import RunView
 from wirebench.present.two_runs import RunComparisonView
-from wirebench.results.query import Query
+from wirebench.store.query import Query
 from wirebench.web.api import rows, runs
 from wirebench.web.api.endpoint import ApiEndpoint, ApiRequest
 from wirebench.web.api.openapi import make_openapi

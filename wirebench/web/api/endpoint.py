@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from wirebench.results.query import Query
+from wirebench.store.query import Query
 from wirebench.web.catalogue import Catalogue
 
 _Query = TypeVar("_Query", bound=Query)

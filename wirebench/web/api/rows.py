@@ -7,8 +7,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from wirebench.results.index import PAGE_ROWS_MAX, Filters, Result, RunRow
-from wirebench.results.query import Single
+from wirebench.store.index import PAGE_ROWS_MAX, Filters, Result, RunRow
+from wirebench.store.query import Single
 from wirebench.web.api.endpoint import ApiRequest
 
 #: The rows of a page, unless the query says otherwise.

@@ -17,9 +17,9 @@ from wirebench.model.histogram_file import Clock
 from wirebench.present.latencies import compute_quantile_ms
 from wirebench.present.run import RunView, make_run_view
 from wirebench.present.two_runs import RunComparisonView, make_run_comparison_view
-from wirebench.results.histograms import CellHistograms, merge_blocks, read_histograms
-from wirebench.results.query import Levels, One, Query
-from wirebench.results.runs import load_run
+from wirebench.store.histograms import CellHistograms, merge_blocks, read_histograms
+from wirebench.store.query import Levels, One, Query
+from wirebench.store.runs import load_run
 from wirebench.web.api.endpoint import ApiRequest
 from wirebench.web.catalogue import read_changed_ns
 from wirebench.web.problems import HttpError

@@ -15,8 +15,8 @@ from wirebench.model.labels import capitalise
 from wirebench.present.numbers import format_moment
 from wirebench.present.table import make_comparison_table
 from wirebench.present.two_runs import make_run_comparison_view
-from wirebench.results.index import Filters, Index, RunRow
-from wirebench.results.query import Query, Single
+from wirebench.store.index import Filters, Index, RunRow
+from wirebench.store.query import Query, Single
 from wirebench.web.catalogue import Catalogue
 from wirebench.web.pages.form import make_address
 from wirebench.web.templates import render_template

@@ -9,7 +9,7 @@ from typing import Literal
 from urllib.parse import urlencode
 
 from wirebench.model.labels import name_transport
-from wirebench.results.index import Choices, Filters
+from wirebench.store.index import Choices, Filters
 
 #: Pairs of names and values, as an address has them.
 Pairs = Sequence[tuple[str, str]]

@@ -18,9 +18,9 @@ from wirebench.model.cell import sort_key
 from wirebench.model.labels import pluralise
 from wirebench.present.pictures import RunPictures, draw_run
 from wirebench.present.table import FigureTable, make_full_table
-from wirebench.results.index import PAGE_ROWS_MAX, Filters, Index, RunRow
-from wirebench.results.query import Single
-from wirebench.results.runs import load_run
+from wirebench.store.index import PAGE_ROWS_MAX, Filters, Index, RunRow
+from wirebench.store.query import Single
+from wirebench.store.runs import load_run
 from wirebench.web.catalogue import Catalogue, read_changed_ns
 from wirebench.web.pages.form import Pairs, make_address, make_fields, make_moment_fields
 from wirebench.web.pages.run import view_run

@@ -10,12 +10,12 @@ from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import DataError, IntegrityError
 
 from wirebench.errors import WirebenchError
-from wirebench.results.index import query, write
-from wirebench.results.index.database import Database
-from wirebench.results.index.tables import blocks, cells, runs
-from wirebench.results.query import Filters
-from wirebench.results.rows import Choices, Result, ResultPage, RunRow
-from wirebench.results.runs import DamagedRun, is_run_name, load_info, load_records, record_paths, run_folders
+from wirebench.store.index import query, write
+from wirebench.store.index.database import Database
+from wirebench.store.index.tables import blocks, cells, runs
+from wirebench.store.query import Filters
+from wirebench.store.rows import Choices, Result, ResultPage, RunRow
+from wirebench.store.runs import DamagedRun, is_run_name, load_info, load_records, record_paths, run_folders
 
 
 @dataclass(slots=True)

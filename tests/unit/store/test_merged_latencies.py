@@ -19,13 +19,14 @@ from wirebench.cli.console import make_console
 from wirebench.cli.results import print_csv, show_run
 from wirebench.cli.table import print_table
 from wirebench.model.metric import METRICS
+from wirebench.model.run_info import Run
 from wirebench.present.numbers import format_number
 from wirebench.present.run import describe_cells
 from wirebench.present.table import make_first_table, make_full_table
 from wirebench.present.two_runs import make_run_comparison_view
-from wirebench.results.histograms import merge_blocks, read_histograms
-from wirebench.results.index import Filters, Index
-from wirebench.results.runs import Run, RunWriter, load_run
+from wirebench.store.histograms import merge_blocks, read_histograms
+from wirebench.store.index import Filters, Index
+from wirebench.store.runs import RunWriter, load_run
 
 P99 = METRICS["p99"]
 

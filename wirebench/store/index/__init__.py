@@ -5,11 +5,11 @@ Run folders are the source of truth. The index is a cache; `wirebench serve` add
 
 from __future__ import annotations
 
-from wirebench.results.index.database import IndexUnusableError
-from wirebench.results.index.index import Changes, Index
-from wirebench.results.index.url import URL_VARIABLE, find_database_url
-from wirebench.results.query import Filters
-from wirebench.results.rows import PAGE_ROWS_MAX, Choices, Result, ResultPage, RunRow
+from wirebench.store.index.database import IndexUnusableError
+from wirebench.store.index.index import Changes, Index
+from wirebench.store.index.url import URL_VARIABLE, find_database_url
+from wirebench.store.query import Filters
+from wirebench.store.rows import PAGE_ROWS_MAX, Choices, Result, ResultPage, RunRow
 
 __all__ = [
     "PAGE_ROWS_MAX",

@@ -14,9 +14,9 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from wirebench.errors import WirebenchError
-from wirebench.results.index import sqlite
-from wirebench.results.index import url as urls
-from wirebench.results.index.tables import SCHEMA, metadata, version
+from wirebench.store.index import sqlite
+from wirebench.store.index import url as urls
+from wirebench.store.index.tables import SCHEMA, metadata, version
 
 #: As long as we wait for a server, and for another writer, in seconds: who waits may be between two windows.
 _CONNECT_TIMEOUT_S = 5

@@ -21,15 +21,11 @@ from pydantic import BaseModel, ValidationError
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.labels import pluralise
 from wirebench.model.record import Record
-from wirebench.model.run_info import RunInfo
+from wirebench.model.run_info import Run, RunInfo
 from wirebench.model.validation_messages import describe_first
 from wirebench.system.files import is_file, lock_folder, make_write_error, write_atomic
 
 DEFAULT_FOLDER = Path("results")
-#: The copy of the timing file that a run has replayed.
-TIMING_FILE = "timing.json"
-#: The application of a run with variants, as it was read.
-APPLICATION_FILE = "application.json"
 #: How far two readings of when a process began lie apart at most, in seconds: the clock may be set meanwhile.
 _BEGAN_TOLERANCE_S = 60.0
 #: The name that stands for the newest run; with ~1 for the one before, and so on.
@@ -41,15 +37,6 @@ SCENARIO_NAME_MAX = 180
 _RUN_NAME = re.compile(rf"[0-9]{{8}}T[0-9]{{6}}Z-[A-Za-z0-9._-]{{1,{SCENARIO_NAME_MAX}}}")
 
 _Model = TypeVar("_Model", bound=BaseModel)
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """A run as it stands on disk; `records` in the order of their measuring."""
-
-    folder: Path
-    info: RunInfo
-    records: tuple[Record, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +103,7 @@ class RunWriter:
 
     def add(self, record: Record) -> None:
         """Put a record on disk, whole or not at all, with the latencies of its cell up to now."""
-        from wirebench.results.histograms import merge_latencies
+        from wirebench.store.histograms import merge_latencies
 
         if before := load_records(self.folder, record.cell):
             record = record.model_copy(update={"merged": merge_latencies(self.folder, (*before, record))})

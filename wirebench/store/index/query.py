@@ -17,9 +17,9 @@ from pydantic import AwareDatetime, Field, TypeAdapter, ValidationError
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, exists, func, literal, or_, select, tuple_
 
 from wirebench.errors import UsageError
-from wirebench.results.index.tables import UtcMoment, Words, blocks, cells, gates, results, runs
-from wirebench.results.query import Filters, ParameterError
-from wirebench.results.rows import PAGE_ROWS_MAX, Choices, Result, ResultPage, RunRow, group_by_metric
+from wirebench.store.index.tables import UtcMoment, Words, blocks, cells, gates, results, runs
+from wirebench.store.query import Filters, ParameterError
+from wirebench.store.rows import PAGE_ROWS_MAX, Choices, Result, ResultPage, RunRow, group_by_metric
 
 _CHOSEN = {
     runs: ("scenario", "machine", "target"),

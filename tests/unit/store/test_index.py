@@ -9,14 +9,15 @@ import pytest
 from tests.support.report_run import RunBuilder, cell
 from wirebench.errors import WirebenchError
 from wirebench.model.labels import name_machine
-from wirebench.results.index import (
+from wirebench.model.run_info import Run
+from wirebench.run.runner import update_index
+from wirebench.store.index import (
     Filters,
     Index,
     IndexUnusableError,
     find_database_url,
 )
-from wirebench.results.runs import Run, list_runs
-from wirebench.run.runner import update_index
+from wirebench.store.runs import list_runs
 
 NAME = "20261121T101500Z-quick"
 

@@ -17,7 +17,7 @@ from wirebench.model.labels import name_machine
 from wirebench.model.metric import COMBINED, choose_clock
 from wirebench.model.record import Latency, Record
 from wirebench.model.run_info import RunInfo
-from wirebench.results.index.tables import TABLES, blocks, cells, gates, latencies, runs, statistics
+from wirebench.store.index.tables import TABLES, blocks, cells, gates, latencies, runs, statistics
 
 IndexRow = dict[str, Any]
 

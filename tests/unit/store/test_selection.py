@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from wirebench.results.query import Filters, ParameterError, Query
+from wirebench.store.query import Filters, ParameterError, Query
 from wirebench.web.api.runs import CompareQuery
 
 

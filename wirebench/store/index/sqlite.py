@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from wirebench.results.index.url import FILE_NAME
+from wirebench.store.index.url import FILE_NAME
 
 #: Where a connection says by which statement its next transaction begins.
 BEGIN = "begin"

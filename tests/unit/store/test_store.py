@@ -15,7 +15,7 @@ import pytest
 from tests.support.report_run import RunBuilder, run_info
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.run_info import RunInfo
-from wirebench.results.runs import RunWriter, find_run, load_run, make_run_id
+from wirebench.store.runs import RunWriter, find_run, load_run, make_run_id
 
 
 def info(
