@@ -250,7 +250,7 @@ func (c *compiler) setBody(o, e, body field) {
 	switch {
 	case method != nil:
 		c.body.message(body, method.Input(), value)
-	case c.options.Transport == "rest" && c.isText(body, value):
+	case c.options.Transport == "rest" && isText(value):
 		c.template.ContentType = "text/plain; charset=utf-8"
 		body.check(c.body.text(value, nil))
 	default:
@@ -270,23 +270,4 @@ func (c *compiler) findMethod(call field) protoreflect.MethodDescriptor {
 		call.fail("the descriptors have no method %s; %s", name, suggest.Name(name, known))
 	}
 	return method
-}
-
-// isText says whether an expanded value is a text in each request.
-func (c *compiler) isText(f field, value any) bool {
-	s, isSlot := value.(slot)
-	if !isSlot || s.kind != optionKind {
-		_, isText := value.(string)
-		return isText || isSlot && s.kind != numberKind
-	}
-	texts := 0
-	for _, each := range s.options {
-		if _, isText := each.(string); isText {
-			texts++
-		}
-	}
-	if texts != 0 && texts != len(s.options) {
-		f.fail("must be a text in all requests, or in none")
-	}
-	return texts > 0
 }

@@ -89,12 +89,8 @@ func (p *program) field(at field, of protoreflect.FieldDescriptor, value any, is
 		}
 	case isObject && isOne && of.Message() != nil:
 		p.nested(of, func(inner *program) { inner.message(at, of.Message(), fields) })
-	case isConstant(value):
-		encoded, err := encode(value)
-		p.literal(encoded)
-		at.check(err)
-	case isSlot && s.kind == optionKind:
-		at.check(p.option(s, encode))
+	case isConstant(value) || s.kind == optionKind:
+		at.check(p.scalar(value, encode, nil))
 	case !isOne:
 		at.fail("must be a list or a mapping")
 	case isSlot && isWrapper(of.Message()):

@@ -36,8 +36,6 @@ func TestATextIsSentAsItIsAndAllElseAsJSON(t *testing.T) {
 			t.Errorf("%s: want %q as %s, got %q as %s", each.body, want, each.contentType, r.Body, r.ContentType)
 		}
 	}
-	_, err := compileOne(t, "rest", `{"inputs": {"mixed": {"list": ["a", 1]}}, "rest": {"request": "POST /", "body": "{mixed}"}}`)
-	expectError(t, "mixed", err, "rest.body: must be a text in all requests, or in none")
 }
 
 func TestContains(t *testing.T) {

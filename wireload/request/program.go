@@ -83,21 +83,28 @@ func (p *program) value(s slot, encode encoder) {
 	*p = append(*p, step{place: s.place, encode: encode})
 }
 
-// number appends a slot's number as text.
-func (p *program) number(s slot) {
-	p.value(s, func(dst []byte, v *slotValue) []byte { return strconv.AppendInt(dst, v.number+s.add, 10) })
-}
-
-// option appends what render makes of a slot's option.
-func (p *program) option(s slot, render func(constant any) (string, error)) error {
-	rendered := make([]string, len(s.options))
-	for i, each := range s.options {
-		var err error
-		if rendered[i], err = render(each); err != nil {
-			return err
+// scalar appends an expanded value: what is known already as render has it, and texts that vary as encode has them.
+func (p *program) scalar(value any, render func(constant any) (string, error), encode encoder) error {
+	s, isSlot := value.(slot)
+	switch {
+	case !isSlot:
+		rendered, err := render(value)
+		p.literal(rendered)
+		return err
+	case s.kind == numberKind:
+		p.value(s, func(dst []byte, v *slotValue) []byte { return strconv.AppendInt(dst, v.number+s.add, 10) })
+	case s.kind == optionKind:
+		rendered := make([]string, len(s.options))
+		for i, each := range s.options {
+			var err error
+			if rendered[i], err = render(each); err != nil {
+				return err
+			}
 		}
+		p.value(s, func(dst []byte, v *slotValue) []byte { return append(dst, rendered[v.number]...) })
+	default:
+		p.value(s, encode)
 	}
-	p.value(s, func(dst []byte, v *slotValue) []byte { return append(dst, rendered[v.number]...) })
 	return nil
 }
 
@@ -111,25 +118,12 @@ func (p *program) text(value any, escape func(string) string) error {
 		}
 		return text, err
 	}
-	s, ok := value.(slot)
-	switch {
-	case !ok:
-		text, err := render(value)
-		p.literal(text)
-		return err
-	case s.kind == numberKind:
-		p.number(s)
-	case s.kind == optionKind:
-		return p.option(s, render)
-	default:
-		p.value(s, func(dst []byte, v *slotValue) []byte {
-			if escape == nil || isPlain(v.text) {
-				return append(dst, v.text...)
-			}
-			return append(dst, escape(string(v.text))...)
-		})
-	}
-	return nil
+	return p.scalar(value, render, func(dst []byte, v *slotValue) []byte {
+		if escape == nil || isPlain(v.text) {
+			return append(dst, v.text...)
+		}
+		return append(dst, escape(string(v.text))...)
+	})
 }
 
 // isPlain says whether a text is the same in a URL.
@@ -145,15 +139,6 @@ func isPlain(text []byte) bool {
 // json appends an expanded value as JSON.
 func (p *program) json(value any) {
 	switch value := value.(type) {
-	case slot:
-		switch value.kind {
-		case numberKind:
-			p.number(value)
-		case optionKind:
-			_ = p.option(value, func(constant any) (string, error) { return jsonOf(constant), nil })
-		default:
-			p.value(value, func(dst []byte, v *slotValue) []byte { return appendQuoted(dst, v.text) })
-		}
 	case []any:
 		p.literal("[")
 		for i, each := range value {
@@ -169,7 +154,8 @@ func (p *program) json(value any) {
 			if i > 0 {
 				p.literal(",")
 			}
-			p.literal(string(appendQuoted(nil, []byte(each.name))) + ":")
+			p.json(each.name)
+			p.literal(":")
 			p.json(each.value)
 		}
 		p.literal("}")
@@ -177,9 +163,12 @@ func (p *program) json(value any) {
 		p.literal(string(appendQuoted(nil, []byte(value))))
 	case nil:
 		p.literal("null")
-	default:
-		text, _ := textOf(value) // It is a number or a bool.
-		p.literal(text)
+	default: // A number, a bool, or a slot.
+		render := func(constant any) (string, error) { return jsonOf(constant), nil }
+		if !isA[slot](value) {
+			render = textOf
+		}
+		_ = p.scalar(value, render, func(dst []byte, v *slotValue) []byte { return appendQuoted(dst, v.text) })
 	}
 }
 

@@ -156,6 +156,13 @@ func textOf(constant any) (string, error) {
 	return "", errors.New("a list or a mapping can't stand in a text")
 }
 
+// isText reports whether an expanded value is a text in every request.
+func isText(value any) bool {
+	s, isSlot := value.(slot)
+	isOther := func(option any) bool { return !isA[string](option) }
+	return isA[string](value) || isSlot && (s.kind == textKind || s.kind == optionKind && !slices.ContainsFunc(s.options, isOther))
+}
+
 // escapeURL escapes a value for a path or a query. A + would be a space in a query, and a plus sign in a path.
 func escapeURL(text string) string {
 	return strings.ReplaceAll(url.QueryEscape(text), "+", "%20")
@@ -177,16 +184,14 @@ func (c *compiler) resolve(name, form string) (any, error) {
 	if c.size += c.sizes[name]; form == "" || c.size > expandedMax {
 		return value, nil
 	}
-	text, isText := value.(string)
-	s, _ := value.(slot)
-	areTexts := s.kind == textKind || s.kind == optionKind && !slices.ContainsFunc(s.options, func(each any) bool { return !isA[string](each) })
+	s, isSlot := value.(slot)
 	switch {
 	case form != "upper":
 		return nil, fmt.Errorf("there is no form %q; there is upper", form)
-	case isText:
-		return strings.ToUpper(text), nil
-	case !areTexts:
+	case !isText(value):
 		return nil, errors.New("only texts have the form upper")
+	case !isSlot:
+		return strings.ToUpper(value.(string)), nil
 	}
 	return c.addSlot(textKind, func(u *user, v *slotValue) {
 		text := u.values[s.place].text
