@@ -30,8 +30,8 @@ func TestCheckPrintsMistakesOfAllFiles(t *testing.T) {
 		{call, "", "", 0},
 		{call + " --descriptors " + contract, call + ":1: operations.a.grpc.message.idd: wirebench.v1.GetUserRequest has no field idd; did you mean id?\n", "", exitFailed},
 		{"", "", "check wants application files", exitUsage},
-		{"--all", "", "check wants application files", exitUsage},
-		{good + " --descriptors", "", "--descriptors wants VARIANT=FILE", exitUsage},
+		{"--all", "", "flag provided but not defined: -all", exitUsage},
+		{good + " --descriptors", "", "flag needs an argument: -descriptors", exitUsage},
 		{good + " --descriptors own=none.binpb", "", "none.binpb: no such file", exitUsage},
 		{"none.yaml", "", "none.yaml: no such file", exitUsage},
 	} {

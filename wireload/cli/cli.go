@@ -4,6 +4,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -78,7 +79,9 @@ func dispatch(ctx context.Context, arguments []string, out, log io.Writer) error
 	}
 	if slices.ContainsFunc(arguments, isHelp) {
 		fmt.Fprint(out, usage)
-		new(hand).flags(out).PrintDefaults()
+		options := new(hand).flags()
+		options.SetOutput(out)
+		options.PrintDefaults()
 		return nil
 	}
 	switch command, rest := arguments[0], arguments[1:]; command {
@@ -100,6 +103,20 @@ func dispatch(ctx context.Context, arguments []string, out, log io.Writer) error
 	default:
 		return newUsageError("there is no command %q", command)
 	}
+}
+
+// parse reads options, which may stand behind other arguments, and returns the others.
+func parse(options *flag.FlagSet, arguments []string) (others []string, err error) {
+	options.SetOutput(io.Discard)
+	for len(arguments) > 0 {
+		if err := options.Parse(arguments); err != nil {
+			return nil, errUsage{err}
+		}
+		if arguments = options.Args(); len(arguments) > 0 {
+			others, arguments = append(others, arguments[0]), arguments[1:]
+		}
+	}
+	return others, nil
 }
 
 func isHelp(argument string) bool {

@@ -251,7 +251,7 @@ func TestWrongUsageIsOneLine(t *testing.T) {
 		"warmup_calls needs":    wrong("calls", 0),
 		"use warmup_calls; see": wrong("warmup_s", 0.5),
 		"live: \"ftp://a\"":     wrong("live", map[string]any{"url": "ftp://a"}),
-		`transport "smtp"`: wrong("requests", map[string]any{
+		`socket, not "smtp"`: wrong("requests", map[string]any{
 			"transport": "smtp", "clients": []any{map[string]any{"sequence": []string{"users.get"}}},
 		}),
 	} {

@@ -33,9 +33,8 @@ type hand struct {
 	headers                     []string
 }
 
-func (h *hand) flags(out io.Writer) *flag.FlagSet {
+func (h *hand) flags() *flag.FlagSet {
 	set := flag.NewFlagSet("wireload", flag.ContinueOnError)
-	set.SetOutput(out)
 	set.IntVar(&h.Concurrency, "c", 16, "`users`, each with one request at a time on a connection of its own")
 	set.IntVar(&h.Connections, "connections", 0, "for grpc and --h2c: a `number` of connections that all users share")
 	set.DurationVar(&h.duration, "d", 10*time.Second, "measure for a `time`: 500ms, 10s or 1m30s")
@@ -61,15 +60,9 @@ func (h *hand) flags(out io.Writer) *flag.FlagSet {
 // runByHand sends the same request over and over, and prints what came of it.
 func runByHand(ctx context.Context, transport string, arguments []string, out io.Writer) error {
 	h := &hand{Job: Job{Requests: request.Options{Transport: transport}, Generators: 1, RequestsEach: 1}}
-	set := h.flags(io.Discard)
-	var others []string
-	for len(arguments) > 0 { // Options may stand behind the other arguments.
-		if err := set.Parse(arguments); err != nil {
-			return errUsage{err}
-		}
-		if arguments = set.Args(); len(arguments) > 0 {
-			others, arguments = append(others, arguments[0]), arguments[1:]
-		}
+	others, err := parse(h.flags(), arguments)
+	if err != nil {
+		return err
 	}
 	load, err := h.makeLoad(ctx, others)
 	if err != nil {
@@ -135,7 +128,7 @@ func (h *hand) makeLoad(ctx context.Context, arguments []string) (*engine.Load, 
 	warmupS := h.warmup.Seconds()
 	h.Addresses, h.WindowS, h.TimeoutS, h.WarmupS = arguments[:1], h.duration.Seconds(), h.timeout.Seconds(), &warmupS
 	h.Requests.Clients = []request.Client{{Sequence: []string{"by-hand"}}}
-	if err := h.validate("by hand"); err != nil {
+	if err := h.prepare("by hand"); err != nil {
 		return nil, errUsage{err}
 	}
 	headers := map[string]string{}
@@ -159,11 +152,10 @@ func (h *hand) makeLoad(ctx context.Context, arguments []string) (*engine.Load, 
 	if err != nil {
 		return nil, err
 	}
-	application, err := request.Parse("by hand", text, "", descriptors)
-	if err != nil {
+	if h.application, err = request.Parse("by hand", text, "", descriptors); err != nil {
 		return nil, errUsage{err}
 	}
-	return h.load(application)
+	return h.load()
 }
 
 // splitURL puts an address and a request in place of a URL.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"wirebench.dev/wireload/engine"
@@ -15,13 +16,19 @@ import (
 	"wirebench.dev/wireload/live"
 	"wirebench.dev/wireload/request"
 	"wirebench.dev/wireload/schedule"
+	"wirebench.dev/wireload/secure"
+	"wirebench.dev/wireload/transport"
+	"wirebench.dev/wireload/transport/grpc"
+	"wirebench.dev/wireload/transport/rest"
+	"wirebench.dev/wireload/transport/socket"
 	"wirebench.dev/wireload/variable"
 )
 
 const (
 	defaultWarmupS = 0.5
 	// connectionsMax bounds the memory that connections take before the first request is sent.
-	connectionsMax = 100_000
+	connectionsMax  = 100_000
+	requestsEachMax = 1000
 )
 
 // Job is a load as a file describes it; wireload/README.md says what its fields mean. Times are seconds.
@@ -57,6 +64,8 @@ type Job struct {
 	Slices int      `json:"slices"`
 
 	RequestsEach int `json:"requests_each"`
+
+	application *request.Application
 }
 
 type jobTLS struct {
@@ -68,19 +77,89 @@ type jobLive struct {
 	Labels map[string]string `json:"labels"`
 }
 
+// readJob reads the job file that a command has as its only argument, and the job's application.
+func readJob(command string, arguments []string) (*Job, error) {
+	job := &Job{Concurrency: 1, TimeoutS: 10, WindowS: 1.5, CheckEvery: 100, Generators: 1, RequestsEach: 1}
+	if err := readJSON(command, arguments, job); err != nil {
+		return nil, err
+	}
+	if err := job.prepare(command); err != nil {
+		return nil, newUsageError("%s: %w", arguments[0], err)
+	}
+	var descriptors []byte
+	var err error
+	if job.Descriptors != "" {
+		if descriptors, err = os.ReadFile(job.Descriptors); err != nil {
+			return nil, err
+		}
+	}
+	if job.application, err = request.Load(job.Application, job.Variant, descriptors); err != nil {
+		return nil, fmt.Errorf("%s: %w", arguments[0], err)
+	}
+	return job, nil
+}
+
+func readJSON(command string, arguments []string, job any) error {
+	if len(arguments) != 1 {
+		return newUsageError("%s wants one job file", command)
+	}
+	text, err := os.ReadFile(arguments[0])
+	if err != nil {
+		return err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(job); err != nil {
+		return newUsageError("%s: %w", arguments[0], err)
+	}
+	return nil
+}
+
+// prepare validates a job, and completes its requests.
+func (j *Job) prepare(command string) error {
+	if j.WarmupS == nil { // A number of calls has none by default: it could end before its window opens.
+		warmupS := map[bool]float64{true: 0, false: defaultWarmupS}[j.Calls > 0]
+		j.WarmupS = &warmupS
+	}
+	j.Requests.Users = max(j.Concurrency, j.ConcurrencyMax)
+	j.Requests.Calls, j.Requests.WarmupCalls = j.Calls, j.WarmupCalls
+	isRender, isREST, isGRPC := command == "render", j.Requests.Transport == "rest", j.Requests.Transport == "grpc"
+	for _, each := range []struct {
+		isBroken bool
+		rule     string
+	}{
+		{len(j.Addresses) == 0 && !isRender, "addresses are missing"},
+		{j.Output == "" && command == "run", "output is missing"},
+		{!isREST && !isGRPC && j.Requests.Transport != "socket", fmt.Sprintf("transport must be rest, grpc or socket, not %q", j.Requests.Transport)},
+		{j.Concurrency < 1 || j.Requests.Users > connectionsMax, "concurrency must be at least 1, and concurrency_max and it at most 100000"},
+		{j.WindowS <= 0 || *j.WarmupS < 0 || j.TimeoutS <= 0, "window_s and timeout_s must be positive, and warmup_s not negative"},
+		{min(j.RatePerS, int64(j.Calls), int64(j.WarmupCalls), int64(j.SpawnRatePerS), int64(j.CheckEvery)) < 0, "rate_per_s, calls, warmup_calls, spawn_rate_per_s and check_every must not be negative"},
+		{j.RatePerS > 0 && j.Calls > 0 || (j.RatePerS > 0 || j.Calls > 0) && j.Arrivals != "", "rate_per_s, arrivals and calls exclude each other"},
+		{j.Calls > 0 && *j.WarmupS > 0, "warmup_s excludes calls; use warmup_calls"},
+		{j.RequestsEach < 1 || j.RequestsEach > requestsEachMax && !isRender, "requests_each must be from 1 to 1000"},
+		{j.WarmupCalls > 0 && j.Calls == 0, "warmup_calls needs calls"},
+		{j.Generators < 1 || j.Generator < 0 || j.Generator >= j.Generators, "generator must be from 0 to generators - 1"},
+		{j.Concurrency < j.Generators, "concurrency must be at least generators"},
+		{j.Slices < 0 || j.Slices > histogram.SlicesMax, fmt.Sprintf("slices must be from 0 to %d", histogram.SlicesMax)},
+		{j.Calls*j.Concurrency > histogram.CallsMax, fmt.Sprintf("calls of all users together must not be more than %d", histogram.CallsMax)},
+		{j.H2C && (!isREST || j.TLS != nil), "h2c is for rest, and without TLS"},
+		{j.Connections < 0 || j.Connections > j.Concurrency, fmt.Sprintf("connections must be from 1 to the %d users", j.Concurrency)},
+		{j.Connections > 0 && !isGRPC && !j.H2C, "connections are shared over grpc and h2c: HTTP/1.1 and the socket have one request at a time on each"},
+		{j.Connections > 0 && j.Reopen, "connections that are shared exclude reopen"},
+	} {
+		if each.isBroken {
+			return errors.New(each.rule)
+		}
+	}
+	return nil
+}
+
 func runJob(ctx context.Context, arguments []string, log io.Writer) error {
 	job, err := readJob("run", arguments)
 	if err != nil {
 		return err
 	}
-	if job.Output == "" {
-		return newUsageError("%s: output is missing", arguments[0])
-	}
-	application, err := job.readApplication()
-	if err != nil {
-		return fmt.Errorf("%s: %w", arguments[0], err)
-	}
-	load, err := job.load(application)
+	load, err := job.load()
 	if err != nil {
 		return fmt.Errorf("%s: %w", arguments[0], err)
 	}
@@ -98,79 +177,14 @@ func runJob(ctx context.Context, arguments []string, log io.Writer) error {
 	return nil
 }
 
-func readJob(command string, arguments []string) (*Job, error) {
-	job := &Job{Concurrency: 1, TimeoutS: 10, WindowS: 1.5, CheckEvery: 100, Generators: 1, RequestsEach: 1}
-	if err := readJSON(command, arguments, job); err != nil {
-		return nil, err
-	}
-	if err := job.validate(command); err != nil {
-		return nil, newUsageError("%s: %w", arguments[0], err)
-	}
-	return job, nil
-}
-
-// readJSON reads the job file that a command has as its only argument.
-func readJSON(command string, arguments []string, job any) error {
-	if len(arguments) != 1 {
-		return newUsageError("%s wants one job file", command)
-	}
-	text, err := os.ReadFile(arguments[0])
-	if err != nil {
-		return err
-	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(job); err != nil {
-		return newUsageError("%s: %w", arguments[0], err)
-	}
-	return nil
-}
-
-func (j *Job) validate(command string) error {
-	isRender := command == "render"
-	for _, each := range []struct {
-		isBroken bool
-		rule     string
-	}{
-		{len(j.Addresses) == 0 && !isRender, "addresses are missing"},
-		{j.Concurrency < 1 || max(j.Concurrency, j.ConcurrencyMax) > connectionsMax, "concurrency must be at least 1, and concurrency_max and it at most 100000"},
-		{j.WindowS <= 0 || j.warmupS() < 0 || j.TimeoutS <= 0, "window_s and timeout_s must be positive, and warmup_s not negative"},
-		{min(j.RatePerS, int64(j.Calls), int64(j.WarmupCalls), int64(j.SpawnRatePerS), int64(j.CheckEvery)) < 0, "rate_per_s, calls, warmup_calls, spawn_rate_per_s and check_every must not be negative"},
-		{j.RatePerS > 0 && j.Calls > 0 || (j.RatePerS > 0 || j.Calls > 0) && j.Arrivals != "", "rate_per_s, arrivals and calls exclude each other"},
-		{j.Calls > 0 && j.warmupS() > 0, "warmup_s excludes calls; use warmup_calls"},
-		{j.RequestsEach < 1 || j.RequestsEach > requestsEachMax && !isRender, "requests_each must be from 1 to 1000"},
-		{j.WarmupCalls > 0 && j.Calls == 0, "warmup_calls needs calls"},
-		{j.Generators < 1 || j.Generator < 0 || j.Generator >= j.Generators, "generator must be from 0 to generators - 1"},
-		{j.Concurrency < j.Generators, "concurrency must be at least generators"},
-		{j.Slices < 0 || j.Slices > histogram.SlicesMax, fmt.Sprintf("slices must be from 0 to %d", histogram.SlicesMax)},
-		{j.Calls*j.Concurrency > histogram.CallsMax, fmt.Sprintf("calls of all users together must not be more than %d", histogram.CallsMax)},
-	} {
-		if each.isBroken {
-			return errors.New(each.rule)
-		}
-	}
-	return nil
-}
-
-// warmupS returns how many seconds of load come before the window. A number of calls has none by default: it could end
-// before its window opens.
-func (j *Job) warmupS() float64 {
-	switch {
-	case j.WarmupS != nil:
-		return *j.WarmupS
-	case j.Calls > 0:
-		return 0
-	}
-	return defaultWarmupS
-}
-
-// newLoad returns the job's load, without its requests.
-func (j *Job) newLoad() (*engine.Load, error) {
-	warmup, window := seconds(j.warmupS()), seconds(j.WindowS)
+// load returns the load that a job describes.
+func (j *Job) load() (*engine.Load, error) {
+	warmup, window := seconds(*j.WarmupS), seconds(j.WindowS)
 	load := &engine.Load{
 		Addresses:     j.Addresses,
 		Users:         j.Concurrency,
 		UsersMax:      j.ConcurrencyMax,
+		Connections:   j.Connections,
 		Generator:     j.Generator,
 		Generators:    j.Generators,
 		Calls:         j.Calls,
@@ -180,37 +194,24 @@ func (j *Job) newLoad() (*engine.Load, error) {
 		Timeout:       seconds(j.TimeoutS),
 		Reopen:        j.Reopen,
 		CheckEvery:    j.CheckEvery,
-		Measured: histogram.Options{
-			Warmup: warmup, Window: window, ByDue: j.ByDue, Slices: j.Slices,
-		},
+		Measured:      histogram.Options{Warmup: warmup, Window: window, ByDue: j.ByDue, Slices: j.Slices},
 	}
 	load.Measured.Calls = j.Calls * load.OwnUsers()
 	var err error
 	if j.Live != nil {
 		if load.Live, err = live.NewPublisher(j.Live.URL, j.Requests.Transport, j.Live.Labels); err != nil {
-			return nil, errUsage{fmt.Errorf("live: %w", err)}
+			return nil, newUsageError("live: %w", err)
 		}
 	}
-	switch {
-	case j.Arrivals != "":
-		load.Due, err = schedule.ReadListed(j.Arrivals)
-	case j.RatePerS > 0:
+	if j.Arrivals != "" {
+		if load.Due, err = schedule.ReadListed(j.Arrivals); err != nil {
+			return nil, err
+		}
+	} else if j.RatePerS > 0 {
 		load.Due = schedule.AtRate(j.RatePerS)
 	}
-	return load, err
-}
-
-// load returns the load of an application.
-func (j *Job) load(application *request.Application) (*engine.Load, error) {
-	load, err := j.newLoad()
-	if err != nil {
-		return nil, err
-	}
-	options := j.Requests
-	options.Users = max(j.Concurrency, j.ConcurrencyMax)
-	options.Calls, options.WarmupCalls = j.Calls, j.WarmupCalls
-	options.Wait = load.Barrier.Wait
-	workload, err := application.Compile(options)
+	j.Requests.Wait = load.Barrier.Wait
+	workload, err := j.application.Compile(j.Requests)
 	if err != nil {
 		return nil, errUsage{err}
 	}
@@ -218,15 +219,26 @@ func (j *Job) load(application *request.Application) (*engine.Load, error) {
 	return load, j.connect(load, workload.SendsLines())
 }
 
-func (j *Job) readApplication() (*request.Application, error) {
-	var descriptors []byte
-	if j.Descriptors != "" {
-		var err error
-		if descriptors, err = os.ReadFile(j.Descriptors); err != nil {
-			return nil, err
+// connect has a load use the job's transport; lines are sent on the socket without frames.
+func (j *Job) connect(load *engine.Load, lines bool) (err error) {
+	load.NewClient = func(address string) transport.Client {
+		host := strings.TrimSuffix(address, map[bool]string{false: ":80", true: ":443"}[j.TLS != nil]) // As clients name it.
+		switch {
+		case j.H2C:
+			return rest.NewH2C(host)
+		case j.Requests.Transport == "rest":
+			return rest.New(host, j.Reopen)
+		case j.Requests.Transport == "grpc":
+			return grpc.New(address, j.TLS != nil, load.Timeout)
+		case lines:
+			return socket.NewLine()
 		}
+		return socket.New(j.Requests.Codec == "protobuf")
 	}
-	return request.Load(j.Application, j.Variant, descriptors)
+	if j.TLS != nil {
+		load.TLS, err = secure.NewConfig(j.TLS.Authority, j.Requests.Transport == "grpc")
+	}
+	return err
 }
 
 func seconds(count float64) time.Duration { return time.Duration(count * float64(time.Second)) }

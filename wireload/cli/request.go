@@ -14,7 +14,19 @@ import (
 	"wirebench.dev/wireload/variable"
 )
 
-const requestsEachMax = 1000
+// renderJob prints requests of a job's operation, a line each, for other tools to send.
+func renderJob(arguments []string, out io.Writer) error {
+	job, err := readJob("render", arguments)
+	if err != nil {
+		return err
+	}
+	lines, err := job.application.Render(job.Requests, job.RequestsEach)
+	if err != nil {
+		return newUsageError("%s: %w", arguments[0], err)
+	}
+	_, err = out.Write(lines)
+	return err
+}
 
 // answer is a line of `wireload request`: the outcome of a request.
 type answer struct {
@@ -36,19 +48,11 @@ func requestJob(ctx context.Context, arguments []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	application, err := job.readApplication()
-	if err != nil {
-		return err
-	}
-	options := job.Requests
-	options.Calls, options.WarmupCalls, options.Wait = job.Calls, job.WarmupCalls, func() {}
-	operations, err := application.CompileEach(options)
+	operations, err := job.application.CompileEach(job.Requests)
 	if err != nil {
 		return newUsageError("%s: %w", arguments[0], err)
 	}
-	load := &engine.Load{
-		Addresses: job.Addresses, Generators: 1, Timeout: seconds(job.TimeoutS), Reopen: job.Reopen,
-	}
+	load := &engine.Load{Addresses: job.Addresses, Generators: 1, Timeout: seconds(job.TimeoutS), Reopen: job.Reopen}
 	if err := job.connect(load, operations[0].IsLine); err != nil {
 		return err
 	}
@@ -75,52 +79,49 @@ func requestJob(ctx context.Context, arguments []string, out io.Writer) error {
 }
 
 // ask sends one request of an operation, and before it the one that creates what it deletes.
-func ask(probe *engine.Probe, operation *request.Single, load *engine.Load) (answer, error) {
-	made, err := askOnce(probe, operation, load)
-	if err != nil || !operation.Deletes {
-		return made, err
-	}
-	if made.Problem != "" {
-		made.Problem = "the request that creates what it deletes: " + made.Problem
-		return made, nil
+func ask(probe *engine.Probe, operation *request.Single, load *engine.Load) (made answer, err error) {
+	if operation.Deletes {
+		if made, err = askOnce(probe, operation, load); err != nil || made.Problem != "" {
+			made.Problem = "the request that creates what it deletes: " + made.Problem
+			return made, err
+		}
 	}
 	return askOnce(probe, operation, load)
 }
 
 func askOnce(probe *engine.Probe, operation *request.Single, load *engine.Load) (answer, error) {
-	probed, err := probe.Send(operation.Source)
+	probed, err := probe.Send(operation)
 	if err != nil {
 		return answer{}, err
 	}
-	made := answer{Operation: operation.Operation}
+	reply := probed.Reply
+	made := answer{Operation: operation.Operation, Status: string(reply.Code)}
 	switch {
 	case probed.IsUnreachable:
 		return made, fmt.Errorf("%s can't be reached: %s", load.Addresses[0], probed.Failure.Message)
 	case probed.Failure != nil:
-		made.Problem = variable.Hide(probed.Failure.Message)
-		return made, nil
+		return answer{Operation: operation.Operation, Problem: variable.Hide(probed.Failure.Message)}, nil
 	case probed.Wrong != nil:
 		made.Problem = variable.Hide(probed.Wrong.Error())
-	case probed.Reply.Code != histogram.OK:
-		made.Problem = variable.Hide(fmt.Sprintf("%s: %s", probed.Reply.Code, probed.Reply.Message))
-		if probed.Reply.Status != 0 {
+	case reply.Code != histogram.OK:
+		made.Problem = variable.Hide(fmt.Sprintf("%s: %s", reply.Code, reply.Message))
+	}
+	if reply.Status != 0 {
+		made.Status = strconv.Itoa(reply.Status)
+		if reply.Code != histogram.OK {
 			made.Problem += fmt.Sprintf(" in place of %d", probed.Request.Status)
 		}
+	} else if reply.Code != histogram.OK {
+		return made, nil
 	}
-	made.Status = string(probed.Reply.Code)
-	if probed.Reply.Status != 0 {
-		made.Status = strconv.Itoa(probed.Reply.Status)
+	if probed.Request.Stream && (reply.Status == 0 || reply.Status == http.StatusOK) {
+		made.Reply = operation.Show(probed.Items, true)
+		return made, nil
 	}
-	if probed.Reply.Status != 0 || probed.Reply.Code == histogram.OK {
-		content, err := probed.Reply.Content()
-		if err != nil { // A check says so, if the reply is one of success.
-			content = probed.Reply.Body
-		}
-		if probed.Request.Stream && (probed.Reply.Status == 0 || probed.Reply.Status == http.StatusOK) {
-			made.Reply = operation.ShowItems(probed.Items)
-		} else { // A stream that was rejected has a body instead.
-			made.Reply = operation.Show(content)
-		}
+	content, err := reply.Content() // A stream that was rejected has a body instead.
+	if err != nil {                 // A check says so, if the reply is one of success.
+		content = reply.Body
 	}
+	made.Reply = operation.Show([][]byte{content}, false)
 	return made, nil
 }

@@ -183,8 +183,8 @@ func TestAnOperationHasTheSameInputsOnEveryTransport(t *testing.T) {
 				for _, single := range singles {
 					for number := range 3 {
 						var r Request
-						single.Source.Next(&r)
-						single.Source.Settle(true)
+						single.Next(&r)
+						single.Settle(true)
 						key := fmt.Sprintf("%s: %s %d", name, single.Operation, number)
 						values := inputsOf(t, application, single.Operation, single.user)
 						if before, ok := drawn[key]; ok && !reflect.DeepEqual(before, values) {
@@ -216,7 +216,7 @@ func TestADeleteIsSentAfterACreate(t *testing.T) {
 	if err != nil || len(singles) != 2 || singles[0].Deletes || !singles[1].Deletes {
 		t.Fatalf("got %+v, %v", singles, err)
 	}
-	sent := send(singles[1].Source, 4)
+	sent := send(singles[1], 4)
 	// The fourth of ten operations, one of which creates 500 at once.
 	expectSent(t, sent, "users.create /api/users", "users.delete /api/users/10001500", "users.create /api/users", "users.delete /api/users/10006500")
 	_, err = builtin(t).CompileEach(Options{Transport: "rest", Clients: sequence("users.delete")})
@@ -231,7 +231,7 @@ func TestRepliesAreShown(t *testing.T) {
 			t.Fatal(err)
 		}
 		var r Request
-		singles[0].Source.Next(&r)
+		singles[0].Next(&r)
 		return &singles[0]
 	}
 	rest := single("rest", `{"rest": {"request": "GET /"}}`)
@@ -239,7 +239,7 @@ func TestRepliesAreShown(t *testing.T) {
 	for reply, want := range map[string]string{
 		`{"a": [1, "b"]}`: `{"a": [1, "b"]}`, "plain\n": `"plain\n"`, "\xff": `"\ufffd"`, "": `""`, long: `"` + long[:shownBytesMax] + `"`,
 	} {
-		if got := string(rest.Show([]byte(reply))); got != want {
+		if got := string(rest.Show([][]byte{[]byte(reply)}, false)); got != want {
 			t.Errorf("%.20q: want %.40q, got %.40q of %d", reply, want, got, len(got))
 		}
 	}
@@ -247,15 +247,15 @@ func TestRepliesAreShown(t *testing.T) {
 	if _, err := variable.LookUp("OWN_QUOTED"); err != nil {
 		t.Fatal(err)
 	}
-	if got := string(rest.Show([]byte(`{"a": "s3cret"}`))); got != `"{\"a\": ${OWN_QUOTED}}"` {
+	if got := string(rest.Show([][]byte{[]byte(`{"a": "s3cret"}`)}, false)); got != `"{\"a\": ${OWN_QUOTED}}"` {
 		t.Errorf("got %s", got)
 	}
 	user := single("grpc", `{"grpc": {"call": "wirebench.v1.UserService/GetUser"}}`)
-	if got := strings.ReplaceAll(string(user.Show([]byte("\x08\x01"))), " ", ""); !strings.HasPrefix(got, `{"success":true,"message":""`) {
+	if got := strings.ReplaceAll(string(user.Show([][]byte{[]byte("\x08\x01")}, false)), " ", ""); !strings.HasPrefix(got, `{"success":true,"message":""`) {
 		t.Errorf("got %s", got)
 	}
 	stream := single("grpc", `{"stream": true, "grpc": {"call": "wirebench.v1.LedgerService/StreamTransactions"}}`)
-	if got := string(stream.ShowItems([][]byte{nil, nil})); got != "[{},{}]" {
+	if got := string(stream.Show([][]byte{nil, nil}, true)); got != "[{},{}]" {
 		t.Errorf("got %s", got)
 	}
 }

@@ -1,18 +1,23 @@
 package request
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// Rendered is a request as other tools can send it: with a method, a path, headers and maybe a body on REST, and on gRPC
+// renderedBytesMax bounds what is rendered: other tools keep all of it in memory.
+const renderedBytesMax = 64 << 20
+
+// rendered is a request as other tools can send it: with a method, a path, headers and maybe a body on REST, and on gRPC
 // with a call, metadata and a message in the JSON form of protobuf.
-type Rendered struct {
+type rendered struct {
 	Operation string `json:"operation"`
 	// Writes says that it may be sent once only.
 	Writes   bool              `json:"writes,omitempty"`
@@ -25,74 +30,74 @@ type Rendered struct {
 	Message  json.RawMessage   `json:"message,omitempty"`
 }
 
-// Render makes requests of a load of one operation for other tools. It fails for what can't be sent by replaying requests.
-func (a *Application) Render(options Options, count int, use func(Rendered) error) error {
-	var names []string
-	for _, each := range options.Clients {
-		names = append(names, each.operations()...)
+// Render makes requests of a load of one operation for other tools, a line of JSON each. It fails for what can't be sent by
+// replaying requests.
+func (a *Application) Render(options Options, count int) ([]byte, error) {
+	if len(options.Clients) != 1 || len(options.Clients[0].Sequence) != 1 {
+		return nil, errors.New("clients: render takes one client with a sequence of one operation")
 	}
-	if len(names) != 1 || len(options.Clients[0].Sequence) != 1 {
-		return errors.New("clients: render takes one client with a sequence of one operation")
-	}
-	operation := a.root.get("operations").get(names[0])
+	operation := a.root.get("operations").get(options.Clients[0].Sequence[0])
 	switch {
-	case options.Transport != "rest" && options.Transport != "grpc":
-		return fmt.Errorf("transport must be rest or grpc, not %q", options.Transport)
+	case options.Transport == "socket":
+		return nil, errors.New("transport must be rest or grpc: only wireload sends to sockets")
 	case operation.is("stream"):
-		return fmt.Errorf("%s is a stream: only wireload sends it", names[0])
+		return nil, fmt.Errorf("%s is a stream: only wireload sends it", operation.name)
 	case kindOf(operation, "created") != "":
-		return fmt.Errorf("%s is about what a request before it has created: only wireload sends it", names[0])
+		return nil, fmt.Errorf("%s is about what a request before it has created: only wireload sends it", operation.name)
 	}
 	options.Users = 1
 	work, err := a.Compile(options)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	source := work.NewSource(0)
+	var lines bytes.Buffer
+	encoder := json.NewEncoder(&lines)
+	encoder.SetEscapeHTML(false)
 	for range count {
 		var made Request
 		source.Next(&made)
 		source.Settle(true)
-		if err := made.CheckHeaders(options.Transport); err != nil {
-			return err
+		line, err := a.render(&made, options)
+		if err != nil {
+			return nil, err
 		}
-		rendered := Rendered{Operation: made.Operation, Writes: operation.is("writes")}
-		if options.Transport == "rest" {
-			if options.Codec == "protobuf" && len(made.Body) > 0 {
-				return fmt.Errorf("%s has a body in protobuf on REST: only wireload sends it", names[0])
-			}
-			rendered.Method, rendered.Path, rendered.Headers, rendered.Body = made.Method, string(made.Path), made.render(), string(made.Body)
-		} else {
-			rendered.Call, rendered.Metadata = string(made.Path[1:]), made.render()
-			message := dynamicpb.NewMessage(a.schema.Methods[rendered.Call].Input())
-			if err := proto.Unmarshal(made.Body, message); err != nil {
-				return err
-			}
-			form := protojson.MarshalOptions{UseProtoNames: true, Resolver: a.schema.Types}
-			if rendered.Message, err = form.Marshal(message); err != nil {
-				return err
-			}
+		line.Writes = operation.is("writes")
+		if err := encoder.Encode(line); err != nil {
+			return nil, err
 		}
-		if err := use(rendered); err != nil {
-			return err
+		if lines.Len() > renderedBytesMax {
+			return nil, fmt.Errorf("%d requests take more than %d MiB: render fewer, or choose a smaller payload", count, renderedBytesMax>>20)
 		}
 	}
-	return nil
+	return lines.Bytes(), nil
 }
 
-// render returns all headers, or metadata, that wireload would send.
-func (r *Request) render() map[string]string {
+func (a *Application) render(made *Request, options Options) (line rendered, err error) {
+	if err := made.CheckHeaders(options.Transport); err != nil {
+		return line, err
+	}
 	headers := map[string]string{}
-	if r.Accept != "" && !r.HasHeader("accept") {
-		headers["Accept"] = r.Accept
+	if made.Accept != "" && !made.HasHeader("accept") {
+		headers["Accept"] = made.Accept
 	}
-	if len(r.Body) > 0 && r.ContentType != "" && !r.HasHeader("content-type") {
-		headers["Content-Type"] = r.ContentType
+	if len(made.Body) > 0 && made.ContentType != "" && !made.HasHeader("content-type") {
+		headers["Content-Type"] = made.ContentType
 	}
-	for _, several := range [2][]Header{r.Headers, r.Varying} {
-		for _, each := range several {
-			headers[each.Name] = string(each.Value)
+	for _, each := range slices.Concat(made.Headers, made.Varying) {
+		headers[each.Name] = string(each.Value)
+	}
+	switch {
+	case options.Transport == "grpc":
+		line = rendered{Operation: made.Operation, Call: string(made.Path[1:]), Metadata: headers}
+		message := dynamicpb.NewMessage(a.schema.Methods[line.Call].Input())
+		if err := proto.Unmarshal(made.Body, message); err != nil {
+			return line, err
 		}
+		line.Message, err = protojson.MarshalOptions{UseProtoNames: true, Resolver: a.schema.Types}.Marshal(message)
+		return line, err
+	case options.Codec == "protobuf" && len(made.Body) > 0:
+		return line, fmt.Errorf("%s has a body in protobuf on REST: only wireload sends it", made.Operation)
 	}
-	return headers
+	return rendered{Operation: made.Operation, Method: made.Method, Path: string(made.Path), Headers: headers, Body: string(made.Body)}, nil
 }

@@ -11,13 +11,12 @@ import (
 
 // Single is an operation whose requests are sent one by one, to look at the replies.
 type Single struct {
+	*user
 	Operation string
-	// Source sends a request that creates a record before each of an operation that deletes one.
-	Source  Source
+	// Deletes says that a request that creates a record comes before each that deletes one.
 	Deletes bool
-	// IsLine reports whether it is a line on a socket, without frames.
+	// IsLine says that it is a line on a socket, without frames.
 	IsLine bool
-	user   *user
 }
 
 // CompileEach prepares each operation of a load by itself, in the application's order. Its inputs depend only on the
@@ -47,8 +46,7 @@ func (a *Application) CompileEach(options Options) ([]Single, error) {
 			return nil, err
 		}
 		w.kinds = []kind{k}
-		source := w.NewSource(number).(*user)
-		singles = append(singles, Single{each.name, source, len(sequence) > 1, w.lines, source})
+		singles = append(singles, Single{w.NewSource(number).(*user), each.name, len(sequence) > 1, w.lines})
 	}
 	return singles, nil
 }
@@ -87,33 +85,26 @@ func kindOf(o field, generator string) (kind string) {
 // shownBytesMax is how much of a reply is shown. Longer ones can't be compared.
 const shownBytesMax = 4 << 20
 
-// Show returns the JSON of a reply to the last request. One that is neither JSON nor a message becomes a string.
-func (s *Single) Show(reply []byte) json.RawMessage { return hide(s.show(reply)) }
-
-// ShowItems returns a JSON list of a stream's items.
-func (s *Single) ShowItems(items [][]byte) json.RawMessage {
-	all := make([][]byte, len(items))
-	for i, each := range items {
-		all[i] = s.show(each)
-	}
-	return hide(slices.Concat([]byte("["), bytes.Join(all, []byte(",")), []byte("]")))
-}
-
-func (s *Single) show(reply []byte) []byte {
-	if message := s.user.current.reply; message != nil {
-		if described, err := describeReply(s.user.current.schema, message, reply); err == nil {
-			return described
+// Show returns the JSON of a reply to the last request, or a list of a stream's items. What is neither JSON nor a message
+// becomes a string.
+func (s *Single) Show(replies [][]byte, isStream bool) json.RawMessage {
+	shown := make([][]byte, len(replies))
+	for i, reply := range replies {
+		shown[i] = reply
+		if message := s.current.reply; message != nil {
+			if described, err := describeReply(s.current.schema, message, reply); err == nil {
+				shown[i] = described
+			}
+		}
+		if len(reply) > shownBytesMax || !json.Valid(shown[i]) {
+			shown[i] = quote(variable.Hide(string(reply)))
 		}
 	}
-	if len(reply) <= shownBytesMax && json.Valid(reply) {
-		return reply
+	all := bytes.Join(shown, []byte(","))
+	if isStream {
+		all = slices.Concat([]byte("["), all, []byte("]"))
 	}
-	return quote(variable.Hide(string(reply)))
-}
-
-// hide replaces the values of variables in JSON. What isn't JSON then becomes a string.
-func hide(shown []byte) json.RawMessage {
-	hidden := variable.Hide(string(shown))
+	hidden := variable.Hide(string(all))
 	if !json.Valid([]byte(hidden)) {
 		return quote(hidden)
 	}

@@ -129,9 +129,6 @@ func (k *kind) validate(options *Options) error {
 		if len(options.Clients) > 1 || options.Calls <= 0 || options.Calls%len(k.Phases) != 0 {
 			return fmt.Errorf("phases are for all users, and need calls: a multiple of %d", len(k.Phases))
 		}
-		if options.Wait == nil {
-			return errors.New("phases need Wait")
-		}
 	}
 	for name, weight := range k.Mix {
 		if weight < 1 || weight > weightMax {
