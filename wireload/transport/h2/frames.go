@@ -17,11 +17,6 @@ const (
 	headerTextBytesMax = 1 << 20
 )
 
-// payloadBytesMin are the lengths of frames that begin with a number.
-var payloadBytesMin = map[http2.FrameType]int{
-	http2.FrameRSTStream: 4, http2.FramePing: 8, http2.FrameGoAway: 8, http2.FrameWindowUpdate: 4,
-}
-
 // readFrame returns the next frame; its payload is valid until the one after it.
 func (c *Connection) readFrame() (http2.FrameHeader, []byte, error) {
 	head, err := c.reader.Peek(headerBytes)
@@ -76,14 +71,9 @@ func (c *Connection) take(header http2.FrameHeader, payload []byte) error {
 	case http2.FramePushPromise:
 		return transport.NewGarbage("the server pushed a reply that it was told not to")
 	}
-	bytesMin, isKnown := payloadBytesMin[header.Type]
-	if !isKnown {
-		return nil // Unknown frames are ignored: RFC 9113, 4.1.
-	}
-	if len(payload) < bytesMin {
-		return errTooShort
-	}
-	switch number := binary.BigEndian.Uint32(payload); header.Type {
+	var data [8]byte // Others are as short, or ignored: RFC 9113, 4.1.
+	copy(data[:], payload)
+	switch number := binary.BigEndian.Uint32(data[:]); header.Type {
 	case http2.FrameRSTStream:
 		c.takeReset(c.open[header.StreamID], http2.ErrCode(number))
 	case http2.FrameGoAway:
@@ -92,13 +82,11 @@ func (c *Connection) take(header http2.FrameHeader, payload []byte) error {
 		c.takeWindow(header.StreamID, int64(number&math.MaxInt32))
 	case http2.FramePing:
 		if !header.Flags.Has(http2.FlagPingAck) {
-			_ = c.framer.WritePing(true, [8]byte(payload))
+			_ = c.framer.WritePing(true, data)
 		}
 	}
 	return nil
 }
-
-var errTooShort = transport.NewGarbage("the reply is not HTTP/2: a frame is shorter than its fields")
 
 // takeReply takes a part of a stream. Those that were cancelled may have some on their way.
 func (c *Connection) takeReply(header http2.FrameHeader, payload []byte) error {
@@ -111,7 +99,7 @@ func (c *Connection) takeReply(header http2.FrameHeader, payload []byte) error {
 	}
 	if header.Type != http2.FrameContinuation && header.Flags.Has(http2.FlagDataPadded) { // The same bit in HEADERS.
 		if len(payload) == 0 || int(payload[0]) >= len(payload) {
-			return errTooShort
+			return transport.NewGarbage("the reply is not HTTP/2: a frame is shorter than its padding")
 		}
 		payload = payload[1 : len(payload)-int(payload[0])]
 	}
@@ -205,7 +193,7 @@ func (c *Connection) takeSettings(header http2.FrameHeader, payload []byte) {
 			}
 			c.initialWindow = int64(value)
 		case http2.SettingHeaderTableSize:
-			c.headers.limitTable(int(min(value, headerTableBytes)))
+			c.headers.limitTable(value)
 		case http2.SettingMaxConcurrentStreams:
 			c.streamsMax = int(value)
 		}

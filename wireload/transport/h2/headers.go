@@ -37,12 +37,12 @@ type Fields struct{ Method, Path, ContentType, Accept, Timeout, TE string }
 type headers struct {
 	scheme, authority string
 	// table numbers the fields that the server remembers, from 1 in their order. There is never more than fits, so that it
-	// forgets none; room is what is left of its bytes.
-	table       map[hpack.HeaderField]int
-	bytes, room int
+	// forgets none; room is what is left.
+	table map[hpack.HeaderField]int
+	room  int
 	// blocks are those whose indices hold.
 	blocks map[remembered]encoded
-	// update tells the server that the table has another size.
+	// update tells the server that the table is empty, and stays so.
 	update, whole []byte
 }
 
@@ -61,20 +61,18 @@ type encoded struct {
 func newHeaders(scheme, authority string) headers {
 	return headers{
 		scheme: scheme, authority: authority,
-		table: map[hpack.HeaderField]int{}, bytes: headerTableBytes, room: headerTableBytes, blocks: map[remembered]encoded{},
+		table: map[hpack.HeaderField]int{}, room: headerTableBytes, blocks: map[remembered]encoded{},
 	}
 }
 
-// limitTable follows the server's limit of the table, which it empties first.
-func (h *headers) limitTable(bytes int) {
-	const sizeUpdate, bits = 0x20, 5
-	if bytes == h.bytes { // Most servers name the one that holds anyway.
-		return
+// limitTable follows the server's limit of the table: one that is smaller than usual isn't used.
+func (h *headers) limitTable(bytes uint32) {
+	const sizeIsZero = 0x20
+	if bytes < headerTableBytes {
+		h.update, h.room = []byte{sizeIsZero}, 0
+		clear(h.table)
+		clear(h.blocks)
 	}
-	clear(h.table)
-	h.bytes, h.room = bytes, bytes
-	clear(h.blocks)
-	h.update = appendInteger(append(h.update[:0], sizeUpdate), sizeUpdate, bits, bytes)
 }
 
 // block returns the header block of the connection's next request, valid until the one after it.
