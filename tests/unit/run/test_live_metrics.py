@@ -22,7 +22,6 @@ from wirebench.run.target_options import TargetOptions
 from wirebench.store.runs import RunWriter
 from wirebench.targets.kubernetes.cluster import Access, Cluster
 from wirebench.targets.kubernetes.deployed import find_prometheus
-from wirebench.targets.kubernetes.target import KubernetesTarget
 from wirebench.targets.target import Description, Endpoint
 
 URL = "http://127.0.0.1:9090"
@@ -92,9 +91,7 @@ def test_a_user_who_may_not_look_for_it_measures_all_the_same(monkeypatch: pytes
         raise WirebenchError("services is forbidden", "ask for the right")
 
     monkeypatch.setattr(Cluster, "get", forbid)
-    target = KubernetesTarget.__new__(KubernetesTarget)
-    target._access = Access("kind", None)
-    assert target._find_prometheus() is None
+    assert find_prometheus(Access("kind", None)) is None
 
 
 @pytest.mark.parametrize(

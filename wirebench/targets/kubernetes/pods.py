@@ -132,9 +132,11 @@ class PodGroup:
         timeout_s = _READY_TIMEOUT_S if timeout_s is None else timeout_s
         deadline = time.monotonic() + timeout_s
         while True:
+            # Read before the pods, which are then those that were rolled out.
+            is_complete = all(map(is_rolled_out, self._read_workloads()))
             pods = self.read()
             fail_if_hopeless(self.cluster, pods)
-            if pods and all(pod.serves for pod in pods) and all(map(is_rolled_out, self._read_workloads())):
+            if is_complete and pods and all(pod.serves for pod in pods):
                 return pods
             if time.monotonic() > deadline:
                 late = next((pod for pod in pods if not pod.serves), None)

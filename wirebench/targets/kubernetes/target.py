@@ -37,7 +37,6 @@ class KubernetesTarget(Target):
         `variables` are the environment variables that requests name. Without a scenario, only load pods are started.
         """
         self._run = run
-        self._access = access
         self._cluster = Cluster(access, namespace.name_namespace(run))
         self._services: BuiltinServices | VariantServices = BuiltinServices(self._cluster)
         if scenario and scenario.variants:
@@ -62,7 +61,7 @@ class KubernetesTarget(Target):
         self.load_pods = KubernetesLoadPods(
             self._cluster, self._nodes.selector("load"), one_machine=self._nodes.are_one_machine
         )
-        self.prometheus = self._find_prometheus()
+        self.prometheus = find_prometheus(self._cluster.access)
 
     def describe(self) -> Description:
         described = self._nodes.describe(self._cluster.read_server_version())
@@ -84,12 +83,6 @@ class KubernetesTarget(Target):
         if self._is_there:
             self._is_there = False
             namespace.remove(self._cluster, *([self._agents_cluster] if self._has_agents else []))
-
-    def _find_prometheus(self) -> str | None:
-        try:
-            return find_prometheus(self._access)
-        except WirebenchError:  # a user who may not look there measures all the same
-            return None
 
     def _install_agents(self) -> None:
         """Install what reads CPU time and memory; without it, a run has neither, and says why."""
