@@ -129,14 +129,14 @@ func measure(ctx context.Context, load *engine.Load, path string) (histogram.Fil
 	if path == "" {
 		return engine.Run(ctx, load, Version)
 	}
-	temporary, err := histogram.Create(path)
+	temporary, err := histogram.Prepare(path)
 	if err != nil {
-		return histogram.File{}, err
+		return histogram.File{}, fmt.Errorf("can't write the histogram file: %w", err)
 	}
+	defer func() { _ = os.Remove(temporary) }()
 	measured, err := engine.Run(ctx, load, Version)
-	if err != nil {
-		_ = temporary.Close()
-		return measured, errors.Join(err, os.Remove(temporary.Name()))
+	if err == nil {
+		err = measured.Write(temporary, path)
 	}
-	return measured, measured.Write(temporary, path)
+	return measured, err
 }

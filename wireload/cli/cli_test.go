@@ -250,7 +250,6 @@ func TestWrongUsageIsOneLine(t *testing.T) {
 		"calls of all users":    wrong("calls", 1_000_000),
 		"warmup_calls needs":    wrong("calls", 0),
 		"use warmup_calls; see": wrong("warmup_s", 0.5),
-		"live: \"ftp://a\"":     wrong("live", map[string]any{"url": "ftp://a"}),
 		`socket, not "smtp"`: wrong("requests", map[string]any{
 			"transport": "smtp", "clients": []any{map[string]any{"sequence": []string{"users.get"}}},
 		}),

@@ -19,10 +19,6 @@ import (
 	"wirebench.dev/wireload/request"
 )
 
-// dialPause is what a user waits by hand after a connection that couldn't be opened. Jobs have no pause: it would be part
-// of the rates that runs compare.
-const dialPause = 10 * time.Millisecond
-
 // hand is a load by hand: a job whose application has one operation.
 type hand struct {
 	Job
@@ -68,7 +64,6 @@ func runByHand(ctx context.Context, transport string, arguments []string, out io
 	if err != nil {
 		return err
 	}
-	load.DialPause = dialPause
 	measured, err := measure(ctx, load, h.Output)
 	if measured.Schema == "" {
 		return err

@@ -9,13 +9,13 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"wirebench.dev/wireload/engine"
 	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/live"
 	"wirebench.dev/wireload/request"
-	"wirebench.dev/wireload/schedule"
 	"wirebench.dev/wireload/secure"
 	"wirebench.dev/wireload/transport"
 	"wirebench.dev/wireload/transport/grpc"
@@ -163,7 +163,10 @@ func runJob(ctx context.Context, arguments []string, log io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", arguments[0], err)
 	}
-	load.OnMismatch = func(err error) { fmt.Fprintf(log, "wrong content: %s\n", variable.Hide(err.Error())) }
+	var first sync.Once
+	load.OnMismatch = func(operation string, err error) {
+		first.Do(func() { fmt.Fprintf(log, "wrong content: %s: %s\n", operation, variable.Hide(err.Error())) })
+	}
 	measured, err := measure(ctx, load, job.Output)
 	if err != nil {
 		return err
@@ -171,8 +174,8 @@ func runJob(ctx context.Context, arguments []string, log io.Writer) error {
 	for _, each := range measured.Errors {
 		fmt.Fprintf(log, "failed: %s: %s (%d)\n", each.Code, each.Message, each.Count)
 	}
-	if load.Live != nil && load.Live.Problem() != nil {
-		fmt.Fprintln(log, load.Live.Problem())
+	if load.Live != nil && load.Live.Problem != nil {
+		fmt.Fprintln(log, load.Live.Problem)
 	}
 	return nil
 }
@@ -189,6 +192,7 @@ func (j *Job) load() (*engine.Load, error) {
 		Generators:    j.Generators,
 		Calls:         j.Calls,
 		WarmupCalls:   j.WarmupCalls,
+		RatePerS:      j.RatePerS,
 		SpawnRatePerS: j.SpawnRatePerS,
 		Duration:      warmup + window,
 		Timeout:       seconds(j.TimeoutS),
@@ -197,18 +201,17 @@ func (j *Job) load() (*engine.Load, error) {
 		Measured:      histogram.Options{Warmup: warmup, Window: window, ByDue: j.ByDue, Slices: j.Slices},
 	}
 	load.Measured.Calls = j.Calls * load.OwnUsers()
-	var err error
 	if j.Live != nil {
-		if load.Live, err = live.NewPublisher(j.Live.URL, j.Requests.Transport, j.Live.Labels); err != nil {
-			return nil, newUsageError("live: %w", err)
-		}
+		load.Live = live.NewPublisher(j.Live.URL, j.Requests.Transport, j.Live.Labels)
 	}
 	if j.Arrivals != "" {
-		if load.Due, err = schedule.ReadListed(j.Arrivals); err != nil {
-			return nil, err
+		text, err := os.ReadFile(j.Arrivals)
+		if err == nil {
+			err = json.Unmarshal(text, &load.Arrivals)
 		}
-	} else if j.RatePerS > 0 {
-		load.Due = schedule.AtRate(j.RatePerS)
+		if err != nil {
+			return nil, fmt.Errorf("arrivals: %w", err)
+		}
 	}
 	j.Requests.Wait = load.Barrier.Wait
 	workload, err := j.application.Compile(j.Requests)

@@ -1,17 +1,17 @@
 package engine
 
 import (
+	"math"
 	"sync/atomic"
 	"time"
-
-	"wirebench.dev/wireload/schedule"
 )
 
 // arrivals are the requests of an open load. Users stand in line for them: the first waits until the next is due, and the
 // others for its place.
 type arrivals struct {
-	run   *run
-	alarm *schedule.Alarm
+	run *run
+	// wait is an alarm.
+	wait func(time.Time) bool
 	// first has something in it while nobody is the first in line, who alone uses the alarm and n.
 	first chan struct{}
 	// n is the number of the next arrival among those of all load generators.
@@ -21,10 +21,9 @@ type arrivals struct {
 }
 
 func newArrivals(r *run) (*arrivals, error) {
-	a := &arrivals{run: r, first: make(chan struct{}, 1), n: int64(r.load.Generator)}
+	wait, err := newAlarm(r.ctx)
+	a := &arrivals{run: r, wait: wait, first: make(chan struct{}, 1), n: int64(r.load.Generator)}
 	a.first <- struct{}{}
-	var err error
-	a.alarm, err = schedule.NewAlarm(r.ctx)
 	return a, err
 }
 
@@ -34,8 +33,9 @@ func (a *arrivals) next(*user) (dueUnixNS int64, ok bool) {
 	r := a.run
 	a.idle.Add(1)
 	<-a.first
-	dueUnixNS, ok = a.await()
-	if ok = ok && r.clock.now() < r.endUnixNS()+int64(r.load.Timeout); ok {
+	dueUnixNS, ok = a.due()
+	ok = ok && a.wait(r.at(dueUnixNS)) && r.now() < r.endUnixNS()+int64(r.load.Timeout)
+	if ok {
 		a.n += int64(r.load.Generators)
 	}
 	if a.idle.Add(-1) == 0 && ok && int(r.started.Load()) < r.load.ownMax() {
@@ -48,30 +48,30 @@ func (a *arrivals) next(*user) (dueUnixNS int64, ok bool) {
 
 // standIn is the first in line while all users are busy. If they still are when the next request is due, one more starts.
 func (a *arrivals) standIn() {
-	if _, ok := a.await(); ok && a.idle.Load() == 0 {
+	if due, ok := a.due(); ok && a.wait(a.run.at(due)) && a.idle.Load() == 0 {
 		a.run.start()
 	}
 	a.first <- struct{}{}
 }
 
-// await waits until the next request is due; false if there is none, or the load is interrupted.
-func (a *arrivals) await() (dueUnixNS int64, ok bool) {
-	offset, ok := a.run.load.Due(a.n)
-	if !ok || offset >= a.run.load.Duration {
-		return 0, false
+// due returns when the next request of the load is due; false if there is none.
+func (a *arrivals) due() (unixNS int64, ok bool) {
+	load, offset := a.run.load, time.Duration(math.MaxInt64)
+	if load.RatePerS > 0 { // No rounding adds up.
+		offset = time.Duration(a.n) * time.Second / time.Duration(load.RatePerS)
+	} else if a.n < int64(len(load.Arrivals)) {
+		offset = load.Arrivals[a.n]
 	}
-	due := a.run.startUnixNS + int64(offset)
-	return due, a.alarm.Wait(a.run.clock.at(due))
+	return a.run.startUnixNS + int64(offset), offset < load.Duration
 }
 
 // end waits for the end of the load, and counts what was due in it and not sent. What was not due yet when a load is
 // interrupted isn't missing.
 func (a *arrivals) end() {
-	a.alarm.Wait(a.run.clock.at(a.run.endUnixNS()))
-	a.alarm.Close()
-	until := min(a.run.load.Duration, time.Duration(a.run.clock.now()-a.run.startUnixNS))
-	for offset, ok := a.run.load.Due(a.n); ok && offset < until; offset, ok = a.run.load.Due(a.n) {
+	a.wait(a.run.at(a.run.endUnixNS()))
+	now := a.run.now()
+	for due, ok := a.due(); ok && due < now; due, ok = a.due() {
 		a.n += int64(a.run.load.Generators)
-		a.run.recorder.drop()
+		a.run.drop()
 	}
 }

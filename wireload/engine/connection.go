@@ -1,20 +1,74 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
+	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 	"wirebench.dev/wireload/raw"
+	"wirebench.dev/wireload/transport"
 )
+
+// slot is the place of a connection that several users share.
+type slot struct {
+	mutex  sync.Mutex
+	shared transport.Shared
+}
+
+// connect opens a connection, or takes a place on one that is shared, which it opens if there is none.
+func (u *user) connect(deadline time.Time) error {
+	if u.slot == nil {
+		connection, socket, err := u.dial(deadline)
+		if err == nil {
+			u.connection, u.socket = connection, socket
+			u.client.Open(connection)
+		}
+		return err
+	}
+	client := u.client.(transport.Multiplexed)
+	u.slot.mutex.Lock()
+	defer u.slot.mutex.Unlock()
+	if u.slot.shared != nil && !u.slot.shared.IsSpent() {
+		client.Join(u.slot.shared)
+	} else {
+		connection, _, err := u.dial(deadline)
+		if err != nil {
+			return err
+		}
+		u.slot.shared = client.Share(connection)
+	}
+	u.connection = client
+	return nil
+}
+
+// dial opens a connection, and returns also the socket that it is made of. Go sets TCP_NODELAY on it.
+func (u *user) dial(deadline time.Time) (net.Conn, *meteredConnection, error) {
+	ctx, cancel := context.WithDeadline(u.run.ctx, deadline)
+	defer cancel()
+	plain, err := new(net.Dialer).DialContext(ctx, "tcp", u.address)
+	if err != nil {
+		return nil, nil, err
+	}
+	socket, err := newMeteredConnection(u.run, plain)
+	if err != nil || u.run.load.TLS == nil {
+		return socket, socket, err
+	}
+	secured, err := transport.Secure(ctx, socket, u.address, u.run.load.TLS)
+	return secured, socket, err
+}
 
 // meteredConnection reads and writes without telling Go's scheduler, but waits by it: see package raw.
 type meteredConnection struct {
 	net.Conn
-	recorder *recorder
-	raw      syscall.RawConn
+	run *run
+	raw syscall.RawConn
+	// keep has an interrupt of the load no longer close the connection.
+	keep func() bool
 	// What RawConn calls, kept so that nothing is allocated for a request, and what it works on.
 	read, write func(fd uintptr) bool
 	look        func(fd uintptr)
@@ -28,15 +82,22 @@ type meteredConnection struct {
 	isHungUp              bool
 }
 
-func newMeteredConnection(plain net.Conn, recorder *recorder) (*meteredConnection, error) {
+func newMeteredConnection(r *run, plain net.Conn) (*meteredConnection, error) {
 	connection, err := plain.(syscall.Conn).SyscallConn()
 	if err != nil {
 		return nil, err
 	}
-	m := &meteredConnection{Conn: plain, recorder: recorder, raw: connection}
+	m := &meteredConnection{Conn: plain, run: r, raw: connection}
+	m.keep = context.AfterFunc(r.ctx, func() { _ = plain.Close() })
 	m.read, m.write = m.readNow, m.writeNow
 	m.look = func(fd uintptr) { m.isHungUp = raw.IsHungUp(fd, &m.poll) }
 	return m, nil
+}
+
+// Close closes the connection.
+func (m *meteredConnection) Close() error {
+	m.keep()
+	return m.Conn.Close()
 }
 
 // SendLater has the next Read write data first.
@@ -84,7 +145,7 @@ func (m *meteredConnection) Read(into []byte) (int, error) {
 		}
 	}
 	if m.in = nil; sends > 0 {
-		m.recorder.sent.Add(int64(sends - len(m.out)))
+		m.run.sent.Add(int64(sends - len(m.out)))
 	}
 	switch {
 	case err != nil:
@@ -100,7 +161,7 @@ func (m *meteredConnection) Read(into []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	m.recorder.received.Add(int64(m.count))
+	m.run.received.Add(int64(m.count))
 	return m.count, nil
 }
 
@@ -109,7 +170,7 @@ func (m *meteredConnection) Write(from []byte) (int, error) {
 	err := m.raw.Write(m.write)
 	count := len(from) - len(m.out)
 	m.out = nil
-	m.recorder.sent.Add(int64(count))
+	m.run.sent.Add(int64(count))
 	if err == nil && m.writeErrno != 0 {
 		err = m.writeErrno
 	}

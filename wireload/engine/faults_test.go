@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/net/http2"
 	"wirebench.dev/wireload/histogram"
-	"wirebench.dev/wireload/schedule"
 	"wirebench.dev/wireload/transport"
 	"wirebench.dev/wireload/transport/transporttest"
 )
@@ -166,7 +165,7 @@ func TestARequestThatTheServerRefusedIsSentAgainAndTimedFromItsDueMoment(t *test
 		var seen atomic.Int64
 		isFirst := func(n int64) bool { return n%2 == 1 }
 		load := p.load(transporttest.Serve(t, p.rejecting(class, takes, &seen, isFirst)), requests*10*time.Millisecond)
-		load.Due = schedule.AtRate(100)
+		load.RatePerS = 100
 		load.Measured.ByDue = true
 		measured := measure(t, load)
 		if measured.RequestsTotal[histogram.OK] != requests || len(measured.Errors) != 0 || measured.Retried != requests || seen.Load() != 2*requests {
@@ -216,7 +215,7 @@ func TestAConnectionThatWasClosedWhileIdleIsReplaced(t *testing.T) {
 				u.lastUsed = 0 // Long ago.
 			}
 			u.close()
-			measured := r.recorder.report("test", r.clock.now())
+			measured := r.fold.Report(histogram.Driver{}, r.now())
 			if measured.RequestsTotal[histogram.OK] != 3 || measured.Retried != 0 {
 				t.Errorf("want 3 successes, none at a second try, got %v, %d: %v", measured.RequestsTotal, measured.Retried, measured.Errors)
 			}

@@ -9,7 +9,6 @@ import (
 	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/live"
 	"wirebench.dev/wireload/request"
-	"wirebench.dev/wireload/schedule"
 	"wirebench.dev/wireload/transport"
 )
 
@@ -31,8 +30,10 @@ type Load struct {
 	Connections int
 	// Generator says which of so many load generators this is: it has every nth user and arrival.
 	Generator, Generators int
-	// Due says when requests are due; nil for a closed load, whose users send when they have a reply.
-	Due schedule.Schedule
+	// RatePerS is how many requests of an open load are due in a second, and Arrivals is when they are due instead, from the
+	// start. The users of a closed load, which has neither, send when they have a reply.
+	RatePerS int64
+	Arrivals []time.Duration
 	// Calls is how many requests each user sends after WarmupCalls; 0 for a load of a duration.
 	Calls, WarmupCalls int
 	Barrier            Barrier
@@ -42,14 +43,11 @@ type Load struct {
 	Duration time.Duration
 	// Timeout is for a reply, connecting included; of a stream it is the longest time without an item.
 	Timeout time.Duration
-	// DialPause is how long a user of a closed load waits after a connection that couldn't be opened.
-	DialPause time.Duration
 	// Reopen has each request sent on a fresh connection.
 	Reopen bool
-	// CheckEvery has the content of every nth reply of a user checked; 0: none. OnMismatch gets what is wrong with
-	// the first that is.
+	// CheckEvery has the content of every nth reply of a user checked; 0: none. OnMismatch gets what is wrong.
 	CheckEvery int
-	OnMismatch func(error)
+	OnMismatch func(operation string, err error)
 
 	// Measured says what becomes part of the histogram file.
 	Measured histogram.Options

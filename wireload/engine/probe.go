@@ -3,10 +3,9 @@ package engine
 import (
 	"bytes"
 	"context"
-	"errors"
 	"math"
+	"time"
 
-	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/request"
 	"wirebench.dev/wireload/transport"
 )
@@ -14,16 +13,19 @@ import (
 // probedItemsMax is how many items of a stream a probe keeps. It stops there if the load doesn't set the stream's length.
 const probedItemsMax = 1000
 
-// Probe sends single requests, one after the other on one connection, to look at their replies. Nothing is measured.
-type Probe struct{ user *user }
+// Probe sends single requests, one after the other on one connection, to look at their replies.
+type Probe struct {
+	user  *user
+	wrong error
+}
 
-// NewProbe returns a probe of the first address of a load.
+// NewProbe returns a probe of the first address of a load, which is used for nothing else.
 func NewProbe(ctx context.Context, load *Load) *Probe {
-	r := newRun(ctx, load)
-	r.slots = nil
-	u := newUser(r, 0)
-	context.AfterFunc(r.ctx, u.interrupt)
-	return &Probe{u}
+	p := &Probe{}
+	load.Connections, load.Duration = 0, math.MaxInt64/2
+	load.CheckEvery, load.OnMismatch = 1, func(_ string, err error) { p.wrong = err }
+	p.user = newUser(newRun(ctx, load), 0)
+	return p
 }
 
 // Close closes the connection.
@@ -48,34 +50,8 @@ type Probed struct {
 // Send sends the next request of a source. It fails if the request can't be made, or is interrupted.
 func (p *Probe) Send(source request.Source) (*Probed, error) {
 	u := p.user
-	u.source = source
-	source.Next(&u.request)
-	sent, err := u.prepare()
-	if err != nil {
-		return nil, err
-	}
-	probed := &Probed{Request: u.request}
-	if u.request.Stream {
-		err = p.readStream(probed, sent)
-	} else {
-		probed.Reply, err = u.send(sent, nil)
-	}
-	u.lastUsed = u.run.clock.now()
-	if cause := context.Cause(u.run.ctx); cause != nil {
-		return nil, cause
-	}
-	probed.Failure = transport.AsFailure(err)
-	probed.IsUnreachable = err != nil && u.isUnconnected
-	if err == nil && probed.Reply.Code == histogram.OK {
-		probed.Wrong = u.check(probed.Reply)
-	}
-	u.settle(probed.Reply, err)
-	return probed, nil
-}
-
-// readStream reads a stream to its end, or to its last item that is kept.
-func (p *Probe) readStream(probed *Probed, sent int64) (err error) {
-	u := p.user
+	probed := &Probed{}
+	end := time.Now().Add(u.run.load.Timeout)
 	u.stream.onItem = func(item []byte) bool {
 		if len(probed.Items) < probedItemsMax {
 			probed.Items = append(probed.Items, bytes.Clone(item))
@@ -83,11 +59,14 @@ func (p *Probe) readStream(probed *Probed, sent int64) (err error) {
 		if u.request.Items > 0 {
 			return u.stream.count <= u.request.Items
 		}
-		return u.stream.count < probedItemsMax && u.run.clock.now() < sent+int64(u.run.load.Timeout)
+		return u.stream.count < probedItemsMax && time.Now().Before(end)
 	}
-	probed.Reply, err = u.readStream(sent, 0, math.MaxInt64)
-	if errors.Is(err, transport.ErrStopped) {
-		probed.Reply, err = transport.Reply{Code: histogram.OK, Status: u.request.Status, Close: true}, nil
+	u.source, p.wrong = source, nil
+	reply, err := u.perform(0)
+	if cause := context.Cause(u.run.ctx); cause != nil {
+		return nil, cause
 	}
-	return err
+	probed.Request, probed.Reply, probed.Wrong = u.request, reply, p.wrong
+	probed.Failure, probed.IsUnreachable = transport.AsFailure(err), err != nil && u.isUnconnected
+	return probed, nil
 }

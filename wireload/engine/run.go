@@ -7,33 +7,24 @@ import (
 	"time"
 
 	"wirebench.dev/wireload/histogram"
-	"wirebench.dev/wireload/live"
 )
 
-// clock reads the monotonic clock as Unix time: one reading of the machine's clock, where time.Now takes two, and no
-// jump when the time is set.
-type clock struct {
-	start  time.Time
-	unixNS int64
-}
-
-func newClock() clock {
-	now := time.Now()
-	return clock{now, now.UnixNano()}
-}
-
-func (c clock) now() int64 { return c.unixNS + int64(time.Since(c.start)) }
-
-func (c clock) at(unixNS int64) time.Time { return c.start.Add(time.Duration(unixNS - c.unixNS)) }
+// dialPause is what a user of a closed load waits after a connection that couldn't be opened: it would use a whole core.
+const dialPause = 10 * time.Millisecond
 
 // run is one load that is under way.
 type run struct {
-	ctx      context.Context //nolint:containedctx // It lasts as long as the load.
-	cancel   context.CancelCauseFunc
-	load     *Load
-	clock    clock
-	recorder *recorder
-	slots    []*slot
+	ctx    context.Context //nolint:containedctx // It lasts as long as the load.
+	cancel context.CancelCauseFunc
+	load   *Load
+	// origin is where clocks begin.
+	origin time.Time
+	mutex  sync.Mutex
+	fold   *histogram.Fold
+	// sent and received are bytes of all connections.
+	sent, received atomic.Int64
+	// slots are this load generator's part of the connections that users share, one at least; none if each has its own.
+	slots []slot
 	// next returns when a user is to send its next request, with the moment that it was due, or 0; false at the end.
 	next    func(*user) (dueUnixNS int64, ok bool)
 	users   sync.WaitGroup
@@ -44,7 +35,10 @@ type run struct {
 }
 
 func newRun(ctx context.Context, load *Load) *run {
-	r := &run{load: load, clock: newClock(), recorder: newRecorder(load), slots: newSlots(load), begun: make(chan struct{})}
+	r := &run{load: load, origin: time.Now(), fold: histogram.NewFold(load.Measured), begun: make(chan struct{})}
+	if load.Connections > 0 {
+		r.slots = make([]slot, max(1, load.own(load.Connections)))
+	}
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	r.next = r.nextOfClosed
 	return r
@@ -56,7 +50,7 @@ func Run(ctx context.Context, load *Load, version string) (histogram.File, error
 	r := newRun(ctx, load)
 	defer r.cancel(nil)
 	end := func() {}
-	if load.Due != nil {
+	if load.RatePerS > 0 || load.Arrivals != nil {
 		open, err := newArrivals(r)
 		if err != nil {
 			return histogram.File{}, err
@@ -74,15 +68,21 @@ func Run(ctx context.Context, load *Load, version string) (histogram.File, error
 	r.begin()
 	r.users.Wait()
 	end()
-	for _, each := range r.slots {
-		each.close()
-	}
 	close(over)
 	publisher.Wait()
 	if cause := context.Cause(r.ctx); cause != nil && ctx.Err() == nil {
 		return histogram.File{}, cause
 	}
-	return r.recorder.report(version, r.clock.now()), nil
+	r.fold.File.BytesSent, r.fold.File.BytesReceived = r.sent.Load(), r.received.Load()
+	return r.fold.Report(histogram.Driver{Name: "wireload", Version: version}, r.now()), nil
+}
+
+// now reads the monotonic clock as Unix time: one reading of the machine's clock, where time.Now takes two, and no jump
+// when the time is set.
+func (r *run) now() int64 { return r.origin.UnixNano() + int64(time.Since(r.origin)) }
+
+func (r *run) at(unixNS int64) time.Time {
+	return r.origin.Add(time.Duration(unixNS - r.origin.UnixNano()))
 }
 
 // start has one more user send requests on a goroutine of its own.
@@ -91,7 +91,6 @@ func (r *run) start() {
 	u := newUser(r, number)
 	u.source = r.load.NewSource(number)
 	r.users.Go(func() {
-		defer context.AfterFunc(r.ctx, u.interrupt)()
 		defer u.close()
 		<-r.begun
 		if !r.waitToSpawn(number) {
@@ -105,11 +104,11 @@ func (r *run) start() {
 
 // begin starts the clock of the load.
 func (r *run) begin() {
-	r.startUnixNS = r.clock.now()
+	r.startUnixNS = r.now()
 	if r.load.WarmupCalls == 0 {
-		r.recorder.update(func(f *histogram.Fold) { f.Open(r.startUnixNS) })
+		r.update(func(f *histogram.Fold) { f.Open(r.startUnixNS) })
 	}
-	over, cancel := context.WithDeadline(r.ctx, r.clock.at(r.endUnixNS()))
+	over, cancel := context.WithDeadline(r.ctx, r.at(r.endUnixNS()))
 	context.AfterFunc(over, cancel)
 	r.load.Barrier.users, r.load.Barrier.over = r.load.OwnUsers(), over.Done()
 	close(r.begun)
@@ -124,15 +123,15 @@ func (r *run) waitToSpawn(number int) bool {
 		return true
 	}
 	turn := r.startUnixNS + int64(float64(number)/r.load.SpawnRatePerS*float64(time.Second))
-	return turn < r.endUnixNS() && r.pause(time.Duration(turn-r.clock.now()))
+	return turn < r.endUnixNS() && sleep(r.ctx, time.Duration(turn-r.now()))
 }
 
-// pause returns false if the load is interrupted.
-func (r *run) pause(lasts time.Duration) bool {
+// sleep returns false if the context is done before.
+func sleep(ctx context.Context, lasts time.Duration) bool {
 	select {
 	case <-time.After(lasts):
 		return true
-	case <-r.ctx.Done():
+	case <-ctx.Done():
 		return false
 	}
 }
@@ -140,24 +139,16 @@ func (r *run) pause(lasts time.Duration) bool {
 // nextOfClosed has a user send its next request when it has the reply to the one before. In a load by calls, those that
 // warm up come first; then all users wait for each other.
 func (r *run) nextOfClosed(u *user) (int64, bool) {
-	if u.isUnconnected && r.load.DialPause > 0 {
-		r.pause(r.load.DialPause) // It would use a whole core otherwise.
+	if u.isUnconnected {
+		sleep(r.ctx, dialPause)
 	}
 	switch calls := r.load.WarmupCalls + r.load.Calls; {
 	case u.lastUsed >= r.endUnixNS(), r.ctx.Err() != nil, calls > 0 && u.calls == calls:
 		return 0, false
 	case u.calls > 0 && u.calls == r.load.WarmupCalls:
 		return 0, r.load.Barrier.wait(func() {
-			r.recorder.update(func(f *histogram.Fold) { f.Open(r.clock.now()) })
+			r.update(func(f *histogram.Fold) { f.Open(r.now()) })
 		})
 	}
 	return 0, true
-}
-
-// count returns what live metrics need.
-func (r *run) count() (counts live.Counts) {
-	r.recorder.update(func(f *histogram.Fold) { counts.Dropped = f.File.DroppedIterations })
-	counts.Users, counts.UsersMax = r.started.Load(), int64(r.load.ownMax())
-	counts.BytesSent, counts.BytesReceived = r.recorder.sent.Load(), r.recorder.received.Load()
-	return counts
 }

@@ -9,7 +9,6 @@ import (
 
 	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/request"
-	"wirebench.dev/wireload/schedule"
 	"wirebench.dev/wireload/transport/transporttest"
 )
 
@@ -54,7 +53,7 @@ func TestServiceTimeIsTheServersTime(t *testing.T) {
 func TestARequestThatIsDueWhileAllAreBusyIsSentLate(t *testing.T) {
 	p := protocols["socket"]
 	load := p.load(transporttest.Serve(t, p.answering(20*time.Millisecond)), 400*time.Millisecond)
-	load.Due = schedule.AtRate(100)
+	load.RatePerS = 100
 	measured := measure(t, load)
 	if measured.RequestsTotal[histogram.OK] != 40 || measured.DroppedIterations != 0 {
 		t.Fatalf("want all 40, got %v, and %d not sent", measured.RequestsTotal, measured.DroppedIterations)
@@ -68,7 +67,7 @@ func TestARequestThatIsDueWhileAllAreBusyIsSentLate(t *testing.T) {
 func TestWhatCannotBeSentWithinATimeoutOfTheEndIsCounted(t *testing.T) {
 	p := protocols["socket"]
 	load := p.load(transporttest.Serve(t, p.answering(100*time.Millisecond)), 200*time.Millisecond)
-	load.Due, load.Timeout = schedule.AtRate(200), 150*time.Millisecond
+	load.RatePerS, load.Timeout = 200, 150*time.Millisecond
 	measured := measure(t, load)
 	sent := int64(0)
 	for _, count := range measured.RequestsTotal {
@@ -87,7 +86,7 @@ func TestAnOpenLoadOpensConnectionsWhenAllAreBusy(t *testing.T) {
 		connections.Add(1)
 		answer(c)
 	}), 200*time.Millisecond)
-	load.Due, load.UsersMax = schedule.AtRate(50), 4
+	load.RatePerS, load.UsersMax = 50, 4
 	measure(t, load)
 	if got := connections.Load(); got != 4 {
 		t.Errorf("want 4 connections, got %d", got)
@@ -157,7 +156,7 @@ func TestNothingIsAllocatedForARequest(t *testing.T) {
 			u.source = load.NewSource(0)
 			perform := func() {
 				u.lastUsed = 0 // As in a slow load, where connections are looked at.
-				u.perform(r.clock.now())
+				u.perform(r.now())
 			}
 			for range 100 {
 				perform()

@@ -17,7 +17,6 @@ import (
 	"golang.org/x/net/http2"
 	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/request"
-	"wirebench.dev/wireload/schedule"
 	"wirebench.dev/wireload/transport"
 	"wirebench.dev/wireload/transport/transporttest"
 )
@@ -80,7 +79,7 @@ func (m *multiplexed) load(t *testing.T, name string, users, connections, calls,
 	}
 	load := p.load(transporttest.Serve(t, handle), time.Minute)
 	load.Users, load.Connections, load.Calls, load.CheckEvery = users, connections, calls, 1
-	load.OnMismatch = func(err error) { t.Error(err) }
+	load.OnMismatch = func(_ string, err error) { t.Error(err) }
 	load.NewSource = func(user int) request.Source {
 		return &echoSource{Constant: request.Constant{Request: p.request}, user: user, padding: padding}
 	}
@@ -144,7 +143,7 @@ func TestAnOpenLoadSharesConnections(t *testing.T) {
 	forMultiplexed(t, func(t *testing.T, name string) {
 		m := &multiplexed{handler: echo}
 		load := m.load(t, name, 4, 1, 0, 0)
-		load.Duration, load.Due, load.UsersMax = 400*time.Millisecond, schedule.AtRate(500), 16
+		load.Duration, load.RatePerS, load.UsersMax = 400*time.Millisecond, 500, 16
 		expectSuccesses(t, measure(t, load), 200)
 		if got := m.connections.Load(); got != 1 {
 			t.Errorf("want 1 connection, got %d", got)

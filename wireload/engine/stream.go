@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"cmp"
+	"errors"
 	"time"
 
 	"wirebench.dev/wireload/histogram"
@@ -8,36 +10,39 @@ import (
 )
 
 const (
-	// Items are handed on so many at a time, and a slow stream's so often at least.
+	// Items are handed on so many at a time.
 	batchItemsMax = 512
-	batchLasts    = 50 * time.Millisecond
 	// Streams that are under way when the load is over would keep it from ending: so much later they are cancelled.
 	overtime = 20 * time.Millisecond
 )
 
 // stream is what is known of a stream that is being read.
 type stream struct {
-	user  *user
-	items histogram.Items
+	user *user
+	// arrivals are those of items that weren't handed on yet; previous is that of the one before them. The stream was asked
+	// for when it was due, or else sent.
+	arrivals        []int64
+	asked, previous int64
 	// until is when the stream is cancelled; renewed is when its deadline was last put off.
 	until, renewed int64
 	count          int
 	first, last    []byte
-	keep           bool
-	// onItem, if it isn't nil, gets each item, and returns false to stop.
+	// onItem, if it isn't nil, gets each item, and returns false if the stream is read far enough.
 	onItem func([]byte) bool
 }
 
-// readStream reads a stream to its end, but not longer than until a moment, and records when each item came.
-func (u *user) readStream(sent, due, until int64) (transport.Reply, error) {
+// readStream reads a stream to its end, or that of the load, and records when each item came.
+func (u *user) readStream(sent, due int64) (transport.Reply, error) {
 	s := &u.stream
-	s.user, s.until, s.renewed = u, until, sent
-	s.items = histogram.Items{SentUnixNS: sent, DueUnixNS: due, ArrivalsUnixNS: s.items.ArrivalsUnixNS[:0]}
+	s.user, s.until, s.renewed = u, u.run.endUnixNS()+int64(overtime), sent
+	s.asked, s.previous, s.arrivals = cmp.Or(due, sent), 0, s.arrivals[:0]
 	s.count, s.first, s.last = 0, s.first[:0], s.last[:0]
-	s.keep = s.onItem != nil || u.isNth()
 	reply, err := u.send(sent, s.take)
 	s.flush()
-	if failure := transport.AsFailure(err); failure != nil && failure.Class == transport.Timeout && u.run.clock.now() >= s.until {
+	if s.onItem != nil && errors.Is(err, transport.ErrStopped) {
+		return transport.Reply{Code: histogram.OK, Status: u.request.Status, Close: true}, nil
+	}
+	if failure := transport.AsFailure(err); failure != nil && failure.Class == transport.Timeout && u.run.now() >= s.until {
 		return reply, transport.ErrStopped
 	}
 	return reply, err
@@ -45,32 +50,29 @@ func (u *user) readStream(sent, due, until int64) (transport.Reply, error) {
 
 // take notes that an item has come whole.
 func (s *stream) take(item []byte) bool {
-	now := s.user.run.clock.now()
+	now := s.user.run.now()
 	s.count++
-	if s.keep {
+	if s.user.isChecked {
 		if s.count == 1 {
 			s.first = append(s.first, item...)
 		}
 		s.last = append(s.last[:0], item...)
 	}
-	s.items.ArrivalsUnixNS = append(s.items.ArrivalsUnixNS, now)
-	if len(s.items.ArrivalsUnixNS) == batchItemsMax || now-s.items.ArrivalsUnixNS[0] >= int64(batchLasts) {
+	s.arrivals = append(s.arrivals, now)
+	if len(s.arrivals) == batchItemsMax {
 		s.flush()
 	}
 	// The deadline is put off; a hundredth of the timeout is exact enough.
 	if timeout := int64(s.user.run.load.Timeout); now-s.renewed >= timeout/100 {
 		s.renewed = now
-		_ = s.user.connection.SetDeadline(s.user.run.clock.at(min(now+timeout, s.until)))
+		_ = s.user.connection.SetDeadline(s.user.run.at(min(now+timeout, s.until)))
 	}
 	return now < s.until && (s.onItem == nil || s.onItem(item))
 }
 
 func (s *stream) flush() {
-	arrivals := s.items.ArrivalsUnixNS
-	if len(arrivals) == 0 {
-		return
+	if len(s.arrivals) > 0 {
+		s.user.run.update(func(f *histogram.Fold) { f.AddItems(s.user.request.Operation, s.asked, s.previous, s.arrivals) })
+		s.previous, s.arrivals = s.arrivals[len(s.arrivals)-1], s.arrivals[:0]
 	}
-	s.user.run.recorder.update(func(f *histogram.Fold) { f.AddItems(s.user.request.Operation, &s.items) })
-	s.items.PreviousUnixNS = arrivals[len(arrivals)-1]
-	s.items.ArrivalsUnixNS = arrivals[:0]
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"wirebench.dev/wireload/histogram"
-	"wirebench.dev/wireload/schedule"
 	"wirebench.dev/wireload/transport/transporttest"
 )
 
@@ -64,7 +63,7 @@ func TestAStreamUnderWayAtTheEndIsCancelled(t *testing.T) {
 
 func TestStreamsThatAreDueAndNeverBeginAreDropped(t *testing.T) {
 	load := streamLoad(transporttest.Serve(t, streaming(1000, 5*time.Millisecond, true)), 200*time.Millisecond)
-	load.Due = schedule.AtRate(100) // One user reads the first of twenty until the end.
+	load.RatePerS = 100 // One user reads the first of twenty until the end.
 	measured := measure(t, load)
 	if measured.Streams == nil || measured.Streams.Cancelled != 1 || measured.DroppedIterations != 19 {
 		t.Errorf("want 1 cancelled and 19 dropped, got %v, %d", measured.Streams, measured.DroppedIterations)

@@ -108,61 +108,52 @@ func (l Latencies) MarshalText() ([]byte, error) {
 
 // Report returns what was folded of a load that ended at this moment.
 func (f *Fold) Report(driver Driver, endedUnixNS int64) File {
-	made := f.File
+	made := &f.File
 	made.Schema, made.Driver, made.TLS = schema, driver, secure.Counted()
 	made.Series, made.PerSecond, made.RequestsTotal = []FileSeries{}, []FilePerSecond{}, map[Code]int64{}
+	seconds := int64(0)
 	if f.start != 0 {
 		// A load that was interrupted ends inside the window. Rates over a window that nothing happened in would be wrong.
 		if f.options.Calls > 0 {
 			endedUnixNS = f.lastEnd + 1
 		}
 		made.Window = &Window{f.start, max(f.start, min(f.end, endedUnixNS))}
+		seconds = countSeconds(made.Window.EndUnixNS - f.start)
 	}
-	keys := slices.SortedFunc(maps.Keys(f.series), func(a, b seriesKey) int {
-		return cmp.Or(cmp.Compare(a.operation, b.operation), cmp.Compare(a.code, b.code))
+	keys := slices.SortedFunc(maps.Keys(f.series), func(a, b Key) int {
+		return cmp.Or(cmp.Compare(a.Operation, b.Operation), cmp.Compare(a.Code, b.Code))
 	})
 	for _, key := range keys {
-		made.addSeries(key, f.series[key])
+		made.addSeries(key, f.series[key], seconds)
 	}
-	if f.File.Streams != nil { // Items that come come well: they have the code OK.
-		counts := *f.File.Streams
-		counts.PerSecond = made.cut(counts.PerSecond)
-		made.Streams = &counts
-		made.addClock(seriesKey{f.streamed, OK}, "first_item", f.firstItem)
-		made.addClock(seriesKey{f.streamed, OK}, "gap", f.gap)
+	if made.Streams != nil { // Items that come come well: they have the code OK.
+		made.Streams.PerSecond = made.Streams.PerSecond[:min(int(seconds), len(made.Streams.PerSecond))]
+		made.addClock(Key{f.streamed, OK}, "first_item", f.firstItem)
+		made.addClock(Key{f.streamed, OK}, "gap", f.gap)
 	}
 	made.Errors = f.reportErrors()
-	return made
+	return *made
 }
 
-func (m *File) addSeries(key seriesKey, taken *series) {
-	m.RequestsTotal[key.code] += taken.total
+func (m *File) addSeries(key Key, taken *series, seconds int64) {
+	m.RequestsTotal[key.Code] += taken.total
 	m.BytesRequests += taken.total
 	if taken.perSecond != nil {
-		m.PerSecond = append(m.PerSecond, FilePerSecond{key.operation, key.code, m.cut(taken.perSecond)})
+		m.PerSecond = append(m.PerSecond, FilePerSecond{key.Operation, key.Code, taken.perSecond[:seconds]})
 	}
 	if taken.calls != nil {
-		m.Calls = append(m.Calls, FileCalls{key.operation, key.code, taken.calls})
+		m.Calls = append(m.Calls, FileCalls{key.Operation, key.Code, taken.calls})
 	}
 	if taken.slices != nil {
-		m.Slices = append(m.Slices, FileSlices{key.operation, taken.slices})
+		m.Slices = append(m.Slices, FileSlices{key.Operation, taken.slices})
 	}
 	m.addClock(key, "service", taken.service)
 	m.addClock(key, "response", taken.response)
 }
 
-// cut returns the counts of the seconds that the window has come to.
-func (m *File) cut(perSecond []int64) []int64 {
-	if m.Window == nil {
-		return perSecond
-	}
-	seconds := countSeconds(m.Window.EndUnixNS - m.Window.StartUnixNS)
-	return perSecond[:min(int(seconds), len(perSecond))]
-}
-
-func (m *File) addClock(key seriesKey, clock string, histogram *hdr.Histogram) {
+func (m *File) addClock(key Key, clock string, histogram *hdr.Histogram) {
 	if histogram != nil {
-		m.Series = append(m.Series, FileSeries{key.operation, key.code, clock, histogram.TotalCount(), Latencies{histogram}})
+		m.Series = append(m.Series, FileSeries{key.Operation, key.Code, clock, histogram.TotalCount(), Latencies{histogram}})
 	}
 }
 
@@ -178,33 +169,26 @@ func (f *Fold) reportErrors() []FileError {
 	return made[:min(len(made), errorsMax)]
 }
 
-// Create opens the temporary file beside `path` that Write takes: it is better to learn before the load than after
-// it that there is nowhere to put its result. What a rename would replace by a file, such as /dev/null, is rejected.
-func Create(path string) (*os.File, error) {
+// Prepare creates the temporary file beside `path` that Write fills: it is better to learn before the load than after it
+// that there is nowhere to put its result. What a rename would replace by a file, such as /dev/null, is rejected.
+func Prepare(path string) (temporary string, err error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", path)
+		return "", fmt.Errorf("%s is not a regular file", path)
 	}
-	temporary, err := os.Create(path + ".tmp")
-	if err != nil {
-		return nil, fmt.Errorf("can't write the histogram file: %w", err)
-	}
-	return temporary, nil
+	temporary = path + ".tmp"
+	return temporary, os.WriteFile(temporary, nil, 0o666)
 }
 
-// Write writes the file through the one that Create has opened, so that a reader sees the whole file or none.
-func (m File) Write(temporary *os.File, path string) error {
-	encoder := json.NewEncoder(temporary)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	err := cmp.Or(encoder.Encode(m), temporary.Sync(), temporary.Close())
+// Write writes the file under a temporary name first, so that a reader sees the whole file or none.
+func (m File) Write(temporary, path string) error {
+	text, err := json.MarshalIndent(m, "", "  ")
 	if err == nil {
-		err = os.Rename(temporary.Name(), path)
+		err = os.WriteFile(temporary, text, 0o666)
 	}
-	if err != nil {
-		_ = os.Remove(temporary.Name())
-		return fmt.Errorf("can't write the histogram file: %w", err)
+	if err == nil {
+		err = os.Rename(temporary, path)
 	}
-	return nil
+	return err
 }
 
 // Merged returns the latencies of a clock's successful requests, of all operations together.

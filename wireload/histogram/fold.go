@@ -50,15 +50,6 @@ type Request struct {
 	DueUnixNS int64
 }
 
-// Items are some of a stream's items, in the order that they came in.
-type Items struct {
-	// SentUnixNS is when the stream's request was sent, and DueUnixNS when it was due, or 0.
-	SentUnixNS, DueUnixNS int64
-	// PreviousUnixNS is when the item before these came, or 0 if these begin with the first.
-	PreviousUnixNS int64
-	ArrivalsUnixNS []int64
-}
-
 // Fold turns requests into counts and histograms. What it holds does not grow with their number.
 // It is not safe for concurrent use.
 type Fold struct {
@@ -68,16 +59,17 @@ type Fold struct {
 	// The window is start <= t < end, in nanoseconds of Unix time; nothing is in it until Open.
 	start, end int64
 	lastEnd    int64
-	series     map[seriesKey]*series
+	series     map[Key]*series
 	reasons    map[FileError]int64
 	// A load has streams of one operation. Their histograms are nil until the window has a value for them.
 	streamed       string
 	firstItem, gap *hdr.Histogram
 }
 
-type seriesKey struct {
-	operation string
-	code      Code
+// Key is what requests are told apart by.
+type Key struct {
+	Operation string
+	Code      Code
 }
 
 // series is what is kept of all requests with the same operation and code.
@@ -98,7 +90,7 @@ func NewFold(options Options) *Fold {
 	return &Fold{
 		File:    File{ErrorClasses: map[string]int64{}},
 		options: options,
-		series:  map[seriesKey]*series{},
+		series:  map[Key]*series{},
 		reasons: map[FileError]int64{},
 	}
 }
@@ -109,9 +101,8 @@ func (f *Fold) Open(loadStartUnixNS int64) {
 	f.end = f.start + int64(f.options.Window)
 }
 
-// Add folds a request of an operation with its outcome.
-func (f *Fold) Add(operation string, code Code, taken Request) {
-	key := seriesKey{operation, code}
+// Add folds a request.
+func (f *Fold) Add(key Key, taken Request) {
 	s := f.series[key]
 	if s == nil {
 		s = &series{}
@@ -136,7 +127,7 @@ func (f *Fold) Add(operation string, code Code, taken Request) {
 		waited = max(taken.EndUnixNS-taken.DueUnixNS, taken.ServiceNS)
 		record(&s.response, waited)
 	}
-	if count := f.options.Slices; code == OK && count > 0 {
+	if count := f.options.Slices; key.Code == OK && count > 0 {
 		if s.slices == nil {
 			s.slices = make([]Latencies, count)
 		}
@@ -153,21 +144,16 @@ func (f *Fold) AddReason(code Code, text string) {
 	}
 }
 
-// AddItems folds items of a stream. The time to a stream's first item runs from when it was due, or else sent, as
-// response and service times do.
-func (f *Fold) AddItems(operation string, taken *Items) {
-	counts := f.streams(operation)
-	counts.Items += int64(len(taken.ArrivalsUnixNS))
-	asked := taken.SentUnixNS
-	if taken.DueUnixNS != 0 {
-		asked = min(asked, taken.DueUnixNS)
-	}
-	previous := taken.PreviousUnixNS
-	for _, arrival := range taken.ArrivalsUnixNS {
+// AddItems folds some of a stream's items by when they came. The request was due, or else sent, at a moment; the item
+// before these came at another, or 0 if these begin with the first.
+func (f *Fold) AddItems(operation string, askedUnixNS, previous int64, arrivals []int64) {
+	counts := f.Streams(operation)
+	counts.Items += int64(len(arrivals))
+	for _, arrival := range arrivals {
 		if f.isInside(arrival) {
 			f.addPerSecond(&counts.PerSecond, arrival)
 			if previous == 0 {
-				record(&f.firstItem, arrival-asked)
+				record(&f.firstItem, arrival-askedUnixNS)
 			} else {
 				record(&f.gap, arrival-previous)
 			}
@@ -176,10 +162,8 @@ func (f *Fold) AddItems(operation string, taken *Items) {
 	}
 }
 
-// AddCancelled counts a stream that was under way when the load was over.
-func (f *Fold) AddCancelled(operation string) { f.streams(operation).Cancelled++ }
-
-func (f *Fold) streams(operation string) *FileStreams {
+// Streams returns the counts of the load's streams, which are all of one operation.
+func (f *Fold) Streams(operation string) *FileStreams {
 	if f.File.Streams == nil {
 		f.streamed, f.File.Streams = operation, &FileStreams{PerSecond: []int64{}}
 	}

@@ -11,7 +11,7 @@ const start = int64(1_700_000_000_000_000_000)
 func TestWhatIsHeldDoesNotGrowWithErrors(t *testing.T) {
 	fold := NewFold(Options{Window: time.Second})
 	for i := range 5000 {
-		fold.Add("users.get", Unavailable, Request{EndUnixNS: start, ServiceNS: 1000})
+		fold.Add(Key{"users.get", Unavailable}, Request{EndUnixNS: start, ServiceNS: 1000})
 		fold.AddReason(Unavailable, fmt.Sprint("error ", i))
 	}
 	if len(fold.reasons) > reasonsMax {
@@ -28,7 +28,7 @@ func TestAddDoesNotAllocate(t *testing.T) {
 	moment := start
 	add := func() {
 		moment += 1000
-		fold.Add("users.get", OK, Request{EndUnixNS: moment, ServiceNS: 1000, DueUnixNS: moment - 2000})
+		fold.Add(Key{"users.get", OK}, Request{EndUnixNS: moment, ServiceNS: 1000, DueUnixNS: moment - 2000})
 	}
 	add()
 	if allocations := testing.AllocsPerRun(1000, add); allocations != 0 {

@@ -8,9 +8,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
+	"math"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -42,15 +41,9 @@ type Publisher struct {
 	durationName, success string
 
 	mutex     sync.Mutex
-	durations map[durationKey]*duration
-	// missed are the pushes that failed, of so many; problem says why the last of them did.
-	missed, pushes int
-	problem        error
-}
-
-type durationKey struct {
-	operation string
-	code      histogram.Code
+	durations map[histogram.Key]*duration
+	// Problem is why the last push failed that did.
+	Problem error
 }
 
 // Counts are what a load came to so far, besides its requests.
@@ -62,19 +55,15 @@ type Counts struct {
 type object map[string]any
 
 // NewPublisher returns one that labels all series.
-func NewPublisher(prometheus, transport string, labels map[string]string) (*Publisher, error) {
-	address, err := url.Parse(prometheus)
-	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
-		return nil, fmt.Errorf("%q is not a URL like http://127.0.0.1:9090", prometheus)
-	}
-	p := &Publisher{url: strings.TrimSuffix(prometheus, "/") + path, durations: map[durationKey]*duration{}}
+func NewPublisher(prometheus, transport string, labels map[string]string) *Publisher {
+	p := &Publisher{url: strings.TrimSuffix(prometheus, "/") + path, durations: map[histogram.Key]*duration{}}
 	name := map[string]string{"rest": "http", "grpc": "grpc", "socket": "wirebench_socket"}[transport]
 	p.durationName, p.success = "k6_"+name+"_req_duration_seconds", map[bool]string{true: "200", false: "0"}[transport == "rest"]
 	p.labels = append(p.labels, label("driver", "wireload"))
-	for _, name := range slices.Sorted(maps.Keys(labels)) {
-		p.labels = append(p.labels, label(name, labels[name]))
+	for name, value := range labels {
+		p.labels = append(p.labels, label(name, value))
 	}
-	return p, nil
+	return p
 }
 
 func label(name, value string) object {
@@ -82,10 +71,9 @@ func label(name, value string) object {
 }
 
 // Add counts a request. It is safe for concurrent use.
-func (p *Publisher) Add(operation string, code histogram.Code, tookNS int64) {
+func (p *Publisher) Add(key histogram.Key, tookNS int64) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	key := durationKey{operation, code}
 	known := p.durations[key]
 	if known == nil {
 		known = &duration{}
@@ -105,20 +93,10 @@ func (p *Publisher) Publish(over <-chan struct{}, count func() Counts) {
 			isOver = true
 			time.Sleep(time.Millisecond) // Prometheus rejects a second push of the same millisecond.
 		}
-		p.pushes++
 		if err := p.push(p.metrics(count(), time.Now(), isOver)); err != nil {
-			p.missed++
-			p.problem = err
+			p.Problem = fmt.Errorf("live metrics: a push failed: %w", err)
 		}
 	}
-}
-
-// Problem returns one line about what Prometheus didn't get, if there is any.
-func (p *Publisher) Problem() error {
-	if p.problem == nil {
-		return nil
-	}
-	return fmt.Errorf("live metrics: %d of %d pushes failed, the last: %w", p.missed, p.pushes, p.problem)
 }
 
 // metrics returns a copy under k6's names. At the end each series has its end, a millisecond later: Prometheus has no
@@ -133,23 +111,18 @@ func (p *Publisher) metrics(counts Counts, now time.Time, isOver bool) (made []o
 			after := now.Add(time.Millisecond).UnixNano()
 			points = append(points, object{"attributes": value["attributes"], "timeUnixNano": after, "flags": noValue})
 		}
-		data := object{"dataPoints": points}
-		if kind != "gauge" {
-			data["aggregationTemporality"] = cumulative
-		}
-		if kind == "sum" {
-			data["isMonotonic"] = true
-		}
+		// Receivers ignore what a kind doesn't have.
+		data := object{"dataPoints": points, "aggregationTemporality": cumulative, "isMonotonic": true}
 		made = append(made, object{"name": name, kind: data})
 	}
 	requests := int64(0)
 	for key, each := range p.durations {
 		requests += each.count
-		status := string(key.code)
-		if key.code == histogram.OK {
+		status := string(key.Code)
+		if key.Code == histogram.OK {
 			status = p.success
 		}
-		add(p.durationName, "exponentialHistogram", each.point(), label("name", key.operation), label("status", status))
+		add(p.durationName, "exponentialHistogram", each.point(), label("name", key.Operation), label("status", status))
 	}
 	add("k6_iterations", "sum", object{"asInt": requests})
 	add("k6_dropped_iterations", "sum", object{"asInt": counts.Dropped})
@@ -175,4 +148,34 @@ func (p *Publisher) push(metrics []object) error {
 		return fmt.Errorf("%s: %s: %s", p.url, reply.Status, bytes.TrimSpace(words))
 	}
 	return nil
+}
+
+const (
+	// scale makes each bucket 9 % wider than the one before, as k6's are.
+	scale           = 3
+	bucketsInDouble = 1 << scale
+	// Durations from a nanosecond to more than four minutes have buckets of their own.
+	lowestBucket = -30 * bucketsInDouble
+	bucketCount  = 38 * bucketsInDouble
+)
+
+// duration is an exponential histogram of seconds, which Prometheus stores as a native one.
+type duration struct {
+	count   int64
+	sumS    float64
+	buckets [bucketCount]int64
+}
+
+func (d *duration) add(ns int64) {
+	seconds := float64(max(ns, 1)) / 1e9
+	d.count++
+	d.sumS += seconds
+	bucket := int(math.Ceil(math.Log2(seconds)*bucketsInDouble)) - 1 - lowestBucket
+	d.buckets[min(max(bucket, 0), bucketCount-1)]++
+}
+
+// point returns a copy as a point of OTLP.
+func (d *duration) point() object {
+	positive := object{"offset": lowestBucket, "bucketCounts": slices.Clone(d.buckets[:])}
+	return object{"count": d.count, "sum": d.sumS, "scale": scale, "positive": positive}
 }

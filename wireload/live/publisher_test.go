@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,11 +18,7 @@ func newPublisher(t *testing.T, transport string, prometheus http.HandlerFunc) *
 	t.Helper()
 	server := httptest.NewServer(prometheus)
 	t.Cleanup(server.Close)
-	p, err := NewPublisher(server.URL, transport, map[string]string{"pod": "load-0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return NewPublisher(server.URL, transport, map[string]string{"pod": "load-0"})
 }
 
 // publishEnd has a load that is over push its end.
@@ -29,7 +26,7 @@ func publishEnd(p *Publisher) error {
 	over := make(chan struct{})
 	close(over)
 	p.Publish(over, func() Counts { return Counts{} })
-	return p.Problem()
+	return p.Problem
 }
 
 func TestEachRequestIsInAHistogramOfItsStatus(t *testing.T) {
@@ -57,9 +54,9 @@ func TestEachRequestIsInAHistogramOfItsStatus(t *testing.T) {
 		}
 	})
 	for range 3 {
-		p.Add("get", histogram.OK, 2_000_000)
+		p.Add(histogram.Key{Operation: "get", Code: histogram.OK}, 2_000_000)
 	}
-	p.Add("get", histogram.NotFound, 1)
+	p.Add(histogram.Key{Operation: "get", Code: histogram.NotFound}, 1)
 	if err := publishEnd(p); err != nil {
 		t.Fatal(err)
 	}
@@ -93,12 +90,12 @@ func TestBucketsHoldTheirDurations(t *testing.T) {
 	for _, ns := range []int64{2, 999, 1_000_000, 123_456_789, 1e9, 59e9} {
 		var taken duration
 		taken.add(ns)
-		positive := taken.point()["positive"].(object)
-		offset := positive["offset"].(int)
+		place := slices.IndexFunc(taken.buckets[:], func(count int64) bool { return count > 0 })
+		offset := place + lowestBucket
 		seconds := float64(ns) / 1e9
 		least := math.Exp2(float64(offset) / bucketsInDouble)
 		most := math.Exp2(float64(offset+1) / bucketsInDouble)
-		if len(positive["bucketCounts"].([]int64)) != 1 || seconds <= least*0.999999 || seconds > most*1.000001 {
+		if seconds <= least*0.999999 || seconds > most*1.000001 {
 			t.Errorf("%d ns are in the bucket from %v to %v s", ns, least, most)
 		}
 	}
@@ -119,14 +116,6 @@ func TestAPrometheusThatDoesNotTakeItIsAProblemOfOneLine(t *testing.T) {
 		problem := publishEnd(newPublisher(t, "rest", prometheus))
 		if problem == nil || !strings.Contains(problem.Error(), want) || strings.Contains(problem.Error(), "\n") {
 			t.Errorf("want %s, got %v", want, problem)
-		}
-	}
-}
-
-func TestURLsAreChecked(t *testing.T) {
-	for _, wrong := range []string{"", "localhost:9090", "ftp://a", "http://"} {
-		if _, err := NewPublisher(wrong, "rest", nil); err == nil {
-			t.Errorf("%q was taken", wrong)
 		}
 	}
 }
