@@ -145,10 +145,9 @@ class CellSummary:
 
     def instrument_error_ms(self, metric: Metric) -> Interval | None:
         """Return the driver's error of a latency in all blocks; None if it isn't known of one, or of the metric."""
-        error_ms = metric.error_ms
-        if self.has_streams or error_ms is None:
+        if self.has_streams or not metric.error:
             return None
-        return join_intervals(error_ms(record.instrument) if record.instrument else None for record in self.records)
+        return join_intervals(getattr(record.instrument, metric.error, None) for record in self.records)
 
     def reference_us(self) -> float | None:
         """Return how long a fixed piece of work took beside its windows; None if it isn't known of all."""

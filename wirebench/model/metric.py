@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, cast
 
-from wirebench.model.record import Instrument, Interval, Latency, Record, StreamFigures
-
-_UNIT_SUFFIXES = {
-    "ms": "_ms",
-    "µs": "_us",
-    "1/s": "_per_s",
-    "requests/s": "_per_s",
-    "%": "_percent",
-    "blocks": "_blocks",
-}
+from wirebench.model.record import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,22 +19,32 @@ class Metric:
     label: str
     unit: str
     description: str
-    of: Callable[[Record], float | None]
-    higher_is_better: bool = False
+    #: Where it stands in a record: `streams.gap_ms`.
+    path: str
+    better: Literal["less", "more"] = "less"
     over_blocks: Literal["geometric mean", "sum", "merged"] = "geometric mean"
     #: For columns and charts that have no room for the label.
     short: str = ""
-    #: The driver's error of it, where that is known of any.
-    error_ms: Callable[[Instrument], Interval | None] | None = None
+    #: The field of an `Instrument` with the driver's error of it, where that is known of any.
+    error: str = ""
     #: The metric that gates name, where they don't name this one.
     gates_of: str = ""
-    #: What it is called in files, where that isn't its name with its unit.
-    own_field: str = ""
+
+    def of(self, record: Record) -> float | None:
+        """Return the figure of a record; None if it has none."""
+        found: Any = record
+        for part in self.path.split("."):
+            found = getattr(found, part, None)
+        return cast("float | None", found)
 
     @property
     def field(self) -> str:
         """What it is called wherever programs read or write it: in JSON, in CSV and in the index."""
-        return self.own_field or f"{self.name}{_UNIT_SUFFIXES.get(self.unit, '')}"
+        return self.path.rpartition(".")[2]
+
+    @property
+    def higher_is_better(self) -> bool:
+        return self.better == "more"
 
     @property
     def gated_by(self) -> str:
@@ -61,13 +61,9 @@ class Metric:
         return ", ".join(filter(None, (self.label, self.unit_label)))
 
     @property
-    def better(self) -> str:
-        return f"{'more' if self.higher_is_better else 'less'} is better"
-
-    @property
     def caption(self) -> str:
         """Its unit, and which way is better: what stands below its label."""
-        return ", ".join(filter(None, (self.unit_label, self.better)))
+        return ", ".join(filter(None, (self.unit_label, f"{self.better} is better")))
 
     @property
     def spread(self) -> str:
@@ -79,55 +75,10 @@ class Metric:
         return self.short or self.label
 
 
-def _skip_streams(figure: Callable[[Record], float | None]) -> Callable[[Record], float | None]:
-    """Take a figure of requests: whole streams have none that could be compared with those."""
-    return lambda record: None if record.streams else figure(record)
-
-
-def _select_streams(figure: Callable[[StreamFigures], float | None]) -> Callable[[Record], float | None]:
-    return lambda record: figure(record.streams) if record.streams else None
-
-
-def choose_clock(record: Record) -> Literal["service", "response"] | None:
-    """Return the clock of what users waited: the response clock where there is one.
-
-    None where no request succeeded, and for streams: what counts of those is their items.
-    """
-    if record.streams:
-        return None
-    if record.response:
-        return "response"
-    return "service" if record.service else None
-
-
-def choose_latency(record: Record) -> Latency | None:
-    """Return the latencies that users waited; None where no request succeeded, and for streams."""
-    clock = choose_clock(record)
-    return getattr(record, clock) if clock else None
-
-
-def _read_instrument(figure: Callable[[Instrument], float | None]) -> Callable[[Record], float | None]:
-    return lambda record: figure(record.instrument) if record.instrument else None
-
-
-def _divide_kept_rate(record: Record, amount: float | None) -> float | None:
-    rate_per_s = record.search.rate_kept_per_s if record.search else None
-    return rate_per_s / amount if rate_per_s and amount else None
-
-
-def _make_latency(
-    name: str, description: str, error_ms: Callable[[Instrument], Interval | None] | None = None, gates_of: str = ""
-) -> Metric:
-    return Metric(
-        name,
-        name.replace("_", "."),
-        "ms",
-        description,
-        of=lambda record: getattr(choose_latency(record), f"{name}_ms", None),
-        over_blocks="merged",
-        error_ms=error_ms,
-        gates_of=gates_of,
-    )
+def _make_latency(name: str, description: str, error: str = "", gates_of: str = "") -> Metric:
+    """Return a latency of requests, on the clock of what users wait."""
+    label, path = name.replace("_", "."), f"latency.{name}_ms"
+    return Metric(name, label, "ms", description, path, over_blocks="merged", error=error, gates_of=gates_of)
 
 
 _REQUESTS = (
@@ -136,51 +87,36 @@ _REQUESTS = (
         "requests",
         "",
         "Requests that ended in the measured windows, failed ones included.",
-        of=lambda record: record.requests,
-        higher_is_better=True,
+        "requests",
+        "more",
         over_blocks="sum",
     ),
     Metric(
-        "throughput",
-        "requests/s",
-        "1/s",
-        "Successful requests a second.",
-        of=_skip_streams(lambda record: record.rate_achieved_per_s),
-        higher_is_better=True,
-        short="req/s",
+        "throughput", "requests/s", "1/s", "Successful requests a second.", "throughput_per_s", "more", short="req/s"
     ),
 )
-#: Of requests, on the clock of what users wait.
 LATENCIES = (
     _make_latency("min", "The fastest request."),
     _make_latency("mean", "Mean latency."),
     _make_latency("stdev", "Standard deviation of the latencies."),
-    _make_latency("p50", "Half of the requests took no longer.", error_ms=lambda of: of.p50_error_ms),
+    _make_latency("p50", "Half of the requests took no longer.", error="p50_error_ms"),
     _make_latency("p90", "90 % of the requests took no longer.", gates_of="p99"),
     _make_latency("p95", "95 % of the requests took no longer.", gates_of="p99"),
-    _make_latency("p99", "99 % of the requests took no longer.", error_ms=lambda of: of.p99_error_ms),
+    _make_latency("p99", "99 % of the requests took no longer.", error="p99_error_ms"),
     _make_latency(
         "p99_9", "99.9 % of the requests took no longer; only of 10,000 successful requests or more.", gates_of="p99"
     ),
     _make_latency("max", "The slowest request."),
 )
 _COSTS = (
-    Metric(
-        "errors",
-        "errors",
-        "",
-        "Requests that failed.",
-        of=lambda record: sum(record.errors.values()),
-        over_blocks="sum",
-        own_field="failed",
-    ),
+    Metric("errors", "errors", "", "Requests that failed.", "failed", over_blocks="sum"),
     Metric(
         "retried",
         "retried",
         "",
         "Requests that were sent again, warm-up included: the service had not processed them, or closed a kept "
         "connection before its reply began.",
-        of=lambda record: record.retried,
+        "retried",
         over_blocks="sum",
     ),
     Metric(
@@ -188,9 +124,8 @@ _COSTS = (
         "server CPU per request",
         "µs",
         "CPU time of the service's processes, divided by the requests.",
-        of=_skip_streams(lambda record: record.server.cpu_us_per_request),
+        "cpu_us_per_request",
         short="CPU/req",
-        own_field="cpu_us_per_request",
     ),
 )
 _CAPACITIES = (
@@ -199,16 +134,16 @@ _CAPACITIES = (
         "capacity",
         "requests/s",
         "The rate up to which the service kept the objective of a search.",
-        of=lambda record: record.search.capacity_per_s if record.search else None,
-        higher_is_better=True,
+        "search.capacity_per_s",
+        "more",
     ),
     Metric(
         "capacity_core",
         "capacity per core",
         "requests/s",
         "The highest rate that kept the objective, divided by the cores that the service kept busy at it.",
-        of=lambda record: _divide_kept_rate(record, (record.server.cpu_s or 0.0) / record.window_s),
-        higher_is_better=True,
+        "capacity_core_per_s",
+        "more",
         short="per core",
     ),
     Metric(
@@ -216,8 +151,8 @@ _CAPACITIES = (
         "capacity per GB",
         "requests/s",
         "The highest rate that kept the objective, divided by the service's memory at it, in 10⁹ bytes.",
-        of=lambda record: _divide_kept_rate(record, (record.server.memory_bytes or 0) / 1e9),
-        higher_is_better=True,
+        "capacity_memory_per_s",
+        "more",
         short="per GB",
     ),
 )
@@ -227,24 +162,19 @@ _STREAMS = (
         "items",
         "",
         "Items of streams that came in the measured windows.",
-        of=_select_streams(lambda of: of.items),
-        higher_is_better=True,
+        "streams.items",
+        "more",
         over_blocks="sum",
     ),
     Metric(
-        "item_rate",
-        "items/s",
-        "1/s",
-        "Items a second, of all streams together.",
-        of=_select_streams(lambda of: of.item_rate_per_s),
-        higher_is_better=True,
+        "item_rate", "items/s", "1/s", "Items a second, of all streams together.", "streams.item_rate_per_s", "more"
     ),
     Metric(
         "first_item",
         "time to the first item",
         "ms",
         "Median time from the request, or from when it was due, to the first item.",
-        of=_select_streams(lambda of: of.first_item.p50_ms if of.first_item else None),
+        "streams.first_item_ms",
         over_blocks="merged",
         short="first item",
     ),
@@ -253,7 +183,7 @@ _STREAMS = (
         "p99 gap between items",
         "ms",
         "99 % of the gaps between two items of a stream were no longer.",
-        of=_select_streams(lambda of: of.gap.p99_ms if of.gap else None),
+        "streams.gap_ms",
         over_blocks="merged",
         short="p99 gap",
     ),
@@ -262,9 +192,8 @@ _STREAMS = (
         "server CPU per item",
         "µs",
         "CPU time of the service's processes, divided by the items.",
-        of=_select_streams(lambda of: of.cpu_us_per_item),
+        "streams.cpu_us_per_item",
         short="CPU/item",
-        own_field="cpu_us_per_item",
     ),
 )
 _DRIVERS = (
@@ -273,7 +202,7 @@ _DRIVERS = (
         "share of the driver's ceiling",
         "%",
         "The requests/s as a share of the most that the driver makes on as many connections, if it is calibrated.",
-        of=_read_instrument(lambda of: None if of.ceiling_share is None else 100 * of.ceiling_share),
+        "instrument.ceiling_share_percent",
         short="of ceiling",
     ),
     Metric(
@@ -281,7 +210,7 @@ _DRIVERS = (
         "coarsely calibrated",
         "blocks",
         "Blocks whose driver was calibrated briefly, at the start of a run.",
-        of=_read_instrument(lambda of: int(of.coarse)),
+        "instrument.coarse_blocks",
         over_blocks="sum",
     ),
 )
@@ -290,8 +219,6 @@ _DRIVERS = (
 METRICS = {metric.name: metric for metric in (*_REQUESTS, *LATENCIES, *_COSTS, *_CAPACITIES, *_STREAMS, *_DRIVERS)}
 #: Those whose blocks are combined by what the metric of each block is; the others by their histograms.
 COMBINED = tuple(metric for metric in METRICS.values() if metric.over_blocks != "merged")
-#: What the driver's figures are worth.
-DRIVERS = tuple(metric.name for metric in _DRIVERS)
 #: What cells are compared by that were searched for their capacity: each is measured at a rate of its own.
 CAPACITIES = tuple(metric.name for metric in _CAPACITIES)
 #: What cells are compared by.

@@ -99,6 +99,14 @@ class StreamFigures(FrozenModel):
     first_item: Latency | None
     gap: Latency | None
 
+    @property
+    def first_item_ms(self) -> float | None:
+        return self.first_item.p50_ms if self.first_item else None
+
+    @property
+    def gap_ms(self) -> float | None:
+        return self.gap.p99_ms if self.gap else None
+
 
 class Server(FrozenModel):
     """What the service used; None where it can't be seen."""
@@ -137,6 +145,14 @@ class Instrument(FrozenModel):
     p99_error_ms: Interval | None
     ceiling_per_s: float | None
     ceiling_share: float | None
+
+    @property
+    def ceiling_share_percent(self) -> float | None:
+        return None if self.ceiling_share is None else 100 * self.ceiling_share
+
+    @property
+    def coarse_blocks(self) -> int:
+        return int(self.coarse)
 
 
 class Proxy(FrozenModel):
@@ -294,6 +310,45 @@ class Record(FrozenModel):
     versions: dict[str, str]
     machine: dict[str, str]
     commit: str | None
+
+    @property
+    def clock(self) -> Literal["service", "response"] | None:
+        """The clock of what users waited: the response clock where there is one.
+
+        None where no request succeeded, and for streams: what counts of those is their items.
+        """
+        if self.streams:
+            return None
+        return "response" if self.response else "service" if self.service else None
+
+    @property
+    def latency(self) -> Latency | None:
+        return getattr(self, self.clock) if self.clock else None
+
+    @property
+    def failed(self) -> int:
+        return sum(self.errors.values())
+
+    @property
+    def throughput_per_s(self) -> float | None:
+        """Whole streams have none that could be compared with that of requests."""
+        return None if self.streams else self.rate_achieved_per_s
+
+    @property
+    def cpu_us_per_request(self) -> float | None:
+        return None if self.streams else self.server.cpu_us_per_request
+
+    @property
+    def capacity_core_per_s(self) -> float | None:
+        return self._divide_kept_rate((self.server.cpu_s or 0.0) / self.window_s)
+
+    @property
+    def capacity_memory_per_s(self) -> float | None:
+        return self._divide_kept_rate((self.server.memory_bytes or 0) / 1e9)
+
+    def _divide_kept_rate(self, amount: float) -> float | None:
+        rate_per_s = self.search.rate_kept_per_s if self.search else None
+        return rate_per_s / amount if rate_per_s and amount else None
 
     def compute_load_s(self, warmup_s: float) -> float:
         """Return how long its warm-ups and windows took, where each warm-up has that many seconds."""

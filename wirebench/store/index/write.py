@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError
 
 from wirebench.errors import WirebenchError
 from wirebench.model.labels import name_machine
-from wirebench.model.metric import COMBINED, choose_clock
+from wirebench.model.metric import COMBINED
 from wirebench.model.record import Latency, Record
 from wirebench.model.run_info import RunInfo
 from wirebench.store.index.tables import TABLES, blocks, cells, gates, latencies, runs, statistics
@@ -103,7 +103,7 @@ def _list_blocks(record: Record) -> Iterator[IndexRow]:
         "mismatches": record.mismatches,
         "memory_bytes": record.server.memory_bytes,
         "generator_cpu_share": record.generator.cpu_share,
-        "clock": choose_clock(record),
+        "clock": record.clock,
     }
 
 
