@@ -17,7 +17,7 @@ from tests.support.cluster import NAMESPACE, Cluster, pods, wait_until
 from tests.support.prometheus import Prometheus
 from tests.support.runs import only_run
 from wirebench.system.paths import CHARTS, ROOT
-from wirebench.targets.kubernetes.namespace import LABEL
+from wirebench.targets.cluster.namespace import LABEL
 
 #: Of a test: a run that is measuring is waited for.
 pytestmark = pytest.mark.timeout(400)

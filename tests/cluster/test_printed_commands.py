@@ -14,7 +14,7 @@ from tests.support.cluster import Cluster, wait_until
 from tests.support.printed_commands import Place, Printed, select_commands
 from tests.support.waiting import run_program
 from wirebench.system.paths import ROOT
-from wirebench.targets.kubernetes.namespace import LABEL
+from wirebench.targets.cluster.namespace import LABEL
 
 #: Of a command that builds images.
 TIMEOUT_S = 1200

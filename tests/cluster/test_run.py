@@ -15,7 +15,7 @@ from tests.support.prometheus import Prometheus
 from tests.support.waiting import run_program
 from wirebench.model.histogram_file import HistogramFile
 from wirebench.model.record import Record
-from wirebench.targets.kubernetes.namespace import LABEL, name_namespace
+from wirebench.targets.cluster.namespace import LABEL, name_namespace
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.usefixtures("no_namespace_is_left")]
 

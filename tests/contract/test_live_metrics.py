@@ -15,7 +15,7 @@ from tests.support.runs import RUN_TIMEOUT_S, needs_cross_check, only_run, runni
 from tests.support.waiting import wait_until
 from wirebench.model.histogram_file import HistogramFile
 from wirebench.model.run_info import Run
-from wirebench.targets.kubernetes.namespace import name_namespace
+from wirebench.targets.cluster.namespace import name_namespace
 
 pytestmark = [second_lane, needs_cross_check]
 

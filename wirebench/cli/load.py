@@ -19,8 +19,8 @@ from wirebench.plan.plain_load import adopt_service, plan_load
 from wirebench.run.target_options import SEED_MAX
 from wirebench.store.runs import DEFAULT_FOLDER, make_run_id
 from wirebench.system.signals import STOPPING, handle_interrupts
-from wirebench.targets.kubernetes.cluster import find_access
-from wirebench.targets.kubernetes.deployed import DeployedTarget
+from wirebench.targets.cluster.client import find_access
+from wirebench.targets.deployed import DeployedTarget
 
 #: Options that are factors by the same name.
 _FACTORS = ("concurrency", "operation", "payload", "placement", "balancing", "connection", "replicas", "workers")

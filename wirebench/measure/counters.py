@@ -11,7 +11,7 @@ from pathlib import Path
 
 from wirebench.errors import WirebenchError
 from wirebench.measure.usage import fetch_text
-from wirebench.targets.target import Replica
+from wirebench.targets.endpoint import Replica
 
 #: A worker counts a request right after it has sent the reply; on a busy machine it may be interrupted in between.
 _STILL_S = 0.1

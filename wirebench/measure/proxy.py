@@ -17,7 +17,7 @@ from wirebench.measure.counters import count_since, read_replicas
 from wirebench.model.application import load_builtin
 from wirebench.system.network_namespace import open_namespace
 from wirebench.system.processes import bind_to_cores
-from wirebench.targets.target import Replica
+from wirebench.targets.endpoint import Replica
 from wirebench.targets.toxiproxy import Toxiproxy, start_toxiproxy
 
 PAIRS_MAX = 110

@@ -24,7 +24,7 @@ import psutil
 from wirebench.system import cgroup
 from wirebench.system.http import fetch
 from wirebench.system.processes import Child, read_cpu_s
-from wirebench.targets.target import Containers, Replica
+from wirebench.targets.endpoint import Containers, Replica
 
 _Number = TypeVar("_Number", int, float)
 #: Sums of the same readings differ by less, in seconds of CPU time and periods.

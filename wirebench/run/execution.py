@@ -47,8 +47,8 @@ from wirebench.run.progress import Progress
 from wirebench.store.runs import RunWriter
 from wirebench.system.signals import Interrupted
 from wirebench.targets import Endpoint, Target, divide_cores
-from wirebench.targets.kubernetes.namespace import name_namespace
-from wirebench.targets.kubernetes.release import POSTGRES_CPU_MILLICORES
+from wirebench.targets.cluster.namespace import name_namespace
+from wirebench.targets.cluster.release import POSTGRES_CPU_MILLICORES
 
 #: How long a service whose load has failed may take to end.
 _ENDING_S = 2.0

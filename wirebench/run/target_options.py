@@ -16,9 +16,9 @@ from wirebench.model.scenario import BLOCKS_MAX, EVERY_TRANSPORT, Scenario
 from wirebench.plan.plan import Plan, make_plan
 from wirebench.run.own_variants import find_variables
 from wirebench.targets import ExternalTarget, LocalTarget, Target, divide_cores
-from wirebench.targets.kubernetes.cluster import find_access
-from wirebench.targets.kubernetes.deployed import DeployedTarget
-from wirebench.targets.kubernetes.target import KubernetesTarget
+from wirebench.targets.cluster.client import find_access
+from wirebench.targets.deployed import DeployedTarget
+from wirebench.targets.kubernetes import KubernetesTarget
 
 SEED_MAX = 2**31 - 1 - BLOCKS_MAX  # each block adds its number
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from wirebench.targets.cluster.load_pods import LoadPods
 from wirebench.targets.cores import Cores, divide_cores
+from wirebench.targets.endpoint import Description, Endpoint, Replica
 from wirebench.targets.external import ExternalTarget
 from wirebench.targets.local import LocalTarget
-from wirebench.targets.target import Description, Endpoint, LoadPods, Replica, Target
+from wirebench.targets.target import Target
 
 __all__ = [
     "Cores",

@@ -13,7 +13,8 @@ from wirebench.model.contract import Tls
 from wirebench.model.variant import Variant
 from wirebench.system.tls import ClientTls, split_address
 from wirebench.targets.cores import CoreClaim, divide_cores
-from wirebench.targets.target import Description, Endpoint, Replica, Target
+from wirebench.targets.endpoint import Description, Endpoint, Replica
+from wirebench.targets.target import Target
 
 _CONNECT_TIMEOUT_S = 5.0
 _USAGE_PROBLEM = "the target external reads only what services answer"

@@ -18,6 +18,7 @@ from wirebench.system.ports import LOOPBACK, reserve_ports
 from wirebench.system.processes import Child, ProcessError
 from wirebench.system.readiness import wait_ready
 from wirebench.targets.cores import CoreClaim, Cores
+from wirebench.targets.endpoint import Description, Endpoint, Replica
 from wirebench.targets.launch import (
     DRAIN_TIMEOUT_S,
     Launch,
@@ -26,7 +27,7 @@ from wirebench.targets.launch import (
     launch_builtin,
     launch_variant,
 )
-from wirebench.targets.target import Description, Endpoint, Replica, Target
+from wirebench.targets.target import Target
 
 if TYPE_CHECKING:
     from wirebench.targets.certificates import CertificateFolder

@@ -16,7 +16,7 @@ from wirebench.errors import WirebenchError
 from wirebench.model.run_info import Run
 from wirebench.store.index import Filters, Index
 from wirebench.store.runs import DamagedRun, is_run_name, load_run
-from wirebench.targets.kubernetes.namespace import name_namespace
+from wirebench.targets.cluster.namespace import name_namespace
 from wirebench.web.problems import HttpError
 
 #: How often all runs are compared although nothing has changed: a killed run writes nothing more.

@@ -12,12 +12,13 @@ from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.cell import ServiceSpec
 from wirebench.plan.overrides import Override
 from wirebench.plan.plain_load import adopt_service, plan_load
-from wirebench.targets.kubernetes import deployed, namespace
-from wirebench.targets.kubernetes.agents import Agents
-from wirebench.targets.kubernetes.cluster import Access, Cluster
-from wirebench.targets.kubernetes.deployed import DeployedTarget, read_service
-from wirebench.targets.kubernetes.pods import PodGroup, is_rolled_out
-from wirebench.targets.target import Endpoint
+from wirebench.targets import deployed
+from wirebench.targets.cluster import namespace
+from wirebench.targets.cluster.agents import Agents
+from wirebench.targets.cluster.client import Access, Cluster
+from wirebench.targets.cluster.pods import PodGroup, is_rolled_out
+from wirebench.targets.deployed import DeployedTarget, read_service
+from wirebench.targets.endpoint import Endpoint
 
 
 @pytest.mark.parametrize(

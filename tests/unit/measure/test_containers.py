@@ -13,7 +13,7 @@ from tests.support.http_servers import serving
 from wirebench.measure import usage
 from wirebench.measure.usage import Usage, find_containers_beside, read_containers
 from wirebench.system.cgroup_agent import make_server
-from wirebench.targets.target import Containers
+from wirebench.targets.endpoint import Containers
 
 LOAD = "c" * 64
 

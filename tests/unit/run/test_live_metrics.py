@@ -20,9 +20,9 @@ from wirebench.run.execution import Execution
 from wirebench.run.progress import Progress
 from wirebench.run.target_options import TargetOptions
 from wirebench.store.runs import RunWriter
-from wirebench.targets.kubernetes.cluster import Access, Cluster
-from wirebench.targets.kubernetes.deployed import find_prometheus
-from wirebench.targets.target import Description, Endpoint
+from wirebench.targets.cluster.client import Access, Cluster
+from wirebench.targets.deployed import find_prometheus
+from wirebench.targets.endpoint import Description, Endpoint
 
 URL = "http://127.0.0.1:9090"
 

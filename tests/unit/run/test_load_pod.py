@@ -24,7 +24,7 @@ from wirebench.run.load_pod import start_barrier as rendezvous
 from wirebench.run.load_pod.pods import make_pod_job
 from wirebench.run.load_pod.start_barrier import join_start_barrier
 from wirebench.run.load_pod.task import CalibrateTask, MeasureTask, Task, decode_answer, encode_answer, read_task
-from wirebench.targets.target import Containers, Endpoint, Replica
+from wirebench.targets.endpoint import Containers, Endpoint, Replica
 
 
 def free_port() -> int:

@@ -14,8 +14,8 @@ import pytest
 from tests.support.waiting import TIMEOUT_S
 from wirebench.system.paths import ROOT
 from wirebench.targets.certificates import CertificateFolder
-from wirebench.targets.kubernetes.pods import Pod
-from wirebench.targets.kubernetes.release import CLIENT_AUTHORITY, list_server_names
+from wirebench.targets.cluster.pods import Pod
+from wirebench.targets.cluster.release import CLIENT_AUTHORITY, list_server_names
 
 
 @pytest.fixture

@@ -16,13 +16,13 @@ from wirebench.model.cell import ServiceSpec
 from wirebench.system.processes import ProcessError
 from wirebench.system.signals import Interrupted
 from wirebench.system.tls import ClientTls
-from wirebench.targets.kubernetes import agents, cluster, namespace, nodes, release
-from wirebench.targets.kubernetes.agents import Agents
-from wirebench.targets.kubernetes.cluster import Access, Cluster, find_access
-from wirebench.targets.kubernetes.pods import Pod
-from wirebench.targets.kubernetes.release import build_endpoint, build_endpoint_beside_load
-from wirebench.targets.kubernetes.target import KubernetesTarget
-from wirebench.targets.target import Containers
+from wirebench.targets.cluster import agents, client, namespace, nodes, release
+from wirebench.targets.cluster.agents import Agents
+from wirebench.targets.cluster.client import Access, Cluster, find_access
+from wirebench.targets.cluster.pods import Pod
+from wirebench.targets.cluster.release import build_endpoint, build_endpoint_beside_load
+from wirebench.targets.endpoint import Containers
+from wirebench.targets.kubernetes import KubernetesTarget
 
 SERVICE = ServiceSpec(transport="grpc", runtime="sync", workers=2, replicas=3, cpu_limit_millicores=250)
 
@@ -102,7 +102,7 @@ def test_a_pod_that_may_become_ready_is_waited_for(make_status: Callable[[], dic
 
 def test_calls_are_repeated_while_the_api_server_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
     """A refused connection is tried again; what the server rejects is not, nor what lasts for too long."""
-    monkeypatch.setattr(cluster, "_RETRY_PAUSE_S", 0.01)
+    monkeypatch.setattr(client, "_RETRY_PAUSE_S", 0.01)
     away = ProcessError("kubectl ended", "", "The connection to the server 127.0.0.1:1 was refused")
     answers: Iterator[ProcessError | str] = iter([away, away, "done"])
 
@@ -235,7 +235,7 @@ def test_a_namespace_has_a_name_that_kubernetes_takes(run: str) -> None:
 
 def test_no_cluster_is_taken_by_mistake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without ours, a context has to be named: the current one may be any cluster."""
-    monkeypatch.setattr("wirebench.targets.kubernetes.cluster.KUBECONFIG", tmp_path / "none")
+    monkeypatch.setattr("wirebench.targets.cluster.client.KUBECONFIG", tmp_path / "none")
     with pytest.raises(UsageError, match="no cluster of ours"):
         find_access(None, None, [])
     assert Access("staging", None) == find_access("staging", None, [])
@@ -309,7 +309,7 @@ def wait_for(monkeypatch: pytest.MonkeyPatch, statuses: list[tuple[int, int]], *
         return found
 
     monkeypatch.setattr(Cluster, "get", get)
-    monkeypatch.setattr("wirebench.targets.kubernetes.pods._POLL_S", 0.0)
+    monkeypatch.setattr("wirebench.targets.cluster.pods._POLL_S", 0.0)
     return agents.wait_for_agents(Cluster(Access(None, None), "run-agents"))
 
 
@@ -324,7 +324,7 @@ def test_agents_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_cluster_that_forbids_agents_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     """There are none after a while, and the run has the cluster's own words for it."""
-    monkeypatch.setattr("wirebench.targets.kubernetes.agents._READY_TIMEOUT_S", 0.01)
+    monkeypatch.setattr("wirebench.targets.cluster.agents._READY_TIMEOUT_S", 0.01)
     of_agents = {"involvedObject": {"name": "wirebench-agent"}}
     events = [
         {"type": "Warning", "lastTimestamp": "2", "message": "hostPath volumes are forbidden", **of_agents},

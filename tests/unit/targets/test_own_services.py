@@ -34,14 +34,15 @@ from wirebench.run.load_pod.task import (
     read_task,
 )
 from wirebench.system.tls import ClientTls
-from wirebench.targets.kubernetes import pods as pods_module
-from wirebench.targets.kubernetes.agents import Agents
-from wirebench.targets.kubernetes.cluster import Access
-from wirebench.targets.kubernetes.cluster import Cluster as Namespace
-from wirebench.targets.kubernetes.nodes import Nodes
-from wirebench.targets.kubernetes.pods import Pod, is_rolled_out
-from wirebench.targets.kubernetes.variants import VariantServices, find_backend
-from wirebench.targets.target import Endpoint
+from wirebench.targets.cluster import pods as pods_module
+from wirebench.targets.cluster.agents import Agents
+from wirebench.targets.cluster.client import Access
+from wirebench.targets.cluster.client import Cluster as Namespace
+from wirebench.targets.cluster.load_pods import LoadPods
+from wirebench.targets.cluster.nodes import Nodes
+from wirebench.targets.cluster.pods import Pod, is_rolled_out
+from wirebench.targets.cluster.variants import VariantServices, find_backend
+from wirebench.targets.endpoint import Endpoint
 
 SPEC = ServiceSpec(
     transport="rest", workers=2, store=None, replicas=3, cpu_limit_millicores=250, implementation=None, variant="shop"
@@ -276,18 +277,15 @@ def test_an_application_goes_to_load_pods_with_their_task(tmp_path: Path) -> Non
         Files.of(a_job(tmp_path, incompressible))
 
 
-class LoadPods:
+class FakeLoadPods(LoadPods):
     """Takes the tasks of load pods, as their file has them, and answers with what it was given."""
 
     def __init__(self, folder: Path, answer: object) -> None:
+        super().__init__(Namespace(Access(None, None), "run"))
         self._file = folder / "load.json"
         self._answer = answer
         self.tasks: list[Task] = []
         self.endpoints: list[Endpoint] = []
-
-    def count_cores(self, _: Load) -> float:
-        """Return one."""
-        return 1.0
 
     def measure(self, _cell: Cell, _load: Load, endpoint: Endpoint, task: Any) -> tuple[str, ...]:  # noqa: ANN401
         """Take a task."""
@@ -310,7 +308,7 @@ class LoadPods:
 def test_requests_are_sent_from_a_pod(tmp_path: Path) -> None:
     """The task holds the application and the names of variables; the pod gets the values by the endpoint's Secret."""
     answer = Answer(operation="get", number=1, status=200, reply={"name": "pen"})
-    load_pods = LoadPods(tmp_path, (answer,))
+    load_pods = FakeLoadPods(tmp_path, (answer,))
     endpoint = Endpoint(SPEC, "shop:80", load_values={"environment": {"secretName": "wirebench-environment"}})
     job = dataclasses.replace(a_job(tmp_path, b"messages"), address="shop:80")
     assert (answer,) == pods.PodLoad(load_pods, job.load).send(job, endpoint, 3)
@@ -322,7 +320,7 @@ def test_requests_are_sent_from_a_pod(tmp_path: Path) -> None:
 
 def test_messages_are_read_by_reflection_in_a_pod(tmp_path: Path) -> None:
     """Only pods reach the service; headers go there with the names of variables."""
-    load_pods = LoadPods(tmp_path, base64.b64encode(b"\x00messages").decode())
+    load_pods = FakeLoadPods(tmp_path, base64.b64encode(b"\x00messages").decode())
     headers = {"Authorization": "Bearer ${SHOP_TOKEN}"}
     found = pods.PodLoad(load_pods, Load()).reflect(Endpoint(SPEC, "shop:80"), tmp_path, ["shop.Shop/Get"], headers)
     assert b"\x00messages" == found
@@ -343,7 +341,7 @@ def test_pods_of_a_service_are_loaded_where_the_scenario_says_so(
     tmp_path: Path, balancing: Balancing, expected: tuple[str, tuple[str, ...]]
 ) -> None:
     """By the Service, all in turn, or one alone."""
-    load_pods = LoadPods(tmp_path, ())
+    load_pods = FakeLoadPods(tmp_path, ())
     job = a_job(tmp_path, b"messages")
     job = dataclasses.replace(job, cell=dataclasses.replace(job.cell, balancing=balancing))
     endpoint = Endpoint(SPEC, "shop:80", addresses=("10.0.0.1:80", "10.0.0.2:80"))

@@ -18,7 +18,7 @@ from wirebench.model.recording import Recording
 from wirebench.model.validation_messages import describe_first
 from wirebench.system.paths import APPLICATION
 from wirebench.system.tls import ClientTls
-from wirebench.targets.target import Endpoint, Replica
+from wirebench.targets.endpoint import Endpoint, Replica
 
 T = TypeVar("T")
 

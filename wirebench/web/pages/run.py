@@ -14,7 +14,7 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Re
 from wirebench.model.run_info import RunInfo
 from wirebench.present.run import RunView, make_run_view
 from wirebench.store.runs import load_info, load_run
-from wirebench.targets.kubernetes.namespace import name_namespace
+from wirebench.targets.cluster.namespace import name_namespace
 from wirebench.web.catalogue import Catalogue, read_changed_ns
 from wirebench.web.report import FILE_NAME, gather_run
 from wirebench.web.templates import render_template

@@ -13,36 +13,40 @@ from wirebench.errors import WirebenchError
 from wirebench.model.cell import Cell, ServiceSpec
 from wirebench.model.scenario import Load
 from wirebench.plan import driver_support
-from wirebench.targets.kubernetes.cluster import Cluster
-from wirebench.targets.kubernetes.pods import Pod, explain, fail_if_hopeless
-from wirebench.targets.kubernetes.release import SERVICES, build_load_values
-from wirebench.targets.target import Endpoint, Task
+from wirebench.targets.cluster.client import Cluster
+from wirebench.targets.cluster.pods import Pod, explain, fail_if_hopeless
+from wirebench.targets.cluster.release import SERVICES, build_load_values
+from wirebench.targets.endpoint import Endpoint
 
 #: What a load pod may take besides its load: to start, to find the others, to wait for a name, to write its answer.
 _EXTRA_S = 240.0
 #: What each part of a load may take besides: its tool starts, and what it kept is read.
 _PART_EXTRA_S = 10.0
 _POLL_S = 0.5
+_MEMORY_MIB = 1024
 #: What a load pod takes besides its driver.
 _HARNESS_MIB = 256
 #: From a pod that runs to the first request, about.
 _STARTING_S = 1.5
 _SUCCEEDED = "Succeeded"
 
+#: As JSON; `wirebench.run.load_pod.task` says what is in it.
+Task = Mapping[str, object]
+
 
 @dataclass(slots=True)
-class KubernetesLoadPods:
-    """Starts load pods and waits for them; those that aren't to be on a server's node go by `node_selector`.
+class LoadPods:
+    """Starts pods that each carry out a task, and waits for them.
 
-    Their Jobs are `<name>-1`, `<name>-2` …, of the release `wirebench-<name>`.
+    Those that aren't to be on a server's node go by `node_selector`. Their Jobs are `<name>-1`, `<name>-2` …, of the
+    release `wirebench-<name>`.
     """
 
     cluster: Cluster
-    node_selector: Mapping[str, str]
+    node_selector: Mapping[str, str] = field(default_factory=dict)
     name: str = "load"
     #: Whether all nodes are one machine: then all pods of a load have one core together.
     one_machine: bool = False
-    memory_mib: int = 1024
     _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
     @property
@@ -54,45 +58,59 @@ class KubernetesLoadPods:
         return 1 / load.generators if self.one_machine else 1.0
 
     def measure(self, cell: Cell, load: Load, endpoint: Endpoint, task: Task) -> tuple[str, ...]:
+        """Have a pod for each of the load's generators carry out the task, and return what each has printed.
+
+        They are placed as the cell says. Raises WirebenchError if one can't be started, fails, or has gone.
+        """
         parts = driver_support.count_parts(cell.driver, load.window_s)
         load_s = load.window_s + parts * (load.warmup_s + _PART_EXTRA_S)
         # The duration of a number of calls is unknown; the window is the longest that it may take.
         expected_s = 0.0 if load.calls else load.window_s + (parts - 1) * load.warmup_s
         users = math.ceil(load.add_connections(cell).concurrency / load.generators)
         driver_mib = driver_support.estimate_memory_mib(cell.driver, cell.transport, users)
-        memory_mib = max(self.memory_mib, _HARNESS_MIB + driver_mib)
         settings = {
             "transport": cell.transport,
             "generators": load.generators,
             "placement": cell.placement or "any",
-            "resources": _build_resources(self.count_cores(load), memory_mib),
+            "resources": {
+                "cpu": f"{self.count_cores(load) * 1000:.0f}m",
+                "memory": f"{max(_MEMORY_MIB, _HARNESS_MIB + driver_mib)}Mi",
+            },
             "nodeSelector": {} if cell.placement in ("same-node", "same-pod") else dict(self.node_selector),
-            "plan": task,
             "activeDeadlineSeconds": round(load_s + _EXTRA_S),
             **endpoint.load_values,
         }
-        return self._run(cell.service, settings, _STARTING_S + load.warmup_s + expected_s)
+        return self._run(cell.service, task, settings, _STARTING_S + load.warmup_s + expected_s)
 
     def run_once(
         self, task: Task, cores: float = 1.0, endpoints: Sequence[Endpoint] = (), expected_s: float = 0.0
     ) -> str:
-        # It asks for one at most: a node of two has no more to give away.
-        resources = _build_resources(cores, self.memory_mib) | {"cpuRequest": f"{min(cores, 1) * 1000:.0f}m"}
+        """Have a single pod, which may use so many cores, carry out the task; return what it has printed.
+
+        `endpoints` are those that it sends requests to. For the `expected_s` that a measurement takes, nothing else is
+        done. Raises WirebenchError.
+        """
         settings = {
             "generators": 1,
-            "resources": resources,
+            "resources": {
+                "cpu": f"{cores * 1000:.0f}m",
+                # At most one: a node of two has no more to give away.
+                "cpuRequest": f"{min(cores, 1) * 1000:.0f}m",
+                "memory": f"{_MEMORY_MIB}Mi",
+            },
             "nodeSelector": dict(self.node_selector),
-            "plan": task,
             "activeDeadlineSeconds": round(expected_s + _EXTRA_S),
             **{name: value for each in endpoints for name, value in each.load_values.items()},
         }
-        (printed,) = self._run(None, settings, expected_s)
+        (printed,) = self._run(None, task, settings, expected_s)
         return printed
 
-    def _run(self, service: ServiceSpec | None, settings: Mapping[str, Any], expected_s: float) -> tuple[str, ...]:
+    def _run(
+        self, service: ServiceSpec | None, task: Task, settings: Mapping[str, Any], expected_s: float
+    ) -> tuple[str, ...]:
         # A Job can't be changed: each has a name of its own, and the upgrade removes the one before.
         name, count = f"{self.name}-{next(self._numbers)}", settings["generators"]
-        self.cluster.upgrade(self.release, build_load_values(service, {**settings, "name": name}))
+        self.cluster.upgrade(self.release, build_load_values(service, {**settings, "name": name, "plan": task}))
         deadline = time.monotonic() + settings["activeDeadlineSeconds"] + _POLL_S
         self._wait(name, count, deadline, ("Running", _SUCCEEDED), seen=0)
         # The API server isn't asked meanwhile: on one machine that would take CPU time from what is measured.
@@ -111,21 +129,17 @@ class KubernetesLoadPods:
             if len(pods) == count and all(pod.phase in phases for pod in pods):
                 return tuple(sorted(pods, key=lambda pod: pod.index))
             if len(pods) < seen or time.monotonic() > deadline:
-                self._fail(job, pods)
+                raise self._make_error(job, pods)
             seen = len(pods)
             time.sleep(_POLL_S)
 
-    def _fail(self, job: str, pods: Sequence[Pod]) -> None:
-        """Raise what the Job says of itself: a pod has gone, or time is up."""
+    def _make_error(self, job: str, pods: Sequence[Pod]) -> WirebenchError:
+        """Return what the Job says of itself: a pod has gone, or time is up."""
         (found,) = self.cluster.get("jobs", f"batch.kubernetes.io/job-name={job}") or ({},)
         conditions = found.get("status", {}).get("conditions", ())
-        said = "; ".join(each.get("message", "") for each in conditions if each["type"] == "Failed")
-        raise WirebenchError(
-            f"the load's Job {job} has failed: {said or 'its pods have gone, or it took too long'}",
+        reasons = "; ".join(each.get("message", "") for each in conditions if each["type"] == "Failed")
+        return WirebenchError(
+            f"the load's Job {job} has failed: {reasons or 'its pods have gone, or it took too long'}",
             "check that the cluster's nodes are healthy: kubectl describe nodes",
             "\n".join(explain(self.cluster, pod) for pod in pods),
         )
-
-
-def _build_resources(cores: float, memory_mib: int) -> dict[str, str]:
-    return {"cpu": f"{cores * 1000:.0f}m", "memory": f"{memory_mib}Mi"}

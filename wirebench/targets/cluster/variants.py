@@ -13,12 +13,12 @@ from wirebench.model.application import Application
 from wirebench.model.cell import ServiceSpec
 from wirebench.model.variant import InCluster
 from wirebench.system.tls import ClientTls
-from wirebench.targets.kubernetes.agents import Agents
-from wirebench.targets.kubernetes.cluster import Cluster
-from wirebench.targets.kubernetes.nodes import Nodes
-from wirebench.targets.kubernetes.pods import Pod, PodGroup
-from wirebench.targets.kubernetes.release import CLIENT_AUTHORITY, CLIENT_SECRET
-from wirebench.targets.target import Endpoint, Replica
+from wirebench.targets.cluster.agents import Agents
+from wirebench.targets.cluster.client import Cluster
+from wirebench.targets.cluster.nodes import Nodes
+from wirebench.targets.cluster.pods import Pod, PodGroup
+from wirebench.targets.cluster.release import CLIENT_AUTHORITY, CLIENT_SECRET
+from wirebench.targets.endpoint import Endpoint, Replica
 
 _HTTP_PORT = 80
 #: The Secret with the values of `${NAME}` in requests.

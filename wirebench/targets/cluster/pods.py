@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from wirebench.errors import WirebenchError
-from wirebench.targets.kubernetes.cluster import Cluster
+from wirebench.targets.cluster.client import Cluster
 
 _INDEX = "batch.kubernetes.io/job-completion-index"
 _READY_TIMEOUT_S = 180.0

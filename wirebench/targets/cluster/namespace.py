@@ -15,7 +15,7 @@ from typing import Any, Literal
 import psutil
 
 from wirebench.errors import WirebenchError
-from wirebench.targets.kubernetes.cluster import Cluster
+from wirebench.targets.cluster.client import Cluster
 
 LABEL = "wirebench.dev/run"
 _HOST = "wirebench.dev/host"

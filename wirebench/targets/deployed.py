@@ -10,14 +10,15 @@ from typing import Any, cast
 from wirebench.errors import WirebenchError
 from wirebench.model.cell import ServiceSpec
 from wirebench.model.contract import Store, Transport
-from wirebench.targets.kubernetes import namespace
-from wirebench.targets.kubernetes.agents import read_agents
-from wirebench.targets.kubernetes.cluster import Access, Cluster, require_tools
-from wirebench.targets.kubernetes.load import KubernetesLoadPods
-from wirebench.targets.kubernetes.nodes import Nodes, parse_millicores, read_nodes
-from wirebench.targets.kubernetes.pods import Pod, PodGroup
-from wirebench.targets.kubernetes.release import SERVICES, build_endpoint, build_endpoint_beside_load, find_pods
-from wirebench.targets.target import Description, Endpoint, Target
+from wirebench.targets.cluster import namespace
+from wirebench.targets.cluster.agents import read_agents
+from wirebench.targets.cluster.client import Access, Cluster, require_tools
+from wirebench.targets.cluster.load_pods import LoadPods
+from wirebench.targets.cluster.nodes import Nodes, parse_millicores, read_nodes
+from wirebench.targets.cluster.pods import Pod, PodGroup
+from wirebench.targets.cluster.release import SERVICES, build_endpoint, build_endpoint_beside_load, find_pods
+from wirebench.targets.endpoint import Description, Endpoint
+from wirebench.targets.target import Target
 
 #: Where scripts/cluster/deploy puts the charts.
 NAMESPACE = "wirebench"
@@ -31,7 +32,7 @@ class DeployedTarget(Target):
     restarts_services = False
     # What is beside its load runs only with that: verification asks the deployed one.
     runs_all_services = False
-    load_pods: KubernetesLoadPods
+    load_pods: LoadPods
 
     def __init__(self, access: Access, transport: Transport) -> None:
         """Take who may enter which cluster, and which service it is."""
@@ -40,7 +41,7 @@ class DeployedTarget(Target):
         self._pods = find_pods(self._cluster, transport)
         self._nodes = Nodes(())
         self._is_ours = False
-        self.load_pods = KubernetesLoadPods(self._cluster, {}, name=f"load-{transport}")
+        self.load_pods = LoadPods(self._cluster, name=f"load-{transport}")
 
     def read_service(self, replicas: int | None = None, workers: int | None = None) -> ServiceSpec:
         """Return the service, once it has these replicas and workers; what is None stays.

@@ -15,11 +15,11 @@ from wirebench.model.contract import TRANSPORTS, Transport
 from wirebench.system.paths import IMAGES
 from wirebench.system.ports import LOOPBACK
 from wirebench.system.tls import ClientTls
-from wirebench.targets.kubernetes.agents import Agents
-from wirebench.targets.kubernetes.cluster import Cluster
-from wirebench.targets.kubernetes.nodes import Nodes
-from wirebench.targets.kubernetes.pods import Pod, PodGroup
-from wirebench.targets.target import Endpoint, Replica
+from wirebench.targets.cluster.agents import Agents
+from wirebench.targets.cluster.client import Cluster
+from wirebench.targets.cluster.nodes import Nodes
+from wirebench.targets.cluster.pods import Pod, PodGroup
+from wirebench.targets.endpoint import Endpoint, Replica
 
 #: The release of the services, which begins the names of their objects.
 SERVICES = "wirebench"

@@ -10,9 +10,9 @@ from typing import Any
 from wirebench.errors import WirebenchError
 from wirebench.model.contract import TRANSPORTS
 from wirebench.system.cgroup_agent import PORT
-from wirebench.targets.kubernetes.cluster import Cluster
-from wirebench.targets.kubernetes.pods import Pod, PodGroup, read_warnings
-from wirebench.targets.target import Containers
+from wirebench.targets.cluster.client import Cluster
+from wirebench.targets.cluster.pods import Pod, PodGroup, read_warnings
+from wirebench.targets.endpoint import Containers
 
 #: The release of a run's agents, and the labels of all agents; those of `make deploy` are in its release.
 RELEASE = "wirebench-agents"

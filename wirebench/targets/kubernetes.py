@@ -1,4 +1,4 @@
-"""The Kubernetes target: a run's namespaces, its agents and load pods, and the services between them."""
+"""The Kubernetes target: services and load as pods, by our chart, in namespaces that a run has to itself."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from dataclasses import replace
 from wirebench.errors import WirebenchError
 from wirebench.model.cell import ServiceSpec
 from wirebench.model.scenario import Scenario
-from wirebench.targets.kubernetes import namespace
-from wirebench.targets.kubernetes.agents import RELEASE, Agents, build_agent_values, wait_for_agents
-from wirebench.targets.kubernetes.cluster import Access, Cluster, require_tools
-from wirebench.targets.kubernetes.deployed import find_prometheus
-from wirebench.targets.kubernetes.load import KubernetesLoadPods
-from wirebench.targets.kubernetes.nodes import Nodes, read_nodes
-from wirebench.targets.kubernetes.release import BuiltinServices
-from wirebench.targets.kubernetes.variants import VariantServices
-from wirebench.targets.target import Description, Endpoint, Target
+from wirebench.targets.cluster import namespace
+from wirebench.targets.cluster.agents import RELEASE, Agents, build_agent_values, wait_for_agents
+from wirebench.targets.cluster.client import Access, Cluster, require_tools
+from wirebench.targets.cluster.load_pods import LoadPods
+from wirebench.targets.cluster.nodes import Nodes, read_nodes
+from wirebench.targets.cluster.release import BuiltinServices
+from wirebench.targets.cluster.variants import VariantServices
+from wirebench.targets.deployed import find_prometheus
+from wirebench.targets.endpoint import Description, Endpoint
+from wirebench.targets.target import Target
 
 
 class KubernetesTarget(Target):
@@ -27,7 +28,7 @@ class KubernetesTarget(Target):
 
     name = "kubernetes"
     runs_all_services = False
-    load_pods: KubernetesLoadPods
+    load_pods: LoadPods
 
     def __init__(
         self, run: str, access: Access, scenario: Scenario | None = None, variables: Collection[str] = ()
@@ -48,7 +49,7 @@ class KubernetesTarget(Target):
         self._nodes = Nodes(())
         self._is_there = False
         self._has_agents = False
-        self.load_pods = KubernetesLoadPods(self._cluster, {})
+        self.load_pods = LoadPods(self._cluster)
 
     def prepare(self, services: Sequence[ServiceSpec]) -> None:
         """See that the cluster can be reached, and that no other run is measuring there. Raises WirebenchError."""
@@ -58,9 +59,7 @@ class KubernetesTarget(Target):
         namespace.check_no_load(self._cluster)
         self._nodes = read_nodes(self._cluster)
         self._services.prepare(services, self._nodes)
-        self.load_pods = KubernetesLoadPods(
-            self._cluster, self._nodes.selector("load"), one_machine=self._nodes.are_one_machine
-        )
+        self.load_pods = LoadPods(self._cluster, self._nodes.selector("load"), one_machine=self._nodes.are_one_machine)
         self.prometheus = find_prometheus(self._cluster.access)
 
     def describe(self) -> Description:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from wirebench.errors import UsageError
-from wirebench.targets.kubernetes.cluster import Cluster
-from wirebench.targets.target import Description
+from wirebench.targets.cluster.client import Cluster
+from wirebench.targets.endpoint import Description
 
 #: `server` or `load`, on nodes that are for the one or for the other; kind-config.yaml sets it.
 _ROLE = "wirebench.dev/role"

@@ -1,0 +1,1 @@
+"""What a run uses of a cluster: kubectl and helm, nodes, namespaces, pods, agents, releases and load pods."""
