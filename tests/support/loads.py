@@ -30,7 +30,7 @@ class Loads:
         """Measure each cell of a scenario once, and return the records."""
         plan = make_plan(read_scenario(scenario), seed=1)
         endpoints = [self._endpoint(service) for service in plan.services]
-        ids = lay_out(plan, fresh_services=False)
+        ids = lay_out(plan, restarts_services=False)
         first_id = find_free(ids.count, endpoints)
         records = []
         for planned in plan.blocks[0]:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wirebench.cli import stdout
-from wirebench.cli.output import warn_of_index
 from wirebench.cli.progress_bar import TerminalProgress
 from wirebench.cli.results import show_run
 from wirebench.cli.verbosity import note
@@ -68,7 +67,6 @@ def measure_and_show(measurement: PlannedRun, *, json: bool) -> None:
                 calibrate=measurement.calibrate,
                 keep_application=measurement.keep_application,
                 progress=progress,
-                on_index_error=warn_of_index,
             )
     except (WirebenchError, Interrupted) as error:
         if progress.info:

@@ -7,7 +7,6 @@ import sys
 from rich.console import Console
 
 from wirebench.cli.table import print_list, print_table
-from wirebench.errors import WirebenchError
 from wirebench.model.labels import list_some, pluralise
 from wirebench.model.run_info import Run
 from wirebench.present.escape import escape_controls
@@ -25,12 +24,6 @@ _OPERATIONS = "Operation by operation; ratios are of the mean latency"
 
 def warn_of_damaged(run: DamagedRun) -> None:
     sys.stderr.write(f"warning: skipped {run.folder}, which can't be read: {run.reason}\n")
-
-
-def warn_of_index(error: WirebenchError) -> None:
-    """Warn on stderr that a run isn't in the index."""
-    next_step = "next: fix that; `wirebench serve` adds what is missing"
-    sys.stderr.write(f"warning: {error.message}; the run isn't in the index\n{next_step}\n")
 
 
 def print_comparison(found: RunComparisonView, console: Console, *, is_verbose: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 from typing import Any, Self
@@ -99,6 +100,9 @@ class TerminalProgress(Progress):
         left = f"{format_minutes(self._time_left.compute_s())} left"
         line = f"{done}/{total}  {text} by {factors['driver']}: {rate}; {left}"
         self._bar.update(line, always=done == total, completed=done, description=f"{text}: {rate}", note=left)
+
+    def warn(self, text: str) -> None:
+        sys.stderr.write(f"warning: {text}\n")
 
     def end(self) -> None:
         self._bar.__exit__()

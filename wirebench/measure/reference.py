@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import statistics
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 #: Of these the median counts: the first finds its data in no cache.
 _REPEATS = 5
@@ -20,20 +20,20 @@ def measure_reference_us(core: int) -> float:
     Virtual machines and processors that get warm are not equally fast all the time. Services' CPU time doesn't show it.
     This work never changes, so its CPU time shows it. Where threads can't be bound to a core, any core runs it.
     """
-    took_us: list[float] = []
 
-    def measure() -> None:
+    def measure() -> float:
         if hasattr(os, "sched_setaffinity"):
             os.sched_setaffinity(0, {core})  # of this thread alone
-        for _ in range(_REPEATS):
-            start_ns = time.thread_time_ns()
-            _work()
-            took_us.append((time.thread_time_ns() - start_ns) / 1e3)
+        return statistics.median(_time_work_us() for _ in range(_REPEATS))
 
-    thread = threading.Thread(target=measure, name="reference")
-    thread.start()
-    thread.join()
-    return statistics.median(took_us)
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        return thread.submit(measure).result()
+
+
+def _time_work_us() -> float:
+    start_ns = time.thread_time_ns()
+    _work()
+    return (time.thread_time_ns() - start_ns) / 1e3
 
 
 def _work() -> int:

@@ -34,9 +34,6 @@ CLOCK_INTERVAL_S = 0.025
 _AGENT_INTERVAL_S = 0.2
 #: Metrics are asked for from the service that is measured.
 _METRICS_INTERVAL_S = 1.0
-#: How often, and how long in between, a pod's containers are looked at until ours is known.
-_ATTEMPTS = 20
-_RETRY_PAUSE_S = 0.1
 _METRIC = r"^{}(?:\{{.*\}})?[ \t]+(\S+)"
 _CPU = re.compile(_METRIC.format("process_cpu_seconds_total"), re.MULTILINE)
 _MEMORY = re.compile(_METRIC.format("process_resident_memory_bytes"), re.MULTILINE)
@@ -109,23 +106,18 @@ class TreeWatch(Watch):
     def __init__(self, root_pid: int) -> None:
         self._root_pid = root_pid
         self._processes = _list_processes(root_pid)
-        self._is_complete = False
-        self._memory_bytes: int | None = None
         super().__init__(partial(read_processes, [each.pid for each in self._processes]))
 
     def close(self) -> None:
-        """Add the last reading, and see whether the processes are still the same."""
+        """Add the last reading, and the memory at the end, if the processes are still the same."""
         super().close()
-        self._is_complete = bool(self._processes) and self._processes == _list_processes(self._root_pid)
+        memory_bytes = None
         # The proportional set size counts a page that processes share once. For it the kernel visits every page: not
         # while requests come. Only Linux has it.
         with contextlib.suppress(psutil.Error, AttributeError):
-            self._memory_bytes = sum(each.memory_full_info().pss for each in self._processes)
-
-    def between(self, start_unix_ns: int, end_unix_ns: int) -> Usage | None:
-        """Return what was used between two moments, and the memory at the end of the watch."""
-        used = super().between(start_unix_ns, end_unix_ns) if self._is_complete else None
-        return used and replace(used, memory_bytes=self._memory_bytes)
+            memory_bytes = sum(each.memory_full_info().pss for each in self._processes)
+        is_same = self._processes == _list_processes(self._root_pid)
+        self._readings = [replace(each, memory_bytes=memory_bytes) for each in self._readings if is_same]
 
 
 def watch_replica(replica: Replica) -> Watch | None:
@@ -297,7 +289,7 @@ def read_containers(containers: Containers) -> Usage | None:
 
     None if one is missing, or the agent doesn't answer.
     """
-    there = _read_pod(containers.agent_url, containers.pod_uid)
+    there = read_pod(containers.agent_url, containers.pod_uid)
     used = [there[each] for each in containers.ids if each in there]
     if not used or len(used) < len(containers.ids):
         return None
@@ -309,29 +301,8 @@ def read_containers(containers: Containers) -> Usage | None:
     )
 
 
-def _read_own_cpu_s() -> float | None:
-    known = map(cgroup.read_cpu_s, cgroup.list_folders("cpuacct"))
-    return next((value for value in known if value is not None), None)
-
-
-def find_containers_beside(
-    agent_url: str, pod_uid: str, own_cpu_s: Callable[[], float | None] = _read_own_cpu_s
-) -> tuple[str, ...]:
-    """Return the ids of the containers that run in this process's pod, without its own; empty if they can't be told.
-
-    A container can't always see its own id. But it sees its own CPU time, and no other container has the same.
-    """
-    for _ in range(_ATTEMPTS):
-        before, there, after = own_cpu_s(), _read_pod(agent_url, pod_uid), own_cpu_s()
-        if before is not None and after is not None:
-            own = [each for each, used in there.items() if used.cpu_s is not None and before <= used.cpu_s <= after]
-            if len(own) == 1:
-                return tuple(sorted(there.keys() - own))
-        time.sleep(_RETRY_PAUSE_S)
-    return ()
-
-
-def _read_pod(agent_url: str, pod_uid: str) -> dict[str, Usage]:
+def read_pod(agent_url: str, pod_uid: str) -> dict[str, Usage]:
+    """Return what each container of a pod has used, by its id; empty if the agent doesn't answer."""
     try:
         return {
             each: Usage(**used) for each, used in json.loads(fetch_text(f"{agent_url}/containers/{pod_uid}")).items()

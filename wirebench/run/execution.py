@@ -39,10 +39,9 @@ from wirebench.model.cell import Cell, ServiceSpec
 from wirebench.model.labels import pluralise
 from wirebench.plan.plan import Plan, PlannedCell
 from wirebench.run.environment import read_machine
-from wirebench.run.ids import count_steps, find_free
+from wirebench.run.ids import count_steps, find_free, lay_out
 from wirebench.run.load_pod.pods import PodLoad
 from wirebench.run.own_variants import VERIFIED_IDS, Variants
-from wirebench.run.preparation import lay_out_ids
 from wirebench.run.progress import Progress
 from wirebench.store.runs import RunWriter
 from wirebench.system.signals import Interrupted
@@ -67,7 +66,7 @@ class Execution:
         self.plan, self.target, self.writer, self.progress = plan, target, writer, progress
         self.source = PodLoad(target.load_pods, load) if target.load_pods else LoadSource(target.cores)
         self.variants = Variants(plan.scenario, folder, writer.folder, self.source) if plan.scenario.variants else None
-        self.ids = lay_out_ids(plan, target)
+        self.ids = lay_out(plan, restarts_services=target.restarts_services)
         #: The least id that the run creates records with.
         self.first_id = CREATED_FIRST_ID
         #: The first ids of records that verification creates, one for each kind of request.

@@ -34,17 +34,19 @@ class IdLayout:
     count: int
 
 
-def lay_out(plan: Plan, *, fresh_services: bool) -> IdLayout:
+def lay_out(plan: Plan, *, restarts_services: bool) -> IdLayout:
     """Give every creating load of a plan ids that no other one has on the same service.
 
-    On fresh services each block starts again. Services that stay keep what was created, and may share a store: then
-    all loads of the run have ids of their own. Raises UsageError if there aren't as many ids as that.
+    On fresh services each block starts again. Services that stay keep what was created, as a variant may that is
+    started again, and may share a store: then all loads of the run have ids of their own. Raises UsageError if there
+    aren't as many ids as that.
     """
     steps_taken: Counter[object] = Counter()
     offsets = {}
+    is_fresh = restarts_services and not plan.scenario.variants
     for planned in itertools.chain(*plan.blocks):
         if steps := plan.scenario.load.windows * count_steps(planned.cell, plan.scenario):
-            store = (planned.block, planned.cell.service) if fresh_services else None
+            store = (planned.block, planned.cell.service) if is_fresh else None
             offsets[planned] = steps_taken[store] * ID_STEP
             steps_taken[store] += steps
     count = max(steps_taken.values(), default=0) * ID_STEP

@@ -14,7 +14,7 @@ from wirebench.model.run_info import RunInfo
 from wirebench.model.scenario import locate_factor
 from wirebench.plan.plan import Plan
 from wirebench.run import environment
-from wirebench.run.ids import IdLayout, lay_out
+from wirebench.run.ids import lay_out
 from wirebench.run.own_variants import check_variants
 from wirebench.run.user_limits import check_users_fit, raise_open_files, read_free_memory_mib
 from wirebench.system.network_namespace import explain_no_netem
@@ -42,7 +42,7 @@ def prepare(plan: Plan, target: Target) -> None:
         check_users_fit(plan, read_free_memory_mib(), raise_open_files())
     if target.prometheus:
         check_receiver(target.prometheus)
-    lay_out_ids(plan, target)
+    lay_out(plan, restarts_services=target.restarts_services)
     target.prepare(plan.services)
 
 
@@ -86,9 +86,3 @@ def create_info(plan: Plan, target: Target, run_id: str, command: str, *, calibr
         notes=tuple(notes),
         commit=environment.read_commit(),
     )
-
-
-def lay_out_ids(plan: Plan, target: Target) -> IdLayout:
-    """Return which ids the loads of a plan create records with. Raises UsageError if there are too few."""
-    # A variant may keep its records when it is started again.
-    return lay_out(plan, fresh_services=target.restarts_services and not plan.scenario.variants)

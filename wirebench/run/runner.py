@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 import tempfile
-import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -21,11 +20,6 @@ from wirebench.run.target_options import TargetOptions
 from wirebench.store.runs import DEFAULT_FOLDER, RunWriter, load_run, make_run_id
 
 
-def warn_of_index(error: WirebenchError) -> None:
-    """Issue a Python warning: the run isn't in the index."""
-    warnings.warn(f"{error.message}; the run isn't in the index", stacklevel=2)
-
-
 def execute(  # noqa: PLR0913 - options, each with a default
     plan: Plan,
     target: TargetOptions | None = None,
@@ -37,7 +31,6 @@ def execute(  # noqa: PLR0913 - options, each with a default
     calibrate: bool | None = None,
     keep_application: bool = False,
     progress: Progress | None = None,
-    on_index_error: Callable[[WirebenchError], None] = warn_of_index,
 ) -> Run:
     """Run a plan, and return the complete run. Its folder is in `out`.
 
@@ -63,7 +56,7 @@ def execute(  # noqa: PLR0913 - options, each with a default
         if keep_application:
             info = info.model_copy(update={"application": str((out / name / APPLICATION_FILE).absolute())})
         writer = RunWriter(out, resume_info(resumed, info) if resumed else info, found=resumed)
-        ending.callback(update_index, writer.folder, on_index_error)
+        ending.callback(update_index, writer.folder, progress.warn)
         if not resumed and (timing := plan.scenario.load.timing_path):
             writer.keep(timing, TIMING_FILE)
         if not resumed and plan.scenario.variants:
@@ -78,7 +71,7 @@ def execute(  # noqa: PLR0913 - options, each with a default
     return load_run(writer.folder)
 
 
-def update_index(folder: Path, on_error: Callable[[WirebenchError], None]) -> None:
+def update_index(folder: Path, warn: Callable[[str], None]) -> None:
     """Put a run into the index; its failures never reach the run."""
     from wirebench.store.index import Index, find_database_url
 
@@ -88,4 +81,4 @@ def update_index(folder: Path, on_error: Callable[[WirebenchError], None]) -> No
         with Index(find_database_url(folder.parent)) as index:
             index.catch_up_run(folder)
     except WirebenchError as error:
-        on_error(error)
+        warn(f"{error.message}; the run isn't in the index: `wirebench serve` adds what is missing")

@@ -10,8 +10,9 @@ import pytest
 
 from tests.support.cgroups import CGROUPFS, PAUSE, SERVICE, UID, write_v2
 from tests.support.http_servers import serving
-from wirebench.measure import usage
-from wirebench.measure.usage import Usage, find_containers_beside, read_containers
+from wirebench.measure.usage import Usage, read_containers
+from wirebench.run.load_pod import main
+from wirebench.run.load_pod.main import find_containers_beside
 from wirebench.system.cgroup_agent import make_server
 from wirebench.targets.endpoint import Containers
 
@@ -53,23 +54,23 @@ def test_what_is_not_whole_is_not_known(url: str) -> None:
     assert read_containers(Containers(url, UID, ())) is None
 
 
-def test_a_container_is_known_by_its_own_cpu_time(url: str) -> None:
-    """Those that are left are the service's; before and after, time passes."""
-    own = itertools.chain([1.9999, 2.0001], itertools.repeat(None))
-    assert (SERVICE, PAUSE) == find_containers_beside(url, UID, lambda: next(own))
-
-
-def test_two_containers_that_have_used_as_much_are_told_apart_later(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first look was too wide; the next one isn't."""
-    monkeypatch.setattr(usage, "_RETRY_PAUSE_S", 0.0)
-    own = iter([1.4, 2.1, 1.999, 2.001])
-    assert (SERVICE, PAUSE) == find_containers_beside(url, UID, lambda: next(own))
-
-
-@pytest.mark.parametrize("own_s", [None, 77.0])
-def test_a_container_that_is_not_found_is_not_guessed(
-    url: str, monkeypatch: pytest.MonkeyPatch, own_s: float | None
+@pytest.mark.parametrize(
+    ("own_s", "expected"),
+    [
+        # Before and after, time passes. Those that are left are the service's.
+        ((1.9999, 2.0001), (SERVICE, PAUSE)),
+        # Two have used as much: they are told apart later.
+        ((1.4, 2.1, 1.999, 2.001), (SERVICE, PAUSE)),
+        # What is not found is not guessed.
+        ((77.0,), ()),
+        ((None,), ()),
+    ],
+)
+def test_a_container_is_known_by_its_own_cpu_time(
+    url: str, monkeypatch: pytest.MonkeyPatch, own_s: tuple[float | None, ...], expected: tuple[str, ...]
 ) -> None:
-    """Then nothing is read, which the run says."""
-    monkeypatch.setattr(usage, "_RETRY_PAUSE_S", 0.0)
-    assert () == find_containers_beside(url, UID, lambda: own_s)
+    """Without it nothing is read, which the run says."""
+    readings = itertools.chain(own_s, itertools.repeat(own_s[-1]))
+    monkeypatch.setattr(main, "read_own_cpu_s", lambda: next(readings))
+    monkeypatch.setattr(main, "_RETRY_PAUSE_S", 0.0)
+    assert expected == find_containers_beside(url, UID)

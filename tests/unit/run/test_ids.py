@@ -66,14 +66,14 @@ def serve_ids(monkeypatch: pytest.MonkeyPatch) -> Callable[[Iterable[int]], None
 
 def test_loads_on_services_that_stay_never_share_an_id(plan: Callable[..., Plan]) -> None:
     """Every creating load of every block has its own, whichever service it loads: services may share a store."""
-    layout = lay_out(plan(), fresh_services=False)
+    layout = lay_out(plan(), restarts_services=False)
     assert 12 == len(layout.offsets)
     assert list(range(0, layout.count, ID_STEP)) == sorted(layout.offsets.values())
 
 
 def test_loads_on_fresh_services_share_ids_with_other_blocks_only(plan: Callable[..., Plan]) -> None:
     """A service that is restarted has forgotten: each block takes the same ids again."""
-    layout = lay_out(plan(), fresh_services=True)
+    layout = lay_out(plan(), restarts_services=True)
     for block, transport in itertools.product((1, 2, 3), ("rest", "socket")):
         offsets = [
             offset
@@ -85,9 +85,9 @@ def test_loads_on_fresh_services_share_ids_with_other_blocks_only(plan: Callable
 
 def test_a_run_that_would_leave_int32_is_rejected(plan: Callable[..., Plan]) -> None:
     """An id over int32 would fail in the middle of a load: what may need one isn't begun."""
-    assert lay_out(plan(3600, blocks=1), fresh_services=False).count <= INT32_MAX - CREATED_FIRST_ID
+    assert lay_out(plan(3600, blocks=1), restarts_services=False).count <= INT32_MAX - CREATED_FIRST_ID
     with pytest.raises(UsageError, match="int32"):
-        lay_out(plan(3600, blocks=3), fresh_services=False)
+        lay_out(plan(3600, blocks=3), restarts_services=False)
 
 
 def test_connections_that_may_be_opened_have_ids(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_connections_that_may_be_opened_have_ids(tmp_path: Path) -> None:
         "question: Do ids collide?\nfactors: {transport: rest, operation: users.create, rate_per_s: 50}\n"
         "load: {model: open, concurrency_max: 10000, warmup_s: 1, window_s: 5}\nblocks: 1\n"
     )
-    assert 300 * 10_000 == lay_out(make_plan(read(tmp_path, text), seed=1), fresh_services=True).count
+    assert 300 * 10_000 == lay_out(make_plan(read(tmp_path, text), seed=1), restarts_services=True).count
 
 
 def test_ids_that_are_taken_are_avoided(serve_ids: Callable[[Iterable[int]], None]) -> None:

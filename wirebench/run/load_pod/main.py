@@ -20,7 +20,7 @@ from wirebench.errors import WirebenchError
 from wirebench.measure.calibration import measure_coarsely
 from wirebench.measure.conformance import check_services
 from wirebench.measure.observe import Observation, observe
-from wirebench.measure.usage import find_containers_beside
+from wirebench.measure.usage import read_pod
 from wirebench.model.address import parse_address
 from wirebench.run.load_pod.start_barrier import join_start_barrier
 from wirebench.run.load_pod.task import (
@@ -33,6 +33,7 @@ from wirebench.run.load_pod.task import (
     encode_answer,
     read_task,
 )
+from wirebench.system import cgroup
 from wirebench.system.signals import Interrupted, handle_interrupts
 from wirebench.targets import divide_cores
 from wirebench.targets.endpoint import Containers, Replica
@@ -42,6 +43,9 @@ OUTPUT = Path("/out")
 #: A name server may remember for half a minute who stood behind a name.
 _NAME_TIMEOUT_S = 60.0
 _NAME_POLL_S = 0.2
+#: How often, and how long in between, a pod's containers are looked at until ours is known.
+_ATTEMPTS = 20
+_RETRY_PAUSE_S = 0.1
 
 
 def main() -> None:
@@ -110,6 +114,26 @@ def _find_replicas(task: MeasureTask) -> tuple[Replica, ...]:
     beside = find_containers_beside(url, pod_uid)
     containers = Containers(url, pod_uid, beside) if beside else None
     return tuple(dataclasses.replace(each, containers=containers) for each in task.replicas)
+
+
+def find_containers_beside(agent_url: str, pod_uid: str) -> tuple[str, ...]:
+    """Return the ids of the containers that run in this process's pod, without its own; empty if they can't be told.
+
+    A container can't always see its own id. But it sees its own CPU time, and no other container has the same.
+    """
+    for _ in range(_ATTEMPTS):
+        before, there, after = read_own_cpu_s(), read_pod(agent_url, pod_uid), read_own_cpu_s()
+        if before is not None and after is not None:
+            own = [each for each, used in there.items() if used.cpu_s is not None and before <= used.cpu_s <= after]
+            if len(own) == 1:
+                return tuple(sorted(there.keys() - own))
+        time.sleep(_RETRY_PAUSE_S)
+    return ()
+
+
+def read_own_cpu_s() -> float | None:
+    known = map(cgroup.read_cpu_s, cgroup.list_folders("cpuacct"))
+    return next((value for value in known if value is not None), None)
 
 
 def _wait_for_name(job: Job) -> None:

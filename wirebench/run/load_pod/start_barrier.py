@@ -32,7 +32,13 @@ def join_start_barrier(index: int, count: int, first: str, port: int = PORT) -> 
         with contextlib.ExitStack() as opened:
             server = opened.enter_context(socket.create_server(("", port), backlog=count))
             server.settimeout(_READY_TIMEOUT_S)
-            others = [opened.enter_context(_accept(server, count)) for _ in range(count - 1)]
+            try:
+                others = [opened.enter_context(server.accept()[0]) for _ in range(count - 1)]
+            except TimeoutError:
+                message = f"not all of the {count} load pods were there after {_READY_TIMEOUT_S:.0f} s"
+                raise WirebenchError(message, "check why one of them doesn't start") from None
+            for each in others:
+                each.settimeout(_END_TIMEOUT_S)
 
             def start() -> None:
                 for each in others:
@@ -53,16 +59,6 @@ def join_start_barrier(index: int, count: int, first: str, port: int = PORT) -> 
                 return sent
 
             yield StartBarrier(wait, send)
-
-
-def _accept(server: socket.socket, count: int) -> socket.socket:
-    try:
-        connection, _ = server.accept()
-    except TimeoutError:
-        message = f"not all of the {count} load pods were there after {_READY_TIMEOUT_S:.0f} s"
-        raise WirebenchError(message, "check why one of them doesn't start") from None
-    connection.settimeout(_END_TIMEOUT_S)
-    return connection
 
 
 def _connect(host: str, port: int) -> socket.socket:
