@@ -109,20 +109,12 @@ def parse_yaml(text: str, path: Path, name: str, what: str) -> tuple[dict[str, A
 def parse_value(text: str) -> Any:  # noqa: ANN401 - any YAML
     """Return the value that an option gives in YAML; several with commas between them are a list. Raises ValueError."""
     try:
-        loader = _Loader(f"[{text}]")
-        node = loader.get_single_node()
-        if node is None:
-            raise ValueError("there is no value")
-        _map_lines(node, "")
-        values = loader.construct_document(node)
-    except (yaml.YAMLError, RecursionError) as error:
-        problem = getattr(error, "problem", None) or "it can't be read"
-        raise ValueError(f"not valid YAML: {problem}") from None
+        data, _ = parse_yaml(f"value: [{text}]", Path(), "", "a value")
     except UsageError as error:
         raise ValueError(error.message.partition(": ")[2]) from None
-    if not values:
-        raise ValueError("there is no value")
-    return values if len(values) > 1 else values[0]
+    if len(data) > 1 or not data["value"]:
+        raise ValueError("there is no value, or more than one")
+    return data["value"] if len(data["value"]) > 1 else data["value"][0]
 
 
 def _read(path: Path, what: str, hint: str) -> str:

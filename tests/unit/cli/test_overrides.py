@@ -199,7 +199,7 @@ def test_a_factor_that_does_not_fit_can_be_removed(tmp_path: Path) -> None:
         (("--set", "blocks.x=1"), "--set blocks.x=1: blocks has no keys in", "--set 'blocks={x: …}'"),
         (("--set", "factors.tls=null"), "--set factors.tls=null: factors.tls isn't set in", "remove the option"),
         (("--set", "blocks"), "--set blocks: not a key and its value", "--set factors.workers=1,2"),
-        (("--set", "blocks="), "--set blocks=: there is no value", ""),
+        (("--set", "blocks="), "--set blocks=: there is no value, or more", ""),
         (("--set", "blocks=[1"), "--set blocks=[1: not valid YAML", ""),
         (("--set", "load={a: 1, a: 2}"), "'a' appears twice", ""),
         (("--set", "factors.concurrency=1,1"), "factors.concurrency: a level appears twice", ""),
