@@ -9,6 +9,7 @@ import dataclasses
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BeforeValidator, Field, ValidationInfo
@@ -19,7 +20,6 @@ from wirebench.model.variant import CONNECTIONS_MAX, RATE_MAX
 
 #: What a payload of base64 in JSON may come to under the services' limit of 4 MiB.
 _PAYLOAD_BYTES_MAX = 3_000_000
-_VARIANT_A_LEVEL = "write a variant for each level"
 
 
 def _check_payload(value: Any, info: ValidationInfo) -> Any:  # noqa: ANN401 - untrusted
@@ -35,6 +35,12 @@ def _read_http_version(value: Any) -> Any:  # noqa: ANN401 - untrusted
     if value in (1, 2) and not isinstance(value, bool | float):
         return None if value == 1 else value
     raise ValueError("must be 1 (HTTP/1.1) or 2 (HTTP/2)")
+
+
+#: Factors of clusters, of the built-in application, and of loads that aren't compared with each other.
+_InCluster = partial(Factor, group="service", targets=("kubernetes",))
+_BuiltIn = partial(Factor, own_hint="write a variant for each level")
+_Load = partial(Factor, group="load", is_comparable=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,21 +63,19 @@ class ServiceSpec:
     #: None, as the runtime and the store, of an own variant.
     implementation: Annotated[
         contract.Implementation | None,
-        Factor(
+        _BuiltIn(
             group="implementation",
             mark="",
             choices=lambda _, implementation: get_args(contract.Implementation) if implementation else (),
-            own_hint=_VARIANT_A_LEVEL,
             comes_with=("runtime", "threads"),
             words={"python": ("in Python", "Python"), "go": ("in Go", "Go")},
         ),
     ] = "python"
     runtime: Annotated[
         str | None,
-        Factor(
+        _BuiltIn(
             group="implementation",
             choices=lambda facts, implementation: facts.runtimes[implementation] if implementation else (),
-            own_hint=_VARIANT_A_LEVEL,
             comes_with=("implementation", "threads"),
             saying="on {}",
             noun="{}",
@@ -80,10 +84,9 @@ class ServiceSpec:
     threads: Annotated[
         int | None,
         Field(ge=1, le=1024),
-        Factor(
+        _BuiltIn(
             group="implementation",
             mark="t{}",
-            own_hint=_VARIANT_A_LEVEL,
             needs=(Need("runtime", contract.THREADED_RUNTIMES, "others have no pool of threads"),),
             unit="thread",
         ),
@@ -102,11 +105,10 @@ class ServiceSpec:
     ] = 1
     store: Annotated[
         contract.Store | None,
-        Factor(
+        _BuiltIn(
             group="service",
             always_marked=True,
             choices=lambda _, implementation: get_args(contract.Store) if implementation else (),
-            own_hint=_VARIANT_A_LEVEL,
             noun="{}",
             words={"memory": ("in memory", "memory")},
         ),
@@ -115,10 +117,9 @@ class ServiceSpec:
     store_connections: Annotated[
         int | None,
         Field(ge=1, le=1000),
-        Factor(
+        _BuiltIn(
             group="service",
             mark="p{}",
-            own_hint=_VARIANT_A_LEVEL,
             needs=(Need("store", ("postgres",), "memory has no connections"),),
             unit="store connection",
         ),
@@ -136,36 +137,21 @@ class ServiceSpec:
     replicas: Annotated[
         int | None,
         Field(ge=1, le=100),
-        Factor(
-            group="service",
-            mark="x{}",
-            cluster_default=1,
-            targets=("kubernetes",),
-            is_fixed_in_cluster=True,
-            unit="replica",
-        ),
+        _InCluster(mark="x{}", cluster_default=1, is_fixed_in_cluster=True, unit="replica"),
     ] = 1
     #: Of each replica. A limit is always set in a cluster.
     cpu_limit_millicores: Annotated[
         int | None,
         Field(ge=10, le=256_000),
-        Factor(
-            group="service",
-            mark="{}m",
-            cluster_default=500,
-            targets=("kubernetes",),
-            is_fixed_in_cluster=True,
-            label="CPU limit, millicores",
-            saying="{}m CPU",
+        _InCluster(
+            mark="{}m", cluster_default=500, is_fixed_in_cluster=True, label="CPU limit, millicores", saying="{}m CPU"
         ),
     ] = None
     #: Where the load comes from. A service has it only if it is `same-pod`: then it has no pod of its own.
     placement: Annotated[
         contract.Placement | None,
-        Factor(
-            group="service",
+        _InCluster(
             cluster_default="cross-node",
-            targets=("kubernetes",),
             needs=(
                 Need("replicas", (1, None), "a load in the same pod has one service to go to", of=("same-pod",)),
                 Need("balancing", ("service",), "in the same pod there is nothing to balance", of=("same-pod",)),
@@ -211,10 +197,7 @@ class Cell(ServiceSpec):
             words={"2": ("over HTTP/2", "HTTP/2")},
         ),
     ] = None
-    codec: Annotated[
-        contract.Codec,
-        Factor(group="implementation", choices=lambda facts, _: facts.codecs, own_hint=_VARIANT_A_LEVEL, noun="{}"),
-    ]
+    codec: Annotated[contract.Codec, _BuiltIn(group="implementation", choices=lambda facts, _: facts.codecs, noun="{}")]
     connection: Annotated[
         contract.Connection,
         Factor(
@@ -226,10 +209,8 @@ class Cell(ServiceSpec):
     ] = "keep"
     balancing: Annotated[
         contract.Balancing | None,
-        Factor(
-            group="service",
+        _InCluster(
             cluster_default="service",
-            targets=("kubernetes",),
             words={
                 "service": ("balanced by the Service", "balancing by the Service"),
                 "headless": ("balanced by the client", "balancing by the client"),
@@ -279,7 +260,7 @@ class Cell(ServiceSpec):
         ),
     ] = None
     #: One of the application's, or the name of a workload.
-    operation: Annotated[str, Factor(group="load", always_marked=True, is_comparable=False)] = "users.get"
+    operation: Annotated[str, _Load(always_marked=True)] = "users.get"
     #: None is the operation's own.
     payload: Annotated[
         str | int | None, Factor(group="load", levels=Annotated[str | int, BeforeValidator(_check_payload)])
@@ -288,24 +269,20 @@ class Cell(ServiceSpec):
     stream_rate_limit_per_s: Annotated[
         int | None,
         Field(ge=1, le=contract.STREAM_RATE_LIMIT_MAX),
-        Factor(group="load", mark="l{}", is_comparable=False, label="items/s asked for of a stream", none="no limit"),
+        _Load(mark="l{}", label="items/s asked for of a stream", none="no limit"),
     ] = None
     #: Of each stream, where the operation is one, or 0 where that isn't asked for.
     stream_items: Annotated[
-        int | None,
-        Field(ge=1, le=contract.STREAM_ITEMS_MAX),
-        Factor(group="load", mark="i{}", is_comparable=False, label="items of a stream"),
+        int | None, Field(ge=1, le=contract.STREAM_ITEMS_MAX), _Load(mark="i{}", label="items of a stream")
     ] = None
     #: None under other loads than an open one.
     rate_per_s: Annotated[
         int | None,
         Field(ge=1, le=RATE_MAX),
-        Factor(
-            group="load",
+        _Load(
             mark="r{}",
             load_models=("open",),
             needs=(Need("driver", contract.OPEN_LOAD_DRIVERS, "others don't time requests from when they were due"),),
-            is_comparable=False,
             label="requests/s asked for",
         ),
     ] = None
@@ -337,11 +314,7 @@ class Cell(ServiceSpec):
     #: None of a load whose rate the cell names.
     shape: Annotated[
         contract.Shape | None,
-        Factor(
-            group="load",
-            needs=(Need("driver", ("wireload",), "other drivers take no schedule of single requests"),),
-            is_comparable=False,
-        ),
+        _Load(needs=(Need("driver", ("wireload",), "other drivers take no schedule of single requests"),)),
     ] = None
 
     @property
