@@ -7,12 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from wirebench.errors import UsageError
 from wirebench.model.cell import ServiceSpec
 from wirebench.model.contract import TRANSPORTS, Transport
-from wirebench.system.paths import IMAGES
 from wirebench.system.ports import LOOPBACK
 from wirebench.system.tls import ClientTls
 from wirebench.targets.cluster.agents import Agents
@@ -51,26 +47,16 @@ class BuiltinServices:
         self._node_selector: Mapping[str, str] = {}
         self._upgrades = itertools.count(1)
         self._running: dict[Transport, tuple[Pod, ...]] = {}
-        #: The upgrade that brought the database that is there.
-        self._database: str | None = None
+        self._has_database = False
         self._speaks_tls = False
 
     def prepare(self, services: Sequence[ServiceSpec], nodes: Nodes) -> None:
         """Check that nodes have room for each of the services. Raises UsageError."""
-        if any(service.store == "postgres" for service in services):
-            self._check_postgres_image()
         for service in services:
             database_millicores = POSTGRES_CPU_MILLICORES if service.store == "postgres" else 0
             nodes.check_room((service.cpu_limit_millicores or 0) * (service.replicas or 1) + database_millicores)
         self._node_selector = nodes.selector("server")
         self._speaks_tls = any(service.tls != "none" for service in services)
-
-    def _check_postgres_image(self) -> None:
-        """Reject a database whose image `make cluster-up` hasn't built; other clusters pull theirs."""
-        files = self._cluster.access.values_files
-        images = [(yaml.safe_load(path.read_text()) or {}).get("image", {}) for path in files]
-        if IMAGES in files and not any("postgres" in each for each in images):
-            raise UsageError("factors.store: the cluster has no image of PostgreSQL", "make cluster-postgres builds it")
 
     def create_secrets(self) -> None:
         """Create a certificate for all services, and its authority for their clients. Raises WirebenchError."""
@@ -87,14 +73,15 @@ class BuiltinServices:
         """Deploy the services in place of those before, and wait until they are ready. Raises WirebenchError."""
         upgrade = str(next(self._upgrades))
         own = {service.transport: service for service in services if not service.beside_load}
-        before, self._database = self._database, None
-        if any(service.store == "postgres" for service in services):
-            self._database = upgrade
-        if own or self._running or before or self._database:
-            values = build_services_values(own, upgrade, self._node_selector, self._database)
+        needs_database = any(service.store == "postgres" for service in services)
+        if own or self._running or needs_database or self._has_database:
+            values = build_services_values(own, upgrade, self._node_selector, needs_database=needs_database)
             self._cluster.upgrade(SERVICES, values)
+        self._has_database = needs_database
         for transport in self._running.keys() - own.keys():
             find_pods(self._cluster, transport).wait_gone()
+        if needs_database:
+            find_pods(self._cluster, "postgres").wait_ready("`kubectl describe pod` says more")
         self._running = {
             transport: find_pods(self._cluster, transport).wait_ready("`kubectl describe pod` says more")
             for transport in own
@@ -111,9 +98,9 @@ class BuiltinServices:
             find_pods(self._cluster, transport).check(pods)
 
 
-def find_pods(cluster: Cluster, transport: Transport) -> PodGroup:
-    """Return the pods of a service of our chart."""
-    labels = {"app.kubernetes.io/instance": SERVICES, "app.kubernetes.io/component": transport}
+def find_pods(cluster: Cluster, component: str) -> PodGroup:
+    """Return the pods of a component of our chart, such as a transport."""
+    labels = {"app.kubernetes.io/instance": SERVICES, "app.kubernetes.io/component": component}
     return PodGroup(cluster, labels)
 
 
@@ -195,17 +182,18 @@ def build_services_values(
     services: Mapping[Transport, ServiceSpec],
     upgrade: str,
     node_selector: Mapping[str, str],
-    database: str | None = None,
+    *,
+    needs_database: bool = False,
 ) -> Values:
     """Return the values of the release of the services, given by transport: those alone run, in pods that are new.
 
-    `database` is the upgrade since which there is a PostgreSQL server, which begins with fresh data; None is no server.
+    A PostgreSQL server begins with fresh data, too.
     """
     postgres: Values = {"enabled": False}
-    if database is not None:
+    if needs_database:
         postgres = {
             "enabled": True,
-            "podLabels": {UPGRADE_LABEL: database},
+            "podLabels": {UPGRADE_LABEL: upgrade},
             "nodeSelector": dict(node_selector),
             "resources": {"cpu": f"{POSTGRES_CPU_MILLICORES}m", "memory": _POSTGRES_MEMORY},
         }
