@@ -1,4 +1,4 @@
-"""The nodes of a cluster: what is said of them in results, and whether they have room."""
+"""The nodes of a cluster, and what is said of them in results."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from wirebench.errors import UsageError
 from wirebench.targets.cluster.client import Cluster
 from wirebench.targets.endpoint import Description
 
@@ -22,7 +21,6 @@ class Node:
     """What of a node matters here."""
 
     role: str
-    takes_pods: bool
     millicores: int
     memory: str
     system: str
@@ -31,10 +29,8 @@ class Node:
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Node:
         info, capacity = data["status"]["nodeInfo"], data["status"]["capacity"]
-        taints = data["spec"].get("taints", ())
         return cls(
             role=data["metadata"]["labels"].get(_ROLE, ""),
-            takes_pods=not any(taint["effect"] in ("NoSchedule", "NoExecute") for taint in taints),
             millicores=parse_millicores(capacity["cpu"]),
             memory=capacity["memory"],
             system=f"{info['osImage']}, {info['kernelVersion']}, {info['containerRuntimeVersion']}",
@@ -51,16 +47,6 @@ class Nodes:
     def selector(self, role: str) -> dict[str, str]:
         """Return the labels of the nodes for a role; none where no node has it, and then any node will do."""
         return {_ROLE: role} if any(node.role == role for node in self.all) else {}
-
-    def check_room(self, millicores: int) -> None:
-        """Raise UsageError if the nodes for services could never take CPU limits of so much in all."""
-        role = self.selector("server").get(_ROLE)
-        room = sum(node.millicores for node in self.all if node.takes_pods and role in (None, node.role))
-        if millicores > room:
-            raise UsageError(
-                f"services with CPU limits of {millicores}m in all: the nodes for them have {room}m",
-                "lower factors.cpu_limit_millicores or factors.replicas",
-            )
 
     @property
     def are_one_machine(self) -> bool:

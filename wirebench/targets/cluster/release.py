@@ -51,10 +51,7 @@ class BuiltinServices:
         self._speaks_tls = False
 
     def prepare(self, services: Sequence[ServiceSpec], nodes: Nodes) -> None:
-        """Check that nodes have room for each of the services. Raises UsageError."""
-        for service in services:
-            database_millicores = POSTGRES_CPU_MILLICORES if service.store == "postgres" else 0
-            nodes.check_room((service.cpu_limit_millicores or 0) * (service.replicas or 1) + database_millicores)
+        """Take the services that will be started, and the nodes for them."""
         self._node_selector = nodes.selector("server")
         self._speaks_tls = any(service.tls != "none" for service in services)
 
