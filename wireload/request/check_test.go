@@ -3,6 +3,7 @@ package request
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -92,8 +93,8 @@ func TestCheckOfEveryOperation(t *testing.T) {
 			where := operation + " over " + wire[0] + " with " + wire[1]
 			values := source.(*user).values
 			data, _ := decodeJSON(source.(*user).current.expectations[0].expected.append(nil, values))
-			if path := source.(*user).current.expectations[0].path; strings.Contains(path, "payload") || strings.Contains(path, "text") {
-				data = map[string]any{path[strings.LastIndex(path, ".")+1:]: data}
+			if keys := source.(*user).current.expectations[0].keys; keys != nil && slices.Contains([]string{"payload", "text"}, keys[len(keys)-1]) {
+				data = map[string]any{keys[len(keys)-1]: data}
 			}
 			expectError(t, where, source.Check(&r, reply(t, application, operation, wire, data)), "")
 			wrong := any(map[string]any{})

@@ -46,10 +46,9 @@ type compiler struct {
 	application *Application
 	kind        *kind
 	options     *Options
-	// known are the inputs so far, expanded; sizes is what each expands to, and size is the sum of all.
+	// known are the inputs so far, expanded; sizes is the sum of theirs.
 	known map[string]any
-	sizes map[string]int
-	size  int
+	sizes int
 	// tookPayload says that an input has a value for the payload.
 	tookPayload bool
 	// idsEach is how many ids a request takes.
@@ -84,29 +83,19 @@ func (c *compiler) compile(o field) bool {
 		c.setBody(o, e, e.getOr("body", object{}))
 		c.expect(e.get("expect"))
 	}
-	return c.hasNoMistakes(e, before)
-}
-
-// hasNoMistakes reports whether there are none but so many. What is too large has only that one.
-func (c *compiler) hasNoMistakes(f field, before int) bool {
-	if c.size > expandedMax {
-		c.application.mistakes = c.application.mistakes[:before]
-		f.fail("expands to more than %d MiB", expandedMax>>20)
-	}
 	return len(c.application.mistakes) == before
 }
 
 // addInputs reports whether the inputs are without mistakes.
 func (c *compiler) addInputs(inputs []field) bool {
-	c.known, c.sizes = map[string]any{}, map[string]int{}
-	mistakes := len(c.application.mistakes)
+	c.known = map[string]any{}
+	before := len(c.application.mistakes)
 	for _, in := range inputs {
-		before := c.size
 		value := c.input(in)
-		if !c.hasNoMistakes(in, mistakes) {
+		if len(c.application.mistakes) > before {
 			return false
 		}
-		c.known[in.name], c.sizes[in.name] = value, c.size-before
+		c.known[in.name] = value
 		c.deletes = cmp.Or(c.deletes, in.text("created"))
 		if created := in.text("fresh"); created != "" && c.creates == "" {
 			c.creates, c.createdID = created, value.(slot).place
@@ -156,7 +145,7 @@ func (c *compiler) compileREST(o, e field) {
 // target returns the program for path and query of a REST request. A parameter that is null is left out.
 func (c *compiler) target(template string) (program, error) {
 	path, query, _ := strings.Cut(template, "?")
-	p, err := c.text(path, escapeURL, false)
+	p, err := c.text(path, appendEscaped, false)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +160,7 @@ func (c *compiler) target(template string) (program, error) {
 			continue
 		}
 		p.literal(separator + name + "=")
-		if err := p.text(value, escapeURL); err != nil {
+		if err := p.text(value, appendEscaped); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		separator = "&"
@@ -252,7 +241,7 @@ func (c *compiler) setBody(o, e, body field) {
 		c.body.message(body, method.Input(), value)
 	case c.options.Transport == "rest" && isText(value):
 		c.template.ContentType = "text/plain; charset=utf-8"
-		body.check(c.body.text(value, nil))
+		body.check(c.body.text(value, appendText))
 	default:
 		c.body.json(value)
 	}

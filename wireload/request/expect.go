@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,7 +16,8 @@ import (
 
 // expectation says what the value at a path of a reply is.
 type expectation struct {
-	path string
+	// keys are the path.
+	keys []string
 	// matcher is empty for equality.
 	matcher string
 	// expected is JSON.
@@ -37,7 +39,7 @@ func (c *compiler) expect(expect field) {
 			}
 			var expected program
 			expected.json(c.expand(each.at("", test.value)))
-			c.expectations = append(c.expectations, expectation{each.name, test.name, expected})
+			c.expectations = append(c.expectations, expectation{keysOf(each.name), test.name, expected})
 		}
 	}
 }
@@ -49,18 +51,10 @@ func (e *expectation) check(reply any, values []slotValue) error {
 	if err != nil {
 		return err
 	}
-	for _, actual := range at(reply, keysOf(e.path)) {
+	for _, actual := range at(reply, e.keys) {
 		if !e.matches(actual, expected) {
 			return fmt.Errorf("%s is %s, not %s", e.name(), show(actual), strings.TrimSpace(e.matcher+" "+shorten(text)))
 		}
-	}
-	return nil
-}
-
-// checkContains wants a text in a reply.
-func checkContains(reply, text []byte) error {
-	if !bytes.Contains(reply, text) {
-		return fmt.Errorf("the reply is %q, without %q", shorten(reply), shorten(text))
 	}
 	return nil
 }
@@ -72,7 +66,7 @@ func (e *expectation) checkConsecutive(first, last any, items int) error {
 	}
 	var ends [2]int64
 	for i, item := range []any{first, last} {
-		for _, found := range at(item, keysOf(e.path)) {
+		for _, found := range at(item, e.keys) {
 			text, _ := textOf(found)
 			number, err := strconv.ParseInt(text, 10, 64)
 			if err != nil {
@@ -87,15 +81,25 @@ func (e *expectation) checkConsecutive(first, last any, items int) error {
 	return nil
 }
 
-func (e *expectation) name() string { return cmp.Or(e.path, "the reply") }
+func (e *expectation) name() string { return cmp.Or(strings.Join(e.keys, "."), "the reply") }
 
 func (e *expectation) matches(actual, expected any) bool {
-	length, hasLength := lengthOf(actual)
+	length, hasLength := 0, true
+	switch actual := actual.(type) {
+	case string:
+		length = utf8.RuneCountInString(actual)
+	case []any:
+		length = len(actual)
+	case map[string]any:
+		length = len(actual)
+	default:
+		hasLength = false
+	}
 	switch e.matcher {
 	case "empty":
 		return (actual == nil || actual == missing{} || hasLength && length == 0) == (expected == true)
 	case "count":
-		return hasLength && equal(json.Number(strconv.Itoa(length)), expected)
+		return hasLength && holds(json.Number(strconv.Itoa(length)), expected)
 	case "above":
 		order, ok := compareNumbers(actual, expected)
 		return ok && order > 0
@@ -103,19 +107,6 @@ func (e *expectation) matches(actual, expected any) bool {
 		return true // of streams: see checkConsecutive
 	}
 	return holds(actual, expected)
-}
-
-// lengthOf returns the characters of a text, or the items of a list or mapping.
-func lengthOf(value any) (length int, ok bool) {
-	switch value := value.(type) {
-	case string:
-		return utf8.RuneCountInString(value), true
-	case []any:
-		return len(value), true
-	case map[string]any:
-		return len(value), true
-	}
-	return 0, false
 }
 
 // missing stands for what a reply does not have.
@@ -162,7 +153,8 @@ func pick(value any, name string) any {
 	return missing{}
 }
 
-// holds says whether a value has all that is expected, and as many items.
+// holds says whether a value has all that is expected, and as many items. Whole numbers of 64 bits are texts in the JSON form
+// of protobuf.
 func holds(actual, expected any) bool {
 	switch expected := expected.(type) {
 	case []any:
@@ -175,37 +167,30 @@ func holds(actual, expected any) bool {
 			}
 		}
 		return true
+	case string:
+		if text, isText := actual.(string); isText {
+			return text == expected
+		}
+	case json.Number:
+	default: // A bool or null; a list or a mapping isn't equal to either.
+		return actual == expected
 	}
-	return equal(actual, expected)
-}
-
-// equal compares scalars. Whole numbers of 64 bits are texts in the JSON form of protobuf.
-func equal(actual, expected any) bool {
-	_, isText := actual.(string)
-	_, expectsText := expected.(string)
 	order, isNumber := compareNumbers(actual, expected)
-	switch actual.(type) {
-	case []any, map[string]any:
-		return false
-	}
-	return actual == expected || (!isText || !expectsText) && isNumber && order == 0
+	return isNumber && order == 0
 }
 
 // compareNumbers compares two numbers, which may be given as texts.
 func compareNumbers(a, b any) (order int, ok bool) {
 	textA, errA := textOf(a)
 	textB, errB := textOf(b)
-	if errA != nil || errB != nil {
-		return 0, false
-	}
-	wholeA, errA := strconv.ParseInt(textA, 10, 64)
-	wholeB, errB := strconv.ParseInt(textB, 10, 64)
-	if errA == nil && errB == nil {
+	wholeA, notWholeA := strconv.ParseInt(textA, 10, 64)
+	wholeB, notWholeB := strconv.ParseInt(textB, 10, 64)
+	if notWholeA == nil && notWholeB == nil {
 		return cmp.Compare(wholeA, wholeB), true
 	}
-	floatA, errA := strconv.ParseFloat(textA, 64)
-	floatB, errB := strconv.ParseFloat(textB, 64)
-	return cmp.Compare(floatA, floatB), errA == nil && errB == nil
+	floatA, notFloatA := strconv.ParseFloat(textA, 64)
+	floatB, notFloatB := strconv.ParseFloat(textB, 64)
+	return cmp.Compare(floatA, floatB), errors.Join(errA, errB, notFloatA, notFloatB) == nil
 }
 
 // decodeJSON keeps numbers as they are.

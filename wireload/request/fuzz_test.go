@@ -5,8 +5,8 @@ import "testing"
 // FuzzLoad checks and loads any text, and makes a few requests of what can be loaded.
 func FuzzLoad(f *testing.F) {
 	descriptors := readFile(f, "../../proto/contract.binpb")
-	defer func(before int) { expandedMax = before }(expandedMax)
-	expandedMax = 1 << 16
+	defer func(before int) { sizesMax = before }(sizesMax)
+	sizesMax = 1 << 16
 	f.Add(readFile(f, "testdata/inputs.yaml"))
 	f.Add(readFile(f, "../../applications/users.yaml"))
 	f.Add([]byte(shopFile))

@@ -92,7 +92,7 @@ func (c *compiler) addHeaders(own field) {
 	})
 	for _, each := range append(inherited, own.each()...) {
 		template := each.value.(string)
-		value, err := c.text(template, nil, true)
+		value, err := c.text(template, appendText, true)
 		each.check(err)
 		constant, isConstant := value.constant()
 		if c.options.isCheck && variable.Pattern.MatchString(template) {

@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -12,21 +11,20 @@ import (
 const (
 	letters   = "abcdefghijklmnopqrstuvwxyz0123456789"
 	fixedText = "wirebench "
+	// itemSize is what an item of a list counts for sizesMax, about what its slots and steps take.
+	itemSize = 256
 )
 
-// itemSize is what an item of a repeated input counts for expandedMax, about what its slots and steps take.
-const itemSize = 256
+// sizesMax bounds what the sizes of an operation's inputs make together. The fuzz test lowers it.
+var sizesMax = 64 << 20
 
 // input returns what an input stands for, expanded.
 func (c *compiler) input(in field) any {
-	place := slices.IndexFunc(in.each(), func(each field) bool {
-		return slices.Contains(generators, each.name) && (each.value != nil || each.name == "value")
-	})
-	switch of := in.each()[place]; of.name {
+	switch of := generatorsOf(in)[0]; of.name {
 	case "seeded":
 		return c.seededID(in, of.value.(string))
 	case "fresh":
-		c.idsEach = max(c.idsEach, int64(c.count(in.getOr("count", json.Number("1")))))
+		c.idsEach = max(c.idsEach, int64(c.count(in.getOr("count", json.Number("1")), 1)))
 		base := c.options.IDBase
 		return c.addNumber(base, base, func(u *user) int64 {
 			u.fresh++
@@ -48,18 +46,28 @@ func (c *compiler) input(in field) any {
 		first := of.whole()
 		return c.addNumber(first, first, func(u *user) int64 { return first + u.inTurn(u.requests) })
 	case "text":
-		size := c.count(of)
+		size := c.count(of, 1)
 		return strings.Repeat(fixedText, size/len(fixedText)+1)[:size]
 	case "bytes":
-		return base64.StdEncoding.EncodeToString(countingBytes(c.count(of)))
+		return base64.StdEncoding.EncodeToString(countingBytes(c.count(of, 1)))
 	case "random_text":
-		return c.randomText(c.count(of))
+		size := c.count(of, 1)
+		return c.addSlot(textKind, func(u *user, v *slotValue) {
+			v.text = v.text[:0]
+			for range size {
+				v.text = append(v.text, letters[u.random.IntN(len(letters))])
+			}
+		})
 	case "payload":
 		return c.payload(of, in.get("max").whole())
 	case "stream":
-		return c.streamSetting(of.value.(string))
+		setting := map[any]int{"items": c.options.StreamItems, "rate_limit_per_s": c.options.StreamRateLimit}[of.value]
+		if setting == 0 && of.value != "items" {
+			return nil
+		}
+		return json.Number(strconv.Itoa(setting))
 	case "repeat":
-		return c.repeat(in, c.count(of))
+		return c.repeat(in, c.count(of, itemSize))
 	default: // value
 		return c.expand(of)
 	}
@@ -67,7 +75,7 @@ func (c *compiler) input(in field) any {
 
 // seededID is random. Where users do not mix operations, it is instead what the user has created itself, in turn.
 func (c *compiler) seededID(in field, kind string) any {
-	count, offset, there := c.count(in.getOr("count", json.Number("1"))), in.get("offset").whole(), c.application.root.get("seeded").get(kind)
+	count, offset, there := c.count(in.getOr("count", json.Number("1")), 1), in.get("offset").whole(), c.application.root.get("seeded").get(kind)
 	if there.value == nil {
 		in.fail("nothing is seeded as %q", kind)
 	}
@@ -78,15 +86,6 @@ func (c *compiler) seededID(in field, kind string) any {
 			return u.nextCreated(kind) + offset
 		}
 		return first + u.random.Int64N(span)
-	})
-}
-
-func (c *compiler) randomText(size int) any {
-	return c.addSlot(textKind, func(u *user, v *slotValue) {
-		v.text = v.text[:0]
-		for range size {
-			v.text = append(v.text, letters[u.random.IntN(len(letters))])
-		}
 	})
 }
 
@@ -106,34 +105,20 @@ func (c *compiler) payload(choices field, sizeMax int64) any {
 	return c.expand(choices.each()[0])
 }
 
-func (c *compiler) streamSetting(name string) any {
-	switch {
-	case name == "items":
-		return json.Number(strconv.Itoa(c.options.StreamItems))
-	case c.options.StreamRateLimit > 0:
-		return json.Number(strconv.Itoa(c.options.StreamRateLimit))
-	}
-	return nil
-}
-
-// repeat returns a list, each of whose items is compiled by itself.
-func (c *compiler) repeat(in field, count int) any {
-	counting := in.text("counting")
+// repeat returns a list, each of whose items is compiled by itself, up to the first mistake.
+func (c *compiler) repeat(in field, count int) (items []any) {
+	counting, before := in.text("counting"), len(c.application.mistakes)
 	first, isCounting := c.known[counting]
 	if isCounting {
 		defer func() { c.known[counting] = first }()
 	} else if counting != "" {
 		in.get("counting").check(c.missingInput(counting))
 	}
-	items := make([]any, 0, count)
-	for i := 0; i < count && c.size <= expandedMax; i++ {
-		c.size += itemSize
+	for i := 0; i < count && len(c.application.mistakes) == before; i++ {
 		if isCounting {
 			var err error
-			if c.known[counting], err = add(first, i); err != nil {
-				in.get("counting").check(err)
-				break
-			}
+			c.known[counting], err = add(first, i)
+			in.get("counting").check(err)
 		}
 		items = append(items, c.input(in.get("of")))
 	}
@@ -156,26 +141,25 @@ func add(value any, n int) (any, error) {
 	return nil, errors.New("needs a whole number")
 }
 
-// count returns a number of characters, bytes or items, which is the same for all requests; 0 if it is wrong.
-func (c *compiler) count(given field) int {
+// count returns a number of characters, bytes or items, each of a size; 0 if it is wrong.
+func (c *compiler) count(given field, size int) int {
 	before := len(c.application.mistakes)
-	constant, err := textOf(c.expand(given))
-	if len(c.application.mistakes) > before {
-		return 0
-	}
-	if err != nil {
+	expanded := c.expand(given)
+	constant, err := textOf(expanded)
+	count, notWhole := strconv.Atoi(constant)
+	switch {
+	case len(c.application.mistakes) > before:
+	case err != nil:
 		given.fail("a size must be a number that is the same for all requests")
-		return 0
-	}
-	size, err := strconv.Atoi(constant)
-	if err != nil || size < 0 {
+	case notWhole != nil || count < 0:
 		given.fail("a size must be a whole number, not %s", shorten([]byte(constant)))
-		return 0
+	case count > (sizesMax-c.sizes)/size:
+		given.fail("expands to more than %d MiB", sizesMax>>20)
+	default:
+		c.sizes += count * size
+		return count
 	}
-	if c.size += min(size, expandedMax+1); c.size > expandedMax {
-		return 0
-	}
-	return size
+	return 0
 }
 
 func countingBytes(size int) []byte {

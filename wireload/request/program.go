@@ -83,8 +83,8 @@ func (p *program) value(s slot, encode encoder) {
 	*p = append(*p, step{place: s.place, encode: encode})
 }
 
-// scalar appends an expanded value: what is known already as render has it, and texts that vary as encode has them.
-func (p *program) scalar(value any, render func(constant any) (string, error), encode encoder) error {
+// scalar appends an expanded value: what is known already as render has it, and texts that vary as escape has them.
+func (p *program) scalar(value any, render func(constant any) (string, error), escape func(dst, text []byte) []byte) error {
 	s, isSlot := value.(slot)
 	switch {
 	case !isSlot:
@@ -103,37 +103,18 @@ func (p *program) scalar(value any, render func(constant any) (string, error), e
 		}
 		p.value(s, func(dst []byte, v *slotValue) []byte { return append(dst, rendered[v.number]...) })
 	default:
-		p.value(s, encode)
+		p.value(s, func(dst []byte, v *slotValue) []byte { return escape(dst, v.text) })
 	}
 	return nil
 }
 
-// text appends an expanded value as it stands in a text, escaped unless escape is nil. To escape text that varies
-// allocates, where it has anything to escape.
-func (p *program) text(value any, escape func(string) string) error {
+// text appends an expanded value as it stands in a text, escaped.
+func (p *program) text(value any, escape func(dst, text []byte) []byte) error {
 	render := func(constant any) (string, error) {
 		text, err := textOf(constant)
-		if escape != nil {
-			text = escape(text)
-		}
-		return text, err
+		return string(escape(nil, []byte(text))), err
 	}
-	return p.scalar(value, render, func(dst []byte, v *slotValue) []byte {
-		if escape == nil || isPlain(v.text) {
-			return append(dst, v.text...)
-		}
-		return append(dst, escape(string(v.text))...)
-	})
-}
-
-// isPlain says whether a text is the same in a URL.
-func isPlain(text []byte) bool {
-	for _, each := range text {
-		if !('a' <= each && each <= 'z' || 'A' <= each && each <= 'Z' || '0' <= each && each <= '9') {
-			return false
-		}
-	}
-	return true
+	return p.scalar(value, render, escape)
 }
 
 // json appends an expanded value as JSON.
@@ -168,7 +149,7 @@ func (p *program) json(value any) {
 		if !isA[slot](value) {
 			render = textOf
 		}
-		_ = p.scalar(value, render, func(dst []byte, v *slotValue) []byte { return appendQuoted(dst, v.text) })
+		_ = p.scalar(value, render, appendQuoted)
 	}
 }
 

@@ -160,16 +160,13 @@ func checkSocket(f field) {
 // checkInput reads the file of an input, whose values are then a list.
 func checkInput(f field) {
 	fields := f.value.(object)
-	var found []string
 	for i, each := range fields {
-		if slices.Contains(generators, each.name) && (each.value != nil || each.name == "value") {
-			found = append(found, each.name)
-		}
 		if each.name == "file" && isA[string](each.value) {
 			fields[i] = member{"list", readCSV(f.get("file"), f.text("column"))}
 		}
 	}
-	switch of := f.get("of"); {
+	found, of := names(generatorsOf(f)), f.get("of")
+	switch {
 	case len(found) != 1:
 		f.fail("needs exactly one of %s", strings.Join(generators, ", "))
 	case found[0] == "payload" && len(f.get("payload").each()) == 0:
@@ -179,6 +176,13 @@ func checkInput(f field) {
 	case of.get("fresh").value != nil || of.get("created").value != nil:
 		of.fail("fresh and created can't be repeated: make it an input, and name that in counting")
 	}
+}
+
+// generatorsOf returns what an input has of the generators: one, if it is valid.
+func generatorsOf(in field) []field {
+	return slices.DeleteFunc(in.each(), func(each field) bool {
+		return !slices.Contains(generators, each.name) || each.value == nil && each.name != "value"
+	})
 }
 
 // checkReferences checks what operations have of other parts of the file.

@@ -31,6 +31,13 @@ func (a *Application) CompileEach(options Options) ([]Single, error) {
 	}
 	options.setDefaults()
 	options.Users = len(a.operations())
+	idsEach := int64(1) // The most that a request of any operation takes.
+	for _, each := range a.operations() {
+		c := &compiler{application: a, kind: &kind{}, options: &options}
+		c.addInputs(each.get("inputs").each())
+		idsEach = max(idsEach, c.idsEach)
+	}
+	a.mistakes = nil // Those are of operations that aren't sent.
 	var singles []Single
 	for number, each := range a.operations() {
 		if !slices.Contains(names, each.name) {
@@ -38,40 +45,17 @@ func (a *Application) CompileEach(options Options) ([]Single, error) {
 		}
 		sequence := []string{each.name}
 		if deleted := kindOf(each, "created"); deleted != "" {
-			sequence = []string{a.creatorOf(deleted, names), each.name}
+			creates := func(other field) bool { return slices.Contains(names, other.name) && kindOf(other, "fresh") == deleted }
+			creator := a.operations()[slices.IndexFunc(a.operations(), creates)]
+			sequence = []string{creator.name, each.name}
 		}
-		w := &Workload{options: options, idsEach: a.idsEach(&options)}
-		k := kind{Client: Client{Users: 1, Sequence: sequence}}
-		if _, err := a.compileKind(&k, w); err != nil {
+		w := &Workload{options: options, idsEach: idsEach}
+		if err := w.addKind(a, Client{Sequence: sequence}); err != nil {
 			return nil, err
 		}
-		w.kinds = []kind{k}
 		singles = append(singles, Single{w.NewSource(number).(*user), each.name, len(sequence) > 1, w.lines})
 	}
 	return singles, nil
-}
-
-// idsEach returns the most ids that a request of any operation takes.
-func (a *Application) idsEach(options *Options) int64 {
-	most := int64(1)
-	for _, each := range a.operations() {
-		c := &compiler{application: a, kind: &kind{}, options: options}
-		if c.addInputs(each.get("inputs").each()) { // Others aren't sent.
-			most = max(most, c.idsEach)
-		}
-	}
-	a.mistakes = nil
-	return most
-}
-
-// creatorOf returns the first of these operations that creates a kind of records.
-func (a *Application) creatorOf(created string, names []string) string {
-	for _, each := range a.operations() {
-		if slices.Contains(names, each.name) && kindOf(each, "fresh") == created {
-			return each.name
-		}
-	}
-	return ""
 }
 
 // kindOf returns the kind of records of an operation's first input with a generator.

@@ -43,16 +43,9 @@ const (
 // placeholder is a value in a text: an input, of which it may name a form, or a variable of the environment.
 var placeholder = regexp.MustCompile(`\{([a-z_][a-zA-Z0-9_]*)(?:\|([a-z]+))?\}|` + variable.Pattern.String())
 
-// expandedMax bounds what an operation's templates expand to, in nodes and bytes: a few nested inputs could fill
-// the memory. The fuzz test lowers it.
-var expandedMax = 64 << 20
-
 // expand returns what a template stands for: a JSON value again, in which a slot stands for each part that varies from
 // request to request. Fields that are null are left out.
 func (c *compiler) expand(f field) any {
-	if c.size++; c.size > expandedMax {
-		return nil
-	}
 	switch template := f.value.(type) {
 	case string:
 		value, err := c.expandText(template)
@@ -81,27 +74,21 @@ func (c *compiler) expandText(template string) (any, error) {
 	if match := placeholder.FindStringSubmatch(template); match != nil && match[0] == template && match[1] != "" {
 		return c.resolve(match[1], match[2])
 	}
-	p, err := c.text(template, nil, false)
-	if constant, ok := p.constant(); ok || err != nil {
-		return string(constant), err
-	}
-	return c.addSlot(textKind, func(u *user, v *slotValue) { v.text = p.append(v.text[:0], u.values) }), nil
+	p, err := c.text(template, appendText, false)
+	return c.asText(p), err
 }
 
 // compileText returns the program for a field that is a text.
 func (c *compiler) compileText(f field) program {
 	text, _ := f.value.(string)
-	p, err := c.text(text, nil, false)
+	p, err := c.text(text, appendText, false)
 	f.check(err)
 	return p
 }
 
-// text returns the program for a text, with escape applied to what its placeholders stand for. Values of variables are
+// text returns the program for a text, with escape appending what its placeholders stand for. Values of variables are
 // taken literally; the check of a file doesn't need them.
-func (c *compiler) text(template string, escape func(string) string, takesVariables bool) (p program, err error) {
-	if c.size += len(template); c.size > expandedMax {
-		return nil, nil
-	}
+func (c *compiler) text(template string, escape func(dst, text []byte) []byte, takesVariables bool) (p program, err error) {
 	from := 0
 	for _, at := range placeholder.FindAllStringSubmatchIndex(template, -1) {
 		p.literal(template[from:at[0]])
@@ -163,9 +150,16 @@ func isText(value any) bool {
 	return isA[string](value) || isSlot && (s.kind == textKind || s.kind == optionKind && !slices.ContainsFunc(s.options, isOther))
 }
 
-// escapeURL escapes a value for a path or a query. A + would be a space in a query, and a plus sign in a path.
-func escapeURL(text string) string {
-	return strings.ReplaceAll(url.QueryEscape(text), "+", "%20")
+func appendText(dst, text []byte) []byte { return append(dst, text...) }
+
+// appendEscaped escapes a value for a path or a query, and allocates if there is anything to escape. A + would be a space in
+// a query, and a plus sign in a path.
+func appendEscaped(dst, text []byte) []byte {
+	isOther := func(r rune) bool { return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9') }
+	if bytes.IndexFunc(text, isOther) < 0 {
+		return append(dst, text...)
+	}
+	return append(dst, strings.ReplaceAll(url.QueryEscape(string(text)), "+", "%20")...)
 }
 
 func (c *compiler) missingInput(name string) error {
@@ -178,26 +172,23 @@ func (c *compiler) missingInput(name string) error {
 // resolve returns what a placeholder stands for.
 func (c *compiler) resolve(name, form string) (any, error) {
 	value, ok := c.known[name]
-	if !ok {
-		return nil, c.missingInput(name)
-	}
-	if c.size += c.sizes[name]; form == "" || c.size > expandedMax {
-		return value, nil
-	}
-	s, isSlot := value.(slot)
 	switch {
+	case !ok:
+		return nil, c.missingInput(name)
+	case form == "":
+		return value, nil
 	case form != "upper":
 		return nil, fmt.Errorf("there is no form %q; there is upper", form)
-	case !isText(value):
-		return nil, errors.New("only texts have the form upper")
-	case !isSlot:
-		return strings.ToUpper(value.(string)), nil
 	}
-	return c.addSlot(textKind, func(u *user, v *slotValue) {
-		text := u.values[s.place].text
-		if s.kind == optionKind {
-			text = []byte(s.options[u.values[s.place].number].(string))
-		}
-		v.text = append(v.text[:0], bytes.ToUpper(text)...)
-	}), nil
+	var p program
+	err := p.text(value, func(dst, text []byte) []byte { return append(dst, bytes.ToUpper(text)...) })
+	return c.asText(p), err
+}
+
+// asText returns what a program appends: a text, or a slot that has one.
+func (c *compiler) asText(p program) any {
+	if constant, ok := p.constant(); ok {
+		return string(constant)
+	}
+	return c.addSlot(textKind, func(u *user, v *slotValue) { v.text = p.append(v.text[:0], u.values) })
 }

@@ -1,6 +1,7 @@
 package request
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 )
@@ -54,10 +55,10 @@ func (w *Workload) kindOf(number int) *kind {
 	for i := range w.kinds {
 		before += w.kinds[i].Client.Users
 		if before*2*w.options.Users > (2*number+1)*total {
-			return &w.kinds[i]
+			return w.kinds[i]
 		}
 	}
-	return &w.kinds[len(w.kinds)-1]
+	return w.kinds[len(w.kinds)-1]
 }
 
 // Next fills the next request.
@@ -178,7 +179,9 @@ func (u *user) CheckStream(r *Request, first, last []byte, items int) error {
 // read returns a reply that is as expected.
 func (u *user) read(r *Request, reply []byte) (value any, err error) {
 	op := u.current
-	err = checkContains(reply, op.contains.append(nil, u.values))
+	if text := op.contains.append(nil, u.values); !bytes.Contains(reply, text) {
+		err = fmt.Errorf("the reply is %q, without %q", shorten(reply), shorten(text))
+	}
 	if len(op.expectations) > 0 && err == nil {
 		value, err = op.decode(reply)
 	}

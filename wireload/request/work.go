@@ -54,11 +54,13 @@ type Client struct {
 // Workload is what the users of a load do, compiled.
 type Workload struct {
 	options Options
-	kinds   []kind
+	kinds   []*kind
 	// idsEach is how many ids lie between two that are given.
 	idsEach int64
 	// lines and frames say what is sent on the socket.
 	lines, frames bool
+	// tookPayload says that an operation has a value for the payload.
+	tookPayload bool
 }
 
 // SendsLines says whether lines are sent on the socket, instead of frames.
@@ -86,21 +88,15 @@ func (a *Application) Compile(options Options) (*Workload, error) {
 		return nil, errors.New("gRPC has codec protobuf only")
 	}
 	w := &Workload{options: options, idsEach: 1}
-	tookPayload := options.Payload == "" || options.Payload == "default"
 	for _, client := range options.Clients {
-		client.Users = max(1, client.Users)
-		k := kind{Client: client}
-		if err := k.validate(&options); err != nil {
+		if err := client.validate(&options); err != nil {
 			return nil, fmt.Errorf("clients: %s: %w", cmp.Or(client.Name, "all"), err)
 		}
-		took, err := a.compileKind(&k, w)
-		if err != nil {
+		if err := w.addKind(a, client); err != nil {
 			return nil, err
 		}
-		tookPayload = tookPayload || took
-		w.kinds = append(w.kinds, k)
 	}
-	if !tookPayload {
+	if !w.tookPayload && options.Payload != "" && options.Payload != "default" {
 		return nil, fmt.Errorf("payload: no operation of the load has a value for %q", options.Payload)
 	}
 	return w, nil
@@ -121,16 +117,14 @@ func (c *Client) operations() []string {
 
 const weightMax = 10_000
 
-func (k *kind) validate(options *Options) error {
-	if min(1, len(k.Sequence))+min(1, len(k.Phases))+min(1, len(k.Mix)) != 1 {
+func (c *Client) validate(options *Options) error {
+	if min(1, len(c.Sequence))+min(1, len(c.Phases))+min(1, len(c.Mix)) != 1 {
 		return errors.New("needs one of sequence, phases and mix")
 	}
-	if len(k.Phases) > 0 {
-		if len(options.Clients) > 1 || options.Calls <= 0 || options.Calls%len(k.Phases) != 0 {
-			return fmt.Errorf("phases are for all users, and need calls: a multiple of %d", len(k.Phases))
-		}
+	if phases := len(c.Phases); phases > 0 && (len(options.Clients) > 1 || options.Calls <= 0 || options.Calls%phases != 0) {
+		return fmt.Errorf("phases are for all users, and need calls: a multiple of %d", phases)
 	}
-	for name, weight := range k.Mix {
+	for name, weight := range c.Mix {
 		if weight < 1 || weight > weightMax {
 			return fmt.Errorf("mix: %s: its weight must be from 1 to %d", name, weightMax)
 		}
@@ -138,37 +132,39 @@ func (k *kind) validate(options *Options) error {
 	return nil
 }
 
-// compileKind compiles a client's operations and says whether one of them takes the payload.
-func (a *Application) compileKind(k *kind, w *Workload) (tookPayload bool, err error) {
-	k.keepsCreated = len(k.Mix) == 0
+// addKind compiles a client's operations.
+func (w *Workload) addKind(a *Application, client Client) error {
+	client.Users = max(1, client.Users)
+	k := &kind{Client: client, keepsCreated: len(client.Mix) == 0}
 	places := map[string]int{}
-	for _, name := range k.Client.operations() {
+	for _, name := range client.operations() {
 		if _, ok := places[name]; !ok {
 			o := a.root.get("operations").get(name)
 			if o.value == nil {
-				return false, fmt.Errorf("operations: there is no %q; %s", name, suggest.Name(name, names(a.operations())))
+				return fmt.Errorf("operations: there is no %q; %s", name, suggest.Name(name, names(a.operations())))
 			}
 			c := &compiler{application: a, kind: k, options: &w.options}
 			if !c.compile(o) {
-				return false, a.err()
+				return a.err()
 			}
 			places[name] = len(k.operations)
 			k.operations = append(k.operations, &c.compiled)
 			k.keepsCreated = k.keepsCreated || c.deletes != ""
 			w.idsEach = max(w.idsEach, c.idsEach)
-			tookPayload = tookPayload || c.tookPayload
+			w.tookPayload = w.tookPayload || c.tookPayload
 			w.lines, w.frames = w.lines || c.isLine, w.frames || !c.isLine
 		}
-		k.order = append(k.order, slices.Repeat([]int{places[name]}, max(1, k.Mix[name]))...)
+		k.order = append(k.order, slices.Repeat([]int{places[name]}, max(1, client.Mix[name]))...)
 	}
 	if w.lines && w.frames {
-		return false, errors.New("lines and frames can't be mixed: a service speaks one of them")
+		return errors.New("lines and frames can't be mixed: a service speaks one of them")
 	}
 	for _, each := range k.operations {
 		each.instead = slices.IndexFunc(k.operations, func(other *compiled) bool { return other.creates == each.deletes })
 		if each.deletes != "" && each.instead < 0 {
-			return false, fmt.Errorf("%s: needs an operation that creates: a load deletes only what it has created", each.template.Operation)
+			return fmt.Errorf("%s: needs an operation that creates: a load deletes only what it has created", each.template.Operation)
 		}
 	}
-	return tookPayload, nil
+	w.kinds = append(w.kinds, k)
+	return nil
 }

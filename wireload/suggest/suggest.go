@@ -8,36 +8,31 @@ import (
 
 const (
 	suggestedMax = 8
-	// closeEnough is how many letters of ten may differ in a name that is suggested.
-	closeEnough = 5
 	// lettersMax bounds the time that comparing takes.
 	lettersMax = 100
 )
 
-// Name returns the name that a wrong one is like, or else the first ones that there are.
+// Name returns the name that a wrong one is like, in half of its letters at least, or else the first ones that there are.
 func Name(wrong string, names []string) string {
-	if len(names) == 0 {
-		return "there are none"
-	}
-	best, least := "", 0
+	best, least := "", lettersMax
 	for _, name := range names {
 		longest := max(len(name), len(wrong))
 		if longest > lettersMax {
 			continue
 		}
-		distance := editDistance(wrong, name)
-		if distance*10 <= closeEnough*longest && (best == "" || distance < least) {
+		if distance := editDistance(wrong, name); distance < least && distance*2 <= longest {
 			best, least = name, distance
 		}
 	}
-	if best != "" {
+	switch {
+	case len(names) == 0:
+		return "there are none"
+	case best != "":
 		return fmt.Sprintf("did you mean %s?", best)
+	case len(names) > suggestedMax:
+		return fmt.Sprintf("there are %s …", strings.Join(names[:suggestedMax], ", "))
 	}
-	more := ""
-	if len(names) > suggestedMax {
-		names, more = names[:suggestedMax], " …"
-	}
-	return fmt.Sprintf("there are %s%s", strings.Join(names, ", "), more)
+	return fmt.Sprintf("there are %s", strings.Join(names, ", "))
 }
 
 // editDistance returns how many letters are to be added, removed or replaced: the distance of Levenshtein.
