@@ -158,7 +158,7 @@ class Application(_Part):
 
     @property
     def text(self) -> str:
-        """All of it as JSON, with what the files that it names hold, and the names of variables, not their values.
+        """All of it as JSON, with the names of variables, not their values.
 
         Of the built-in application it is the file.
         """
@@ -214,7 +214,7 @@ class Context:
 
 
 def read_application(path: Path) -> Application:
-    """Read an application file, which wireload checks; files that it names are beside it. Raises UsageError."""
+    """Read an application file, which wireload checks. Raises UsageError."""
     _, source = read_yaml(path, "an application file", "applications/ has those that come with wirebench")
     text = resolve(path)
     try:
@@ -224,7 +224,7 @@ def read_application(path: Path) -> Application:
 
 
 def resolve(path: Path, descriptors: Mapping[str, Path] = MappingProxyType({})) -> str:
-    """Return an application file as JSON, with what it refers to.
+    """Return an application file as JSON.
 
     It is checked against the messages of variants that have no proto files: `descriptors` by name. Raises UsageError,
     with a line for each mistake.

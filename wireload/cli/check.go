@@ -14,8 +14,8 @@ import (
 // errFound says that a check has printed mistakes.
 var errFound = errors.New("")
 
-// checkFiles prints the mistakes of application files, a line each. To resolve a file, it prints it as JSON that needs no
-// other file, or else its mistakes to the log.
+// checkFiles prints the mistakes of application files, a line each. To resolve a file, it prints it as JSON, or
+// else its mistakes to the log.
 func checkFiles(command string, arguments []string, out, log io.Writer) (err error) {
 	sets := map[string][]byte{}
 	options := flag.NewFlagSet(command, flag.ContinueOnError)

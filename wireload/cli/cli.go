@@ -28,7 +28,7 @@ Usage:
   wireload render JOB.json                 prints requests of such a load, for other tools to send
   wireload check FILE ...                  prints what is wrong with application files; --descriptors VARIANT=FILE
   wireload schema JOB.json                 gRPC messages of proto files, or of a server by reflection, as descriptors
-  wireload resolve FILE                    prints an application file as JSON that needs no other file
+  wireload resolve FILE                    prints an application file as JSON, if nothing is wrong with it
   wireload --version
 
 Examples:

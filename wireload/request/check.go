@@ -8,9 +8,8 @@ import (
 	"wirebench.dev/wireload/contract"
 )
 
-// Check returns what is wrong with an application file, by line, or else the application as JSON that stands for itself:
-// with what its aliases and merges stand for, and lists in place of the files that have them. It compiles what can be read:
-// each operation as each variant gets it. Sets are descriptors by variant, those of an application without variants under an
+// Check returns what is wrong with an application file, by line, or else the application as JSON, with what
+// its aliases and merges stand for. It compiles what can be read: each operation as each variant gets it. Sets are descriptors by variant, those of an application without variants under an
 // empty name. Other variants' messages are those of the proto files that they name, and unknown if they have reflection.
 func Check(path string, sets map[string][]byte) (resolved string, mistakes []Mistake, err error) {
 	text, err := os.ReadFile(path)

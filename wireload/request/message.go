@@ -187,14 +187,10 @@ func describeReply(schema *contract.Schema, descriptor protoreflect.MessageDescr
 	return protojson.MarshalOptions{UseProtoNames: true, EmitDefaultValues: true, Resolver: schema.Types}.Marshal(message)
 }
 
-// anyJSON are messages whose JSON isn't an object of their fields.
-var anyJSON = []protoreflect.FullName{
-	"google.protobuf.Any", "google.protobuf.Struct", "google.protobuf.Value", "google.protobuf.ListValue",
-}
-
-// checkPath returns why the JSON of a message can't have a path.
+// checkPath returns why the JSON of a message can't have a path. Of what is in maps and in Google's own messages nothing is
+// known.
 func checkPath(message protoreflect.MessageDescriptor, path string) error {
-	isPlace := false // Behind a list stands an item's place, and behind a map a key.
+	isPlace := false // Behind a list stands an item's place.
 	for _, key := range keysOf(path) {
 		switch {
 		case isPlace:
@@ -202,24 +198,14 @@ func checkPath(message protoreflect.MessageDescriptor, path string) error {
 			continue
 		case message == nil:
 			return fmt.Errorf("%s is inside a value that has no fields", key)
-		case slices.Contains(anyJSON, message.FullName()):
+		case message.IsMapEntry() || message.ParentFile().Package() == "google.protobuf":
 			return nil
 		}
 		found, err := findField(message, key)
-		if err == nil && string(found.Name()) != key {
-			err = fmt.Errorf("replies have %s in place of %s", found.Name(), key)
-		}
 		if err != nil {
 			return err
 		}
-		isPlace, message = found.Cardinality() == protoreflect.Repeated, found.Message()
-		if found.IsMap() {
-			message = found.MapValue().Message()
-		}
-		// Those of google.protobuf that have a single value in JSON: times, wrappers, masks.
-		if message != nil && message.ParentFile().Package() == "google.protobuf" && !slices.Contains(anyJSON, message.FullName()) {
-			message = nil
-		}
+		isPlace, message = found.IsList(), found.Message()
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func check(t *testing.T, text string) string {
 	folder := t.TempDir()
 	for name, content := range map[string]string{
 		"a.yaml": text, "set.binpb": string(readFile(t, "../../proto/contract.binpb")), "broken.proto": "syntax = \"proto3\";\nmessage A { B b = 1; }\n",
-		"ids.csv": "\uFEFFid,name\n5,Ann\n6\n", "empty.csv": "id\n", "noise.binpb": "no",
+		"noise.binpb": "no",
 	} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
@@ -97,7 +97,7 @@ func TestMistakes(t *testing.T) {
 		{id, "{range: [1, x]}", "7: operations.get.inputs.id.range: must be two numbers, the lower first"},
 		{id, `{payload: {"a/b": 1}}`, "7: operations.get.inputs.id.payload.a/b: the name must match ^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$"},
 		{id, "{payload: {}}", "7: operations.get.inputs.id.payload: needs at least one choice"},
-		{id, "{seedet: things}", "7: operations.get.inputs.id: needs exactly one of bytes, counter, created, file, fresh, list, payload, random_text, range, repeat, seeded, stream, text, value\n7: operations.get.inputs.id.seedet: no such key; did you mean seeded?"},
+		{id, "{seedet: things}", "7: operations.get.inputs.id: needs exactly one of bytes, counter, created, fresh, list, payload, random_text, range, repeat, seeded, stream, text, value\n7: operations.get.inputs.id.seedet: no such key; did you mean seeded?"},
 		{id, "{range: [1, 2], list: [3]}", "7: operations.get.inputs.id: needs exactly one of bytes, counter"},
 		{id, "{list: [3, null]}", "7: operations.get.inputs.id.list: must be a list of values, none of them null"},
 		{id, "{list: 3}", "7: operations.get.inputs.id.list: must be a list of values, none of them null"},
@@ -106,11 +106,6 @@ func TestMistakes(t *testing.T) {
 		{id, "{text: true}", "7: operations.get.inputs.id.text: a size must be a whole number, not true"},
 		{id, `{text: "{size}"}`, `7: operations.get.inputs.id.text: there is no input "size" before it`},
 		{id, "{counter: one}", `7: operations.get.inputs.id.counter: must be a whole number (it is "one")`},
-		{id, "{file: none.csv, column: id}", "7: operations.get.inputs.id.file: none.csv: no such file or directory"},
-		{id, "{file: /ids.csv, column: id}", "7: operations.get.inputs.id.file: must be relative to the application file"},
-		{id, "{file: ids.csv, column: ids}", `7: operations.get.inputs.id.file: ids.csv: has no column "ids"`},
-		{id, "{file: ids.csv, column: name}", "7: operations.get.inputs.id.file: ids.csv: row 2 has no name"},
-		{id, "{file: empty.csv, column: id}", "7: operations.get.inputs.id.file: empty.csv: has no line of values"},
 		{id, "{value: &a [*a]}", "7: not valid YAML: anchor 'a' value contains itself"},
 		{id, "{value: \"${KEY}\"}", "7: operations.get.inputs.id.value: ${KEY}: only headers and metadata take variables"},
 		{"/things/{id}", "/things/{ident}", `9: operations.get.rest.request: {ident}: there is no input "ident" before it`},

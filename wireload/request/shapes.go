@@ -13,7 +13,7 @@ var transports = []string{"rest", "grpc", "socket"}
 
 // generators are the keys of an input that say what it is.
 var generators = []string{
-	"bytes", "counter", "created", "file", "fresh", "list", "payload", "random_text", "range", "repeat", "seeded", "stream", "text", "value",
+	"bytes", "counter", "created", "fresh", "list", "payload", "random_text", "range", "repeat", "seeded", "stream", "text", "value",
 }
 
 // These are the shapes of an application file and its parts; docs/applications.md describes them.
@@ -79,14 +79,13 @@ var (
 		"seeded": text, "fresh": text, "created": text, "counter": whole,
 		"range":   {is: isRange, what: "two numbers, the lower first"},
 		"list":    {is: isChoice, what: "a list of values, none of them null"},
-		"file":    text,
 		"text":    anything,
 		"bytes":   anything,
 		"payload": {form: regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$`), each: anything},
 		"stream":  matching(`items|rate_limit_per_s`, "one of items, rate_limit_per_s"),
 		"repeat":  anything, "value": anything, "random_text": anything,
 
-		"max": whole, "offset": whole, "count": anything, "counting": text, "column": text,
+		"max": whole, "offset": whole, "count": anything, "counting": text,
 	}}
 )
 
@@ -157,14 +156,7 @@ func checkSocket(f field) {
 	}
 }
 
-// checkInput reads the file of an input, whose values are then a list.
 func checkInput(f field) {
-	fields := f.value.(object)
-	for i, each := range fields {
-		if each.name == "file" && isA[string](each.value) {
-			fields[i] = member{"list", readCSV(f.get("file"), f.text("column"))}
-		}
-	}
 	found, of := names(generatorsOf(f)), f.get("of")
 	switch {
 	case len(found) != 1:

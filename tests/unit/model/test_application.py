@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -55,14 +54,6 @@ def test_commands_and_ports_that_cannot_be_what_is_meant_have_a_line(
         read(tmp_path, text)
     assert f"a.yaml:3: {expected}" in error.value.message
     assert ("YAML" in expected) == (error.value.hint == 'quote texts with braces: "serve {port}"')
-
-
-def test_what_files_hold_is_part_of_its_text(tmp_path: Path) -> None:
-    """Load pods and the run's folder have the text alone."""
-    (tmp_path / "ids.csv").write_text("id\n5\n")
-    rest = "rest: {request: GET /}"
-    text = read(tmp_path, f"operations: {{a: {{inputs: {{n: {{file: ids.csv, column: id}}}}, {rest}}}}}\n").text
-    assert ["5"] == json.loads(text)["operations"]["a"]["inputs"]["n"]["list"]
 
 
 def test_numbers_are_payloads_up_to_a_limit() -> None:

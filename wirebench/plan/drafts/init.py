@@ -29,8 +29,8 @@ _ABOUT_APPLICATION = """\
 application: {origin.name}
 
 # Requests and expected replies. Each request draws new values of its inputs; those here come from types and
-# examples. Replace them by values that the service knows: {{range: [1, 500]}}, {{list: [a, b]}}, or
-# {{file: ids.csv, column: id}}. `expect` checks replies:
+# examples. Replace them by values that the service knows: {{range: [1, 500]}} or {{list: [a, b]}}.
+# `expect` checks replies:
 #   rest: {{request: …, expect: {{status: 200, json: {{item.id: "{{id}}"}}}}}}
 #   grpc: {{call: …, expect: {{item.id: "{{id}}"}}}}
 # `same` names values that must be equal in the replies of all variants, which is checked before the load:
