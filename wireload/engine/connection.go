@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-	"wirebench.dev/wireload/raw"
 	"wirebench.dev/wireload/transport"
 )
 
@@ -62,7 +61,9 @@ func (u *user) dial(deadline time.Time) (net.Conn, *meteredConnection, error) {
 	return secured, socket, err
 }
 
-// meteredConnection reads and writes without telling Go's scheduler, but waits by it: see package raw.
+// meteredConnection reads and writes without telling Go's scheduler, but waits by it. For calls that Go is told of it wakes a
+// thread of its own (sysmon), which looks for those that block: in a load with pauses between requests that takes as much time
+// as the requests themselves.
 type meteredConnection struct {
 	net.Conn
 	run *run
@@ -90,7 +91,7 @@ func newMeteredConnection(r *run, plain net.Conn) (*meteredConnection, error) {
 	m := &meteredConnection{Conn: plain, run: r, raw: connection}
 	m.keep = context.AfterFunc(r.ctx, func() { _ = plain.Close() })
 	m.read, m.write = m.readNow, m.writeNow
-	m.look = func(fd uintptr) { m.isHungUp = raw.IsHungUp(fd, &m.poll) }
+	m.look = func(fd uintptr) { m.isHungUp = isHungUpRaw(fd, &m.poll) }
 	return m, nil
 }
 
@@ -119,14 +120,14 @@ func (m *meteredConnection) readNow(fd uintptr) bool {
 			return false
 		}
 	}
-	m.count, m.readErrno = raw.Read(fd, m.in)
+	m.count, m.readErrno = readRaw(fd, m.in)
 	return m.readErrno != syscall.EAGAIN
 }
 
 func (m *meteredConnection) writeNow(fd uintptr) bool {
 	for len(m.out) > 0 {
 		var count int
-		if count, m.writeErrno = raw.Write(fd, m.out); m.writeErrno != 0 {
+		if count, m.writeErrno = writeRaw(fd, m.out); m.writeErrno != 0 {
 			return m.writeErrno != syscall.EAGAIN
 		}
 		m.out = m.out[count:]

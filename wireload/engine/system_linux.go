@@ -5,9 +5,9 @@ import (
 	"os"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
-	"wirebench.dev/wireload/raw"
 )
 
 // newAlarm returns a function that returns true at a moment, or at once if it has passed; false if the context is done.
@@ -31,9 +31,9 @@ func newAlarm(ctx context.Context) (func(time.Time) bool, error) {
 	wait := func(fd uintptr) (isOver bool) {
 		if !isSet {
 			isSet = true
-			return raw.SetTimer(fd, &once) != 0
+			return setTimerRaw(fd, &once) != 0
 		}
-		_, errno := raw.Read(fd, rung[:])
+		_, errno := readRaw(fd, rung[:])
 		return errno != syscall.EAGAIN
 	}
 	return func(moment time.Time) bool {
@@ -44,4 +44,37 @@ func newAlarm(ctx context.Context) (func(time.Time) bool, error) {
 		once.Value, isSet = unix.NsecToTimespec(int64(left)), false
 		return connection.Read(wait) == nil
 	}, err
+}
+
+// setTimerRaw has a timerfd ring once.
+func setTimerRaw(fd uintptr, once *unix.ItimerSpec) syscall.Errno {
+	_, _, errno := unix.RawSyscall6(unix.SYS_TIMERFD_SETTIME, fd, 0, uintptr(unsafe.Pointer(once)), 0, 0, 0)
+	return errno
+}
+
+// readRaw reads what is there.
+func readRaw(fd uintptr, into []byte) (int, syscall.Errno) { return callRaw(unix.SYS_READ, fd, into) }
+
+// writeRaw writes as much as there is room for.
+func writeRaw(fd uintptr, from []byte) (int, syscall.Errno) { return callRaw(unix.SYS_WRITE, fd, from) }
+
+func callRaw(number, fd uintptr, data []byte) (int, syscall.Errno) {
+	for {
+		count, _, errno := unix.RawSyscall(number, fd, uintptr(unsafe.Pointer(unsafe.SliceData(data))), uintptr(len(data)))
+		switch errno {
+		case 0:
+			return int(count), 0
+		case unix.EINTR:
+		default:
+			return 0, errno
+		}
+	}
+}
+
+// isHungUpRaw reports whether the other side of a socket sends nothing more.
+func isHungUpRaw(fd uintptr, poll *unix.PollFd) bool {
+	var now unix.Timespec
+	*poll = unix.PollFd{Fd: int32(fd), Events: unix.POLLRDHUP}
+	count, _, _ := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(poll)), 1, uintptr(unsafe.Pointer(&now)), 0, 0, 0)
+	return count == 1
 }
