@@ -28,6 +28,8 @@ class Recording:
     """
 
     offsets_ns: tuple[int, ...]
+    #: The timing file that it was read from.
+    path: Path | None = None
 
     @property
     def count(self) -> int:
@@ -41,7 +43,7 @@ class Recording:
     def cut(self, duration_s: float) -> Recording:
         """Return what arrived in the first so many seconds, which is one request at least."""
         end = bisect.bisect_left(self.offsets_ns, round(duration_s * _NS))
-        return Recording(self.offsets_ns[: max(1, end)])
+        return Recording(self.offsets_ns[: max(1, end)], self.path)
 
 
 def read_recording(path: Path) -> Recording:
@@ -65,4 +67,4 @@ def read_recording(path: Path) -> Recording:
             raise UsageError(f"{path}: entry {place}: is earlier than the one before it", "sort the list by time")
     if times_ns[-1] == times_ns[0]:
         raise UsageError(f"{path}: all entries have the same time", "record for longer")
-    return Recording(tuple(each - times_ns[0] for each in times_ns))
+    return Recording(tuple(each - times_ns[0] for each in times_ns), path)

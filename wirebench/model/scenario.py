@@ -182,7 +182,6 @@ class Load(StrictModel):
     timing: Annotated[str | None, Field(min_length=1, max_length=1000), Only(("replay",))] = None
     speedup: Annotated[float, Field(gt=0, le=1_000_000), Only(("replay",))] = 1.0
     _recording: Recording | None = PrivateAttr(default=None)
-    _timing_path: Path | None = PrivateAttr(default=None)
 
     @property
     def shape(self) -> Shape | None:
@@ -192,10 +191,6 @@ class Load(StrictModel):
     @property
     def recording(self) -> Recording | None:
         return self._recording
-
-    @property
-    def timing_path(self) -> Path | None:
-        return self._timing_path
 
     @property
     def windows(self) -> int:
@@ -225,11 +220,10 @@ class Load(StrictModel):
         due = self.list_window_arrivals_ns()
         return len(due) / self.window_s if due else cell.rate_per_s
 
-    def replay(self, recording: Recording | None, timing_path: Path | None = None) -> Load:
-        """Return this load with what its timing file holds, and where that is."""
+    def replay(self, recording: Recording | None) -> Load:
+        """Return this load with what its timing file holds."""
         made = self.model_copy()
-        # pydantic's way to keep what isn't in a file
-        made._recording, made._timing_path = recording, timing_path  # noqa: SLF001
+        made._recording = recording  # noqa: SLF001 - pydantic's way to keep what isn't in a file
         return made
 
     @model_validator(mode="before")
@@ -327,12 +321,6 @@ class Scenario(StrictModel):
     def source(self) -> Source:
         """The YAML that it was read from."""
         return self._source
-
-    def add_earlier_overrides(self, overrides: tuple[str, ...]) -> Scenario:
-        """Return this scenario with what had been overridden in its file before it was read from the text of a run."""
-        made = self.model_copy()
-        made._source = replace(self.source, overrides=(*overrides, *self.source.overrides))  # noqa: SLF001
-        return made
 
     def suggest_removal(self, field: FieldPath) -> str:
         """Return the option that removes a factor which overrides don't fit; empty for other fields."""

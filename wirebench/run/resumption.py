@@ -68,11 +68,10 @@ def _read_scenario(run: Run, application_file: Path | None) -> Scenario:
     name = f"{run.folder / 'run.json'}: scenario_text"
     try:
         data, source = parse_yaml(run.info.scenario_text, path, name, "a scenario")
-        scenario = check_scenario(data, source, run.folder / TIMING_FILE, known)
+        return check_scenario(data, source, run.folder / TIMING_FILE, known)
     except UsageError as error:
         hint = "name its application file: --application FILE" if known else "use the version that created the run"
         raise UsageError(error.message, hint, error.details) from None
-    return scenario.add_earlier_overrides(run.info.overrides)
 
 
 def resume_info(run: Run, now: RunInfo) -> RunInfo:

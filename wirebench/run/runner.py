@@ -57,8 +57,8 @@ def execute(  # noqa: PLR0913 - options, each with a default
             info = info.model_copy(update={"application": str((out / name / APPLICATION_FILE).absolute())})
         writer = RunWriter(out, resume_info(resumed, info) if resumed else info, found=resumed)
         ending.callback(update_index, writer.folder, progress.warn)
-        if not resumed and (timing := plan.scenario.load.timing_path):
-            writer.keep(timing, TIMING_FILE)
+        if not resumed and (recording := plan.scenario.load.recording) and recording.path:
+            writer.keep(recording.path, TIMING_FILE)
         if not resumed and plan.scenario.variants:
             writer.write(APPLICATION_FILE, plan.scenario.application.text)
         folder = Path(ending.enter_context(tempfile.TemporaryDirectory(prefix="wirebench-")))
