@@ -2,8 +2,9 @@ package engine
 
 import (
 	"bufio"
-	"crypto/tls"
+	"fmt"
 	"io"
+	"maps"
 	"net"
 	"sync/atomic"
 	"testing"
@@ -15,18 +16,12 @@ import (
 	"wirebench.dev/wireload/transport/transporttest"
 )
 
-// cutReplies are the beginnings of good replies.
-func (p protocol) cutReply() []byte {
-	whole := p.reply(0)
-	return whole[:len(whole)-3]
-}
-
 func TestFailuresAreCountedByClass(t *testing.T) {
 	faults := map[transport.Class]func(protocol, net.Conn, *bufio.Reader){
 		transport.Closed: func(protocol, net.Conn, *bufio.Reader) {},
 		transport.Reset:  func(_ protocol, c net.Conn, _ *bufio.Reader) { reset(c) },
 		transport.CutShort: func(p protocol, c net.Conn, r *bufio.Reader) {
-			_, _ = c.Write(p.cutReply())
+			_, _ = c.Write(p.reply(0)[:len(p.reply(0))-3])
 			_ = c.(*net.TCPConn).CloseWrite()
 			_, _ = io.Copy(io.Discard, r) // What it hasn't read would have the kernel reset the connection.
 		},
@@ -73,25 +68,18 @@ func TestARefusedConnectionIsAFailure(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = listener.Close()
-	for name, p := range protocols {
+	tried := maps.Clone(protocols)
+	shared := protocols["grpc"]
+	shared.connections = 1
+	tried["shared"] = shared
+	for name, p := range tried {
 		t.Run(name, func(t *testing.T) {
 			load := p.load(listener.Addr().String(), time.Minute)
-			load.Calls = 5
-			expectOnly(t, measure(t, load), transport.Refused)
-		})
-	}
-}
-
-func TestAServerWithoutTLSIsAFailure(t *testing.T) {
-	for name, p := range protocols {
-		t.Run(name, func(t *testing.T) {
-			address := transporttest.Serve(t, func(c net.Conn) { _, _ = c.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")) })
-			load := p.load(address, time.Minute)
-			load.Calls, load.TLS = 20, &tls.Config{MinVersion: tls.VersionTLS12}
+			load.Users, load.Connections, load.Calls = 4, p.connections, 5
 			measured := measure(t, load)
-			// Whether the reset of what the server didn't read overtakes its words is the kernel's business.
-			if measured.ErrorClasses[string(transport.TLS)] == 0 || measured.RequestsTotal[histogram.OK] != 0 {
-				t.Errorf("want failures of TLS, got %v: %v", measured.ErrorClasses, measured.Errors)
+			expectOnly(t, measured, transport.Refused)
+			if got := measured.ErrorClasses[string(transport.Refused)]; got != 20 {
+				t.Errorf("want 20 failures, got %d", got)
 			}
 		})
 	}
@@ -105,21 +93,24 @@ func (p protocol) answerOnce(c net.Conn) {
 	_ = p.readRequest(r)
 }
 
-// TestARequestThatMetAClosedConnectionIsSentAgain has servers close each connection at its second request, which may be
-// processed twice.
-func TestARequestThatMetAClosedConnectionIsSentAgain(t *testing.T) {
-	for _, name := range []string{"rest", "h2c", "grpc", "socket"} {
-		p := protocols[name]
-		p.request.Idempotent = true
-		t.Run(name, func(t *testing.T) {
-			load := p.load(transporttest.Serve(t, p.answerOnce), time.Minute)
-			load.Calls = 10
-			measured := measure(t, load)
-			if measured.RequestsTotal[histogram.OK] != 10 || len(measured.Errors) != 0 || measured.Retried != 9 {
-				t.Errorf("want 10 successes, 9 of them at the second try, got %v, %d retried: %v",
-					measured.RequestsTotal, measured.Retried, measured.Errors)
+// TestWhatMayBeProcessedTwiceIsSentAgain has servers close each connection at its second request.
+func TestWhatMayBeProcessedTwiceIsSentAgain(t *testing.T) {
+	for name, p := range protocols {
+		for _, mayBe := range []bool{false, true} {
+			if mayBe && name == "lines" {
+				continue // No line may be.
 			}
-		})
+			t.Run(fmt.Sprint(name, mayBe), func(t *testing.T) {
+				p.request.Idempotent = mayBe
+				load := p.load(transporttest.Serve(t, p.answerOnce), time.Minute)
+				load.Calls = 10
+				measured := measure(t, load)
+				failures, retried := measured.ErrorClasses[string(transport.Closed)], measured.Retried
+				if mayBe && (failures != 0 || retried != 9) || !mayBe && (failures != 5 || retried != 0) {
+					t.Errorf("got %d failures, and %d sent again: %v", failures, retried, measured.Errors)
+				}
+			})
+		}
 	}
 }
 
@@ -133,65 +124,42 @@ var rejections = map[transport.Class]func(server *http2.Framer, stream uint32) e
 	},
 }
 
-// forRejections runs a test for each rejection on each HTTP/2 transport. No request is idempotent, because a rejected one can
-// be sent again in any case.
-func forRejections(t *testing.T, test func(*testing.T, protocol, transport.Class)) {
-	for _, name := range []string{"h2c", "grpc"} {
-		for class := range rejections {
-			t.Run(name+"/"+string(class), func(t *testing.T) { test(t, protocols[name], class) })
-		}
-	}
-}
-
-// rejecting handles connections as a server that rejects some requests, each after a delay. It counts the requests of all
-// connections, from 1.
-func (p protocol) rejecting(class transport.Class, takes time.Duration, requests *atomic.Int64, rejects func(int64) bool) func(net.Conn) {
-	return func(c net.Conn) {
-		r := bufio.NewReader(c)
-		for n := 0; p.readRequest(r) == nil; n++ {
-			if rejects(requests.Add(1)) {
-				time.Sleep(takes)
-				_ = rejections[class](http2.NewFramer(c, nil), uint32(2*n+1))
-				continue
-			}
-			_, _ = c.Write(p.reply(n))
-		}
-	}
-}
-
-func TestARequestThatTheServerRefusedIsSentAgainAndTimedFromItsDueMoment(t *testing.T) {
+// TestARequestThatWasRejectedIsSentAgainAndTimedFromItsDueMoment has a server reject every other request after a delay. None
+// is idempotent, because a rejected one can be sent again in any case.
+func TestARequestThatWasRejectedIsSentAgainAndTimedFromItsDueMoment(t *testing.T) {
 	const requests, takes = 5, 50 * time.Millisecond
-	forRejections(t, func(t *testing.T, p protocol, class transport.Class) {
+	forRejections := func(name string, class transport.Class) {
+		p := protocols[name]
 		var seen atomic.Int64
-		isFirst := func(n int64) bool { return n%2 == 1 }
-		load := p.load(transporttest.Serve(t, p.rejecting(class, takes, &seen, isFirst)), requests*10*time.Millisecond)
-		load.RatePerS = 100
-		load.Measured.ByDue = true
+		serve := func(c net.Conn) {
+			r := bufio.NewReader(c)
+			for n := 0; p.readRequest(r) == nil; n++ {
+				if seen.Add(1)%2 == 1 {
+					time.Sleep(takes)
+					_ = rejections[class](http2.NewFramer(c, nil), uint32(2*n+1))
+				} else {
+					_, _ = c.Write(p.reply(n))
+				}
+			}
+		}
+		load := p.load(transporttest.Serve(t, serve), requests*10*time.Millisecond)
+		load.RatePerS, load.Measured.ByDue = 100, true
 		measured := measure(t, load)
-		if measured.RequestsTotal[histogram.OK] != requests || len(measured.Errors) != 0 || measured.Retried != requests || seen.Load() != 2*requests {
-			t.Fatalf("want %d successes, all at the second try, got %v, %d retried: %v",
-				requests, measured.RequestsTotal, measured.Retried, measured.Errors)
+		if measured.RequestsTotal[histogram.OK] != requests || len(measured.Errors) != 0 || measured.Retried != requests {
+			t.Fatalf("%s, %s: want %d successes, all at the second try, got %v, %d retried: %v",
+				name, class, requests, measured.RequestsTotal, measured.Retried, measured.Errors)
 		}
 		response := measured.Merged("response")
 		// The last one also waits for those before it, less the time between their due moments.
 		const last = requests*takes - (requests-1)*10*time.Millisecond
 		if response.TotalCount() != requests || response.Min() < int64(takes)*999/1000 || response.Max() < int64(last)*999/1000 {
-			t.Errorf("want %d response times from %s to at least %s, got %d from %s to %s", requests, takes, last,
+			t.Errorf("%s, %s: want %d response times from %s to at least %s, got %d from %s to %s", name, class, requests, takes, last,
 				response.TotalCount(), time.Duration(response.Min()), time.Duration(response.Max()))
 		}
-	})
-}
-
-func TestAWriteIsNotSentAgain(t *testing.T) {
-	for name, p := range protocols {
-		t.Run(name, func(t *testing.T) {
-			load := p.load(transporttest.Serve(t, p.answerOnce), time.Minute)
-			load.Calls = 4
-			measured := measure(t, load)
-			if measured.Retried != 0 || measured.ErrorClasses[string(transport.Closed)] != 2 {
-				t.Errorf("want 2 failures and none sent again, got %d, %v", measured.Retried, measured.Errors)
-			}
-		})
+	}
+	for class := range rejections {
+		forRejections("h2c", class)
+		forRejections("grpc", class)
 	}
 }
 

@@ -29,10 +29,7 @@ func NewProbe(ctx context.Context, load *Load) *Probe {
 }
 
 // Close closes the connection.
-func (p *Probe) Close() {
-	p.user.close()
-	p.user.run.cancel(nil)
-}
+func (p *Probe) Close() { p.user.run.cancel(nil) }
 
 // Probed is a request and its outcome.
 type Probed struct {

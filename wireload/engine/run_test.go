@@ -1,14 +1,12 @@
 package engine
 
 import (
-	"maps"
 	"net"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"wirebench.dev/wireload/histogram"
-	"wirebench.dev/wireload/request"
 	"wirebench.dev/wireload/transport/transporttest"
 )
 
@@ -29,21 +27,6 @@ func TestAClosedLoadCountsWhatTheServerHasSeen(t *testing.T) {
 			}
 			if measured.BytesReceived == 0 {
 				t.Errorf("want the bytes of all requests, got none")
-			}
-		})
-	}
-}
-
-func TestServiceTimeIsTheServersTime(t *testing.T) {
-	const takes = 30 * time.Millisecond
-	for name, p := range protocols {
-		t.Run(name, func(t *testing.T) {
-			load := p.load(transporttest.Serve(t, p.answering(takes)), time.Minute)
-			load.Calls = 5
-			latencies := measure(t, load).Merged("service")
-			// A busy machine makes it longer, and nothing makes it shorter.
-			if shortest := latencies.Min(); shortest < int64(takes)-int64(takes)/1000 || shortest > int64(3*takes) {
-				t.Errorf("want %s, got %s", takes, time.Duration(shortest))
 			}
 		})
 	}
@@ -120,51 +103,6 @@ func TestReopenedConnections(t *testing.T) {
 			if measured.RequestsTotal[histogram.OK] != 10 || connections.Load() != 10 {
 				t.Errorf("want 10 of both, got %v on %d connections", measured.RequestsTotal, connections.Load())
 			}
-		})
-	}
-}
-
-// TestNothingIsAllocatedForARequest counts the allocations of server and client together.
-func TestNothingIsAllocatedForARequest(t *testing.T) {
-	if isRaceDetected {
-		t.Skip("the race detector allocates")
-	}
-	header := request.Header{Name: "X-A", Key: "x-a", Value: []byte("1")}
-	measured := maps.Clone(protocols)
-	for _, name := range []string{"rest", "h2c", "grpc"} {
-		p := protocols[name]
-		p.request.Headers, p.request.Varying = []request.Header{header}, []request.Header{header}
-		measured[name+" with headers"] = p
-	}
-	for _, name := range []string{"h2c", "grpc"} {
-		p := protocols[name]
-		p.connections = 1
-		measured[name+" that is shared"] = p
-	}
-	for name, p := range measured {
-		t.Run(name, func(t *testing.T) {
-			replies := make([][]byte, 3000)
-			for n := range replies {
-				replies[n] = p.reply(n)
-			}
-			p.reply = func(n int) []byte { return replies[n] }
-			load := p.load(transporttest.Serve(t, p.answering(0)), time.Minute)
-			load.Connections = p.connections
-			r := newRun(t.Context(), load)
-			r.begin()
-			u := newUser(r, 0)
-			u.source = load.NewSource(0)
-			perform := func() {
-				u.lastUsed = 0 // As in a slow load, where connections are looked at.
-				u.perform(r.now())
-			}
-			for range 100 {
-				perform()
-			}
-			if allocations := testing.AllocsPerRun(1000, perform); allocations >= 1 {
-				t.Errorf("want none, got %v a request", allocations)
-			}
-			u.close()
 		})
 	}
 }

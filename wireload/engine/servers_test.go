@@ -125,35 +125,31 @@ func readHTTP2(r *bufio.Reader) error {
 
 // grpcReply is SETTINGS first, then for each stream headers, a message and trailers.
 func grpcReply(n int) []byte {
-	var out, block bytes.Buffer
-	framer, encoder := http2.NewFramer(&out, nil), hpack.NewEncoder(&block)
-	if n == 0 {
-		_ = framer.WriteSettings()
-	}
-	stream := uint32(2*n + 1)
-	_ = encoder.WriteField(hpack.HeaderField{Name: ":status", Value: "200"})
-	_ = framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block.Bytes(), EndHeaders: true})
-	_ = framer.WriteData(stream, false, []byte("\x00\x00\x00\x00\x02\x08\x01"))
-	block.Reset()
-	_ = encoder.WriteField(hpack.HeaderField{Name: "grpc-status", Value: "0"})
+	var block bytes.Buffer
+	_ = hpack.NewEncoder(&block).WriteField(hpack.HeaderField{Name: "grpc-status", Value: "0"})
+	trailers := block.Bytes()
 	if n > 0 { // By then it has the first place in the table.
-		block.Reset()
-		block.WriteByte(0x80 | 62)
+		trailers = []byte{0x80 | 62}
 	}
-	_ = framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block.Bytes(), EndHeaders: true, EndStream: true})
-	return out.Bytes()
+	return http2Reply(n, "\x00\x00\x00\x00\x02\x08\x01", trailers)
 }
 
 // h2cReply is SETTINGS first, then for each stream headers and a body.
-func h2cReply(n int) []byte {
-	var out, block bytes.Buffer
-	framer, encoder := http2.NewFramer(&out, nil), hpack.NewEncoder(&block)
+func h2cReply(n int) []byte { return http2Reply(n, body, nil) }
+
+func http2Reply(n int, data string, trailers []byte) []byte {
+	var out bytes.Buffer
+	framer := http2.NewFramer(&out, nil)
 	if n == 0 {
 		_ = framer.WriteSettings()
 	}
-	_ = encoder.WriteField(hpack.HeaderField{Name: ":status", Value: "200"})
-	_ = framer.WriteHeaders(http2.HeadersFrameParam{StreamID: uint32(2*n + 1), BlockFragment: block.Bytes(), EndHeaders: true})
-	_ = framer.WriteData(uint32(2*n+1), true, []byte(body))
+	head := http2.HeadersFrameParam{StreamID: uint32(2*n + 1), BlockFragment: []byte{0x80 | 8}, EndHeaders: true} // Status 200.
+	_ = framer.WriteHeaders(head)
+	_ = framer.WriteData(head.StreamID, trailers == nil, []byte(data))
+	if trailers != nil {
+		head.BlockFragment, head.EndStream = trailers, true
+		_ = framer.WriteHeaders(head)
+	}
 	return out.Bytes()
 }
 

@@ -276,18 +276,3 @@ func TestStreamsShareConnections(t *testing.T) {
 		}
 	})
 }
-
-func TestASharedConnectionThatCannotBeOpenedFailsItsCalls(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = listener.Close()
-	load := protocols["grpc"].load(listener.Addr().String(), time.Minute)
-	load.Users, load.Connections, load.Calls = 4, 1, 5
-	measured := measure(t, load)
-	expectOnly(t, measured, transport.Refused)
-	if got := measured.ErrorClasses[string(transport.Refused)]; got != 20 {
-		t.Errorf("want 20 failures, got %d", got)
-	}
-}

@@ -18,7 +18,6 @@ const (
 
 // stream is what is known of a stream that is being read.
 type stream struct {
-	user *user
 	// arrivals are those of items that weren't handed on yet; previous is that of the one before them. The stream was asked
 	// for when it was due, or else sent.
 	arrivals        []int64
@@ -34,11 +33,11 @@ type stream struct {
 // readStream reads a stream to its end, or that of the load, and records when each item came.
 func (u *user) readStream(sent, due int64) (transport.Reply, error) {
 	s := &u.stream
-	s.user, s.until, s.renewed = u, u.run.endUnixNS()+int64(overtime), sent
+	s.until, s.renewed = u.run.endUnixNS()+int64(overtime), sent
 	s.asked, s.previous, s.arrivals = cmp.Or(due, sent), 0, s.arrivals[:0]
 	s.count, s.first, s.last = 0, s.first[:0], s.last[:0]
-	reply, err := u.send(sent, s.take)
-	s.flush()
+	reply, err := u.send(sent, u.takeItem)
+	u.flushItems()
 	if s.onItem != nil && errors.Is(err, transport.ErrStopped) {
 		return transport.Reply{Code: histogram.OK, Status: u.request.Status, Close: true}, nil
 	}
@@ -48,11 +47,11 @@ func (u *user) readStream(sent, due int64) (transport.Reply, error) {
 	return reply, err
 }
 
-// take notes that an item has come whole.
-func (s *stream) take(item []byte) bool {
-	now := s.user.run.now()
+// takeItem notes that an item has come whole.
+func (u *user) takeItem(item []byte) bool {
+	s, now := &u.stream, u.run.now()
 	s.count++
-	if s.user.isChecked {
+	if u.isChecked {
 		if s.count == 1 {
 			s.first = append(s.first, item...)
 		}
@@ -60,19 +59,19 @@ func (s *stream) take(item []byte) bool {
 	}
 	s.arrivals = append(s.arrivals, now)
 	if len(s.arrivals) == batchItemsMax {
-		s.flush()
+		u.flushItems()
 	}
 	// The deadline is put off; a hundredth of the timeout is exact enough.
-	if timeout := int64(s.user.run.load.Timeout); now-s.renewed >= timeout/100 {
+	if timeout := int64(u.run.load.Timeout); now-s.renewed >= timeout/100 {
 		s.renewed = now
-		_ = s.user.connection.SetDeadline(s.user.run.at(min(now+timeout, s.until)))
+		_ = u.connection.SetDeadline(u.run.at(min(now+timeout, s.until)))
 	}
 	return now < s.until && (s.onItem == nil || s.onItem(item))
 }
 
-func (s *stream) flush() {
-	if len(s.arrivals) > 0 {
-		s.user.run.update(func(f *histogram.Fold) { f.AddItems(s.user.request.Operation, s.asked, s.previous, s.arrivals) })
+func (u *user) flushItems() {
+	if s := &u.stream; len(s.arrivals) > 0 {
+		u.run.update(func(f *histogram.Fold) { f.AddItems(u.request.Operation, s.asked, s.previous, s.arrivals) })
 		s.previous, s.arrivals = s.arrivals[len(s.arrivals)-1], s.arrivals[:0]
 	}
 }

@@ -31,7 +31,8 @@ func newAlarm(ctx context.Context) (func(time.Time) bool, error) {
 	wait := func(fd uintptr) (isOver bool) {
 		if !isSet {
 			isSet = true
-			return setTimerRaw(fd, &once) != 0
+			_, _, errno := unix.RawSyscall6(unix.SYS_TIMERFD_SETTIME, fd, 0, uintptr(unsafe.Pointer(&once)), 0, 0, 0)
+			return errno != 0
 		}
 		_, errno := readRaw(fd, rung[:])
 		return errno != syscall.EAGAIN
@@ -44,12 +45,6 @@ func newAlarm(ctx context.Context) (func(time.Time) bool, error) {
 		once.Value, isSet = unix.NsecToTimespec(int64(left)), false
 		return connection.Read(wait) == nil
 	}, err
-}
-
-// setTimerRaw has a timerfd ring once.
-func setTimerRaw(fd uintptr, once *unix.ItimerSpec) syscall.Errno {
-	_, _, errno := unix.RawSyscall6(unix.SYS_TIMERFD_SETTIME, fd, 0, uintptr(unsafe.Pointer(once)), 0, 0, 0)
-	return errno
 }
 
 // readRaw reads what is there.
