@@ -10,7 +10,6 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -80,7 +79,7 @@ def _post(url: str, metrics: dict[str, Any]) -> str:
         reply = fetch(url, json.dumps(metrics).encode())
     except OSError as error:
         return f"{url}: {error}"
-    if reply.status == HTTPStatus.OK:
+    if reply.status // 100 == 2:  # noqa: PLR2004 - 2xx
         return ""
     return f"{url}: {reply.status}: {reply.body[:_REPLY_BYTES_MAX].decode(errors='replace').strip()}"
 
