@@ -36,13 +36,13 @@ const body = `{"data":{"id":1}}`
 var protocols = map[string]protocol{
 	"rest": {
 		newClient:   func(address string) transport.Client { return rest.New(address, false) },
-		request:     request.Request{Operation: "get", Method: "GET", Path: []byte("/api/users/1"), Accept: "*/*"},
+		request:     request.Request{Operation: "get", Method: "GET", Path: []byte("/api/users/1")},
 		readRequest: readLines,
 		reply:       func(int) []byte { return restReply },
 	},
 	"h2c": {
 		newClient:   func(address string) transport.Client { return rest.NewH2C(address) },
-		request:     request.Request{Operation: "get", Method: "GET", Path: []byte("/api/users/1"), Accept: "*/*"},
+		request:     request.Request{Operation: "get", Method: "GET", Path: []byte("/api/users/1")},
 		readRequest: readHTTP2,
 		reply:       h2cReply,
 	},

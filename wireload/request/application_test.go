@@ -84,7 +84,7 @@ variants:
 		t.Fatal(err)
 	}
 	for variant, want := range map[string]string{
-		"": "/a [x-key: own X-B: b]", "first": "/a [X-A: a x-key: own X-B: b]", "second": "/second []",
+		"": "/a [x-key: own X-B: b Accept: */*]", "first": "/a [X-A: a x-key: own X-B: b Accept: */*]", "second": "/second [Accept: */*]",
 	} {
 		application, err := Load(path, variant, nil)
 		if err != nil {

@@ -1,10 +1,8 @@
 package request
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -123,21 +121,23 @@ func (c *compiler) compileREST(o, e field) {
 		end.fail("events named message are items, and one named error fails the stream")
 	}
 	media := map[string]string{"json": "application/json", "protobuf": "application/x-protobuf"}[c.options.Codec]
-	c.template.Accept = media
+	body, accept := e.get("body"), media
 	switch {
 	case c.template.Stream:
-		c.template.Accept = "text/event-stream"
+		accept = "text/event-stream"
 	case c.options.Codec == "json" && len(expect.get("json").each()) == 0:
-		c.template.Accept = "*/*"
+		accept = "*/*"
 	}
-	body := e.get("body")
+	c.addDefault("Accept", accept)
+	if call := o.get("grpc"); body.value != nil && c.options.Codec == "protobuf" && call.value != nil {
+		body = call.getOr("message", object{}) // It is the request message as it is, with what in JSON only the path says.
+	}
+	if c.setBody(o, e, body) {
+		media = "text/plain; charset=utf-8"
+	}
 	if body.value != nil {
-		c.template.ContentType = media
-		if call := o.get("grpc"); c.options.Codec == "protobuf" && call.value != nil {
-			body = call.getOr("message", object{}) // It is the request message as it is, with what in JSON only the path says.
-		}
+		c.addDefault("Content-Type", media)
 	}
-	c.setBody(o, e, body)
 	c.expect(expect.get("json"))
 	c.contains = c.compileText(expect.get("contains"))
 }
@@ -205,46 +205,35 @@ func (c *compiler) compileLine(o, e field) {
 		o.fail("a line is answered by one line, not by a stream")
 	}
 	c.body = c.compileText(e.get("line"))
-	if line, ok := c.body.constant(); ok {
-		e.get("line").check(CheckLine(line))
-	}
 	c.contains = c.compileText(e.get("contains"))
 }
 
-// CheckLine returns why a text isn't one line.
-func CheckLine(line []byte) error {
-	if bytes.ContainsAny(line, "\r\n") {
-		return errors.New("a line can't have a line break")
-	}
-	return nil
-}
-
-// setBody compiles a request's body, unless it is null, and finds the messages of protobuf.
-func (c *compiler) setBody(o, e, body field) {
+// setBody compiles a request's body, unless it is null, and finds the messages of protobuf. It reports whether the body is
+// sent as a text.
+func (c *compiler) setBody(o, e, body field) (asText bool) {
 	var method protoreflect.MethodDescriptor
 	if c.options.Codec == "protobuf" {
 		call := c.application.request(o, "grpc").get("call")
 		if call.value == nil {
 			e.fail("codec protobuf needs grpc.call, which names the messages")
-			return
+			return false
 		}
 		if method = c.findMethod(call); method != nil {
 			c.reply = method.Output()
 		}
 	}
-	if body.value == nil {
-		return
-	}
 	value := c.expand(body)
 	switch {
+	case body.value == nil:
 	case method != nil:
 		c.body.message(body, method.Input(), value)
 	case c.options.Transport == "rest" && isText(value):
-		c.template.ContentType = "text/plain; charset=utf-8"
 		body.check(c.body.text(value, appendText))
+		return true
 	default:
 		c.body.json(value)
 	}
+	return false
 }
 
 // findMethod returns a gRPC method; nil if there is none, or a file is checked whose messages aren't known.

@@ -196,7 +196,7 @@ func compareNumbers(a, b any) (order int, ok bool) {
 // decodeJSON keeps numbers as they are.
 func decodeJSON(text []byte) (value any, err error) {
 	if err := json.Unmarshal(text, new(json.RawMessage)); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the reply is not JSON: %w", err)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()

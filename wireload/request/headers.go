@@ -44,8 +44,10 @@ func NewHeader(transport, name string, value []byte) (Header, error) {
 		return made, errors.New("this can't be a name")
 	case slices.Contains(reserved, made.Key), isMetadata && (slices.Contains(reservedMetadata, made.Key) || strings.HasPrefix(made.Key, "grpc-")):
 		return made, errors.New("wireload sends it by itself")
-	case isMetadata && strings.HasSuffix(made.Key, "-bin") && !isBase64(value):
-		return made, errors.New("its value isn't base64")
+	case isMetadata && strings.HasSuffix(made.Key, "-bin"):
+		if _, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(string(value), "=")); err != nil {
+			return made, errors.New("its value isn't base64")
+		}
 	}
 	return made, made.check(transport)
 }
@@ -63,11 +65,6 @@ func (h *Header) check(transport string) error {
 	return nil
 }
 
-func isBase64(text []byte) bool {
-	_, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(string(text), "="))
-	return err == nil
-}
-
 // HasHeader reports whether the request has a header; key is in lower case.
 func (r *Request) HasHeader(key string) bool {
 	is := func(each Header) bool { return each.Key == key }
@@ -82,6 +79,14 @@ func (r *Request) CheckHeaders(transport string) error {
 		}
 	}
 	return nil
+}
+
+// addDefault adds a header of REST, unless the request has it.
+func (c *compiler) addDefault(name, value string) {
+	key := strings.ToLower(name)
+	if !c.template.HasHeader(key) && !slices.ContainsFunc(c.headers, func(each varyingHeader) bool { return each.key == key }) {
+		c.template.Headers = append(c.template.Headers, Header{name, key, []byte(value)})
+	}
 }
 
 // addHeaders compiles headers or metadata: texts with placeholders and variables of the environment (${NAME}). A request's

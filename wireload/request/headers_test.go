@@ -44,11 +44,11 @@ func TestHeadersHaveInputsAndVariablesOfTheEnvironment(t *testing.T) {
 		"headers": {"Authorization": "Bearer ${TOKEN}", "X-Id": "a{id}-${TOKEN}", "X-Fixed": "{fixed}{fixed|upper}", "X-Empty": ""}},
 		"grpc": {"call": "wirebench.v1.UserService/GetUser", "metadata": {"Authorization": "${TOKEN}", "trace-bin": "AAE="}}}`
 	_, r := next(t, "rest", operation)
-	want := []string{"Authorization: Bearer s3cret {id}", "X-Fixed: fF", "X-Empty: ", "X-Id: a7-s3cret {id}"}
+	want := []string{"Authorization: Bearer s3cret {id}", "X-Fixed: fF", "X-Empty: ", "Accept: */*", "X-Id: a7-s3cret {id}"}
 	if got := headersOf(r); !slices.Equal(got, want) {
 		t.Errorf("want %q, got %q", want, got)
 	}
-	if !r.HasHeader("authorization") || !r.HasHeader("x-id") || r.HasHeader("accept") {
+	if !r.HasHeader("authorization") || !r.HasHeader("x-id") || r.HasHeader("x-none") {
 		t.Errorf("got %+v", r)
 	}
 	_, r = next(t, "grpc", operation)

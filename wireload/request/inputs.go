@@ -32,7 +32,12 @@ func (c *compiler) input(in field) any {
 		})
 	case "created":
 		base, kind := c.options.IDBase, of.value.(string)
-		return c.addNumber(base, base, func(u *user) int64 { return u.lastCreated(kind) })
+		return c.addNumber(base, base, func(u *user) int64 {
+			if ids := u.created[kind]; len(ids) > 0 {
+				return ids[len(ids)-1]
+			}
+			return 0 // Next sees to it for an operation's first such input.
+		})
 	case "range":
 		ends := of.each()
 		low, high := ends[0].whole(), ends[1].whole()
@@ -82,8 +87,9 @@ func (c *compiler) seededID(in field, kind string) any {
 	first, span := there.get("first").whole()+offset, max(1, there.get("count").whole()-int64(count)+1)
 	readsCreated := len(c.kind.Mix) == 0 && in.get("count").value == nil
 	return c.addNumber(first, first+span-1, func(u *user) int64 {
-		if readsCreated && len(u.created[kind]) > 0 {
-			return u.nextCreated(kind) + offset
+		if ids := u.created[kind]; readsCreated && len(ids) > 0 {
+			u.reads++
+			return ids[(u.reads-1)%len(ids)] + offset
 		}
 		return first + u.random.Int64N(span)
 	})

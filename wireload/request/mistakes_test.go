@@ -130,7 +130,7 @@ func TestMistakes(t *testing.T) {
 		{"{method: get, ", "{", "11: operations.get.socket: needs either method or line"},
 		{"{method: get, ", "{line: get, ", "11: operations.get.socket: body and expect are for a method; a line has contains"},
 		{"{method: get, ", "{contains: x, method: get, ", "11: operations.get.socket: contains is for a line; a method has expect"},
-		{`{method: get, body: {id: "{id}"}}`, `{line: "a\nb"}`, "11: operations.get.socket.line: a line can't have a line break"},
+		{`{method: get, body: {id: "{id}"}}`, `{line: "a\nb"}`, "11: operations.get.socket.line: must be one line"},
 		{`{rest-b: {request: "GET /b/{id}"}}`, `{rest-b: {request: "GET /b/{none}"}}`, `12: operations.get.variants.rest-b.request: {none}: there is no input "none" before it`},
 		{`{rest-b: {request: "GET /b/{id}"}}`, "{rest-b: {call: a.B/C}}", "12: operations.get.variants.rest-b: needs a rest request, which the variant has"},
 		{`{rest-b: {request`, "{rest-c: {request", `12: operations.get.variants.rest-c: there is no variant "rest-c"; did you mean rest-a?`},

@@ -78,12 +78,6 @@ func (a *Application) render(made *Request, options Options) (line rendered, err
 		return line, err
 	}
 	headers := map[string]string{}
-	if made.Accept != "" && !made.HasHeader("accept") {
-		headers["Accept"] = made.Accept
-	}
-	if len(made.Body) > 0 && made.ContentType != "" && !made.HasHeader("content-type") {
-		headers["Content-Type"] = made.ContentType
-	}
 	for _, each := range slices.Concat(made.Headers, made.Varying) {
 		headers[each.Name] = string(each.Value)
 	}

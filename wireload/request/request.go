@@ -7,16 +7,12 @@ package request
 
 // Request is what one call sends. Its slices belong to the Source and are valid until the next call of Next.
 type Request struct {
-	// Operation is the name under which the request is counted: "users.get", or "readers/users.get" where
-	// the load has several kinds of clients.
+	// Operation is the name under which it is counted: "users.get", or "readers/users.get" if there are kinds of clients.
 	Operation string
 	// Method is the HTTP method; empty on other transports.
 	Method string
 	// Path is the path and query on REST, "/package.Service/Method" on gRPC, and the method on the socket.
 	Path []byte
-	// ContentType and Accept are media types on REST; ContentType is empty without a body.
-	ContentType string
-	Accept      string
 	// Headers are the same for all requests of an operation, which share the slice; those in Varying are not. They are
 	// metadata on gRPC, and take the place of what a client would send by itself.
 	Headers []Header

@@ -70,7 +70,7 @@ var (
 			"method":   matching(`[!-~]{1,255}`, "1 to 255 ASCII characters"),
 			"body":     anything,
 			"expect":   {each: anything},
-			"line":     text,
+			"line":     matching(`[^\r\n]+`, "one line"),
 			"contains": text,
 		}},
 	}

@@ -132,20 +132,6 @@ func (u *user) Settle(ok bool) {
 // inTurn returns a number for the n-th of this user's, such that all users together count without a gap.
 func (u *user) inTurn(n int64) int64 { return n*int64(u.work.options.Users) + u.number }
 
-// lastCreated returns 0 if there is none: Next sees to it for an operation's first such input.
-func (u *user) lastCreated(kind string) int64 {
-	if ids := u.created[kind]; len(ids) > 0 {
-		return ids[len(ids)-1]
-	}
-	return 0
-}
-
-func (u *user) nextCreated(kind string) int64 {
-	ids := u.created[kind]
-	u.reads++
-	return ids[(u.reads-1)%len(ids)]
-}
-
 // Check returns what is wrong with the reply to the last request.
 func (u *user) Check(r *Request, reply []byte) error {
 	_, err := u.read(r, reply)
@@ -183,28 +169,21 @@ func (u *user) read(r *Request, reply []byte) (value any, err error) {
 		err = fmt.Errorf("the reply is %q, without %q", shorten(reply), shorten(text))
 	}
 	if len(op.expectations) > 0 && err == nil {
-		value, err = op.decode(reply)
+		if op.reply != nil {
+			reply, err = describeReply(op.schema, op.reply, reply)
+		}
+		if err == nil {
+			value, err = decodeJSON(reply)
+		}
+		if op.onlyData && op.reply != nil {
+			value = pick(value, "data")
+		}
 	}
 	for i := 0; err == nil && i < len(op.expectations); i++ {
 		err = op.expectations[i].check(value, u.values)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Operation, err)
-	}
-	return value, nil
-}
-
-func (op *compiled) decode(reply []byte) (value any, err error) {
-	if op.reply != nil {
-		if reply, err = describeReply(op.schema, op.reply, reply); err != nil {
-			return nil, err
-		}
-	}
-	if value, err = decodeJSON(reply); err != nil {
-		return nil, fmt.Errorf("the reply is not JSON: %w", err)
-	}
-	if op.onlyData && op.reply != nil {
-		value = pick(value, "data")
 	}
 	return value, nil
 }

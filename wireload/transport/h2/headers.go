@@ -30,7 +30,7 @@ type Head struct {
 }
 
 // Fields are those of a Head that the server remembers; what is empty is left out.
-type Fields struct{ Method, Path, ContentType, Accept, Timeout, TE string }
+type Fields struct{ Method, Path, ContentType, Timeout, TE string }
 
 // headers encodes the header blocks of a connection's requests (HPACK, RFC 7541). A block of fields that the server remembers
 // is encoded once, since looking up eight fields takes as long as all else that is done for a request.
@@ -112,7 +112,7 @@ func (h *headers) encode(key remembered, given []request.Header) encoded {
 	}
 	for _, field := range []hpack.HeaderField{
 		{Name: ":method", Value: key.Method}, {Name: ":scheme", Value: h.scheme}, {Name: ":path", Value: key.Path},
-		{Name: ":authority", Value: authority}, {Name: "content-type", Value: key.ContentType}, {Name: "accept", Value: key.Accept},
+		{Name: ":authority", Value: authority}, {Name: "content-type", Value: key.ContentType},
 		{Name: "grpc-timeout", Value: key.Timeout}, {Name: "te", Value: key.TE}, {Name: "user-agent", Value: "wireload"},
 	} {
 		isGiven := func(each request.Header) bool { return each.Key == field.Name }

@@ -35,12 +35,6 @@ func (c *H2C) Prepare(r *request.Request) error {
 	}
 	head := h2.Head{Target: r.Path, BodyBytes: -1, Headers: r.Headers, Varying: r.Varying}
 	head.Method = r.Method
-	if !r.HasHeader("accept") {
-		head.Accept = r.Accept
-	}
-	if len(r.Body) > 0 && !r.HasHeader("content-type") {
-		head.ContentType = r.ContentType
-	}
 	if hasLength(r) {
 		head.BodyBytes = len(r.Body)
 	}

@@ -54,12 +54,6 @@ func (c *Client) Prepare(r *request.Request) error {
 	if c.reopen {
 		out = append(out, "Connection: close\r\n"...)
 	}
-	if r.Accept != "" {
-		out = appendDefault(out, r, "accept", "Accept", r.Accept)
-	}
-	if len(r.Body) > 0 && r.ContentType != "" {
-		out = appendDefault(out, r, "content-type", "Content-Type", r.ContentType)
-	}
 	for _, headers := range [2][]request.Header{r.Headers, r.Varying} {
 		for i := range headers {
 			out = appendHeader(out, headers[i].Name, headers[i].Value)

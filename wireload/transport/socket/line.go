@@ -24,8 +24,8 @@ func NewLine() *LineClient { return &LineClient{Connection: transport.NewConnect
 
 // Prepare ends the line.
 func (c *LineClient) Prepare(r *request.Request) error {
-	if err := request.CheckLine(r.Body); err != nil {
-		return err
+	if bytes.ContainsAny(r.Body, "\r\n") {
+		return errors.New("a line can't have a line break")
 	}
 	c.out = append(append(c.out[:0], r.Body...), '\n')
 	return nil
