@@ -264,7 +264,7 @@ func TestALoadByHandSendsHeadersMetadataAndLines(t *testing.T) {
 		"must be 'Name: value'":           {"rest", "http://a", "--header", "s3cret"},
 		"has no variable WIREBENCH_NONE":  {"rest", "http://a", "--header", "a: ${WIREBENCH_NONE}"},
 		"Connection: wireload sends it":   {"rest", "http://a", "--header", "Connection: close"},
-		"socket.line: must be one line":  {"socket", "127.0.0.1:1", "a\nb", "--line"},
+		"socket.line: must be one line":   {"socket", "127.0.0.1:1", "a\nb", "--line"},
 		"is not an address like 127.0.0.": {"socket", "127.0.0.1", "b"},
 	} {
 		exit, _, log := run(t, arguments...)

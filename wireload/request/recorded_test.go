@@ -87,19 +87,8 @@ func recordRequests(application *Application, operation string, wire [2]string, 
 			var r Request
 			source.Next(&r)
 			source.Settle(true)
-			headers, accept, contentType := []Header{}, "", ""
-			for _, each := range append(r.Headers, r.Varying...) {
-				switch each.Key {
-				case "accept":
-					accept = string(each.Value)
-				case "content-type":
-					contentType = string(each.Value)
-				default:
-					headers = append(headers, each)
-				}
-			}
-			fmt.Fprintf(&sent, "%s %s %s %s %q %q %s %d %t %t %d %s\n", r.Operation, r.Method, r.Path, contentType, accept,
-				headers, r.Body, r.Status, r.Idempotent, r.Stream, r.Items, r.End)
+			fmt.Fprintf(&sent, "%s %s %s %q %s %d %t %t %d %s\n", r.Operation, r.Method, r.Path, append(r.Headers, r.Varying...),
+				r.Body, r.Status, r.Idempotent, r.Stream, r.Items, r.End)
 			count++
 		}
 	}
