@@ -9,7 +9,8 @@ import threading
 from pathlib import Path
 
 from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed, quick_cells
-from wirebench.store.index import Index
+from wirebench.store.database import find_database_url
+from wirebench.store.store import Store
 from wirebench.web.app import make_app
 from wirebench.web.report import FILE_NAME
 from wirebench.web.server import PageServer, format_url, listen
@@ -37,11 +38,10 @@ def main() -> None:
 
 def serve(folder: Path) -> str:
     """Serve the runs of a folder in a thread that ends with the process; return the address."""
-    url = f"sqlite:///{folder}/index.db"
-    with Index(url) as index:
-        index.catch_up(folder)
+    store = Store(folder, find_database_url(folder))
+    store.update()
     listener = listen("127.0.0.1", 0)
-    server = PageServer(make_app(folder, url))
+    server = PageServer(make_app(store))
     threading.Thread(target=server.run, args=([listener],), daemon=True).start()
     return format_url(listener)
 

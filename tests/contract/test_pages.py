@@ -98,25 +98,8 @@ def test_text_of_a_run_is_no_markup(tmp_path: Path) -> None:
             assert "\" onload='x" not in page
 
 
-def test_a_run_that_only_the_index_has_is_drawn(tmp_path: Path) -> None:
-    """It may have been measured elsewhere: its folder isn't here, which is said where it would be needed."""
-    write_run(tmp_path)
-    with served(tmp_path, runs=1) as site:
-        assert f'href="/runs/{RUN}/report"' in site.ask("/").text
-        shutil.rmtree(tmp_path / RUN)
-        page = site.ask("/").text
-        assert "was removed, or is elsewhere" in page
-        assert f'href="/runs/{RUN}/report"' not in page
-        answer = site.ask(f"/runs/{RUN}")
-        assert HTTPStatus.NOT_FOUND == answer.status
-        assert f'<a href="/?run_id={RUN}">' in answer.text
-        reply = site.ask(f"/api/v1/runs/{RUN}")
-        assert HTTPStatus.NOT_FOUND == reply.status
-        assert reply.json["error"]["hint"].endswith(f"/api/v1/results?run_id={RUN}")
-
-
-def test_only_runs_that_are_here_can_be_compared(tmp_path: Path) -> None:
-    """The index may have had others, which are neither offered nor taken for the run before."""
+def test_a_run_whose_folder_is_removed_is_nowhere(tmp_path: Path) -> None:
+    """Neither on the pages nor in the choice of two; the run before is the one before it."""
     names = [f"2026010{day}T000000Z-quick" for day in (1, 2, 3)]
     for day, name in enumerate(names, 1):
         write_run(tmp_path, name, started_at=f"2026-01-0{day}T00:00:00Z")
@@ -125,9 +108,9 @@ def test_only_runs_that_are_here_can_be_compared(tmp_path: Path) -> None:
         page = site.ask("/compare", {"head": names[2]}).text
         assert [names[0], names[2]] == re.findall(r'<option value="([^"]+)" selected>', page)
         assert names[1] not in page
-        answer = site.ask("/compare", {"base": names[1], "head": names[2]})
-        assert HTTPStatus.NOT_FOUND == answer.status
-        assert "was removed, or is elsewhere" in answer.text
+        for path in (f"/runs/{names[1]}", f"/compare?base={names[1]}&head={names[2]}", f"/api/v1/runs/{names[1]}"):
+            assert HTTPStatus.NOT_FOUND == site.ask(path).status
+        assert 2 == site.get("/runs")["total"]
 
 
 def test_a_comparison_is_no_dead_end(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ import pytest
 from tests.support.runs import TINY, all_cores, needs_tools, only_run, wirebench
 from wirebench.model.cell import ServiceSpec
 from wirebench.model.run_info import Run
-from wirebench.store.index import Filters, Index, find_database_url
 from wirebench.targets import LocalTarget, divide_cores
 
 pytestmark = [all_cores, needs_tools]
@@ -38,16 +37,6 @@ def test_a_run_is_complete_and_holds_every_cell_of_every_block(tiny: tuple[Run, 
     assert (run.folder / "report.html").read_text().startswith("<!doctype html>")
     assert run.info.conformance_requests > 0
     assert () == run.info.conformance_mismatches
-
-
-def test_a_run_is_in_the_index_at_once(tiny: tuple[Run, dict[str, Any]]) -> None:
-    """Every record was put in as it landed, with the figures that were printed; there is nothing to catch up with."""
-    run, printed = tiny
-    with Index(find_database_url(run.folder.parent)) as index:
-        found = {row.cell: row.p99_ms for row in index.results(Filters()).rows}
-        assert [(6, "complete")] == [(row.records, row.status) for row in index.runs(Filters()).rows]
-        assert 0 == index.catch_up(run.folder.parent).runs
-    assert {cell["cell"]: pytest.approx(cell["p99_ms"]) for cell in printed["cells"]} == found
 
 
 def test_driver_and_server_count_the_same_requests(tiny: tuple[Run, dict[str, Any]]) -> None:

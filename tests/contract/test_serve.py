@@ -29,7 +29,7 @@ from tests.support.postgres import PostgresServer
 from tests.support.report_run import RunBuilder, cell
 from tests.support.waiting import TIMEOUT_S
 from tests.support.web import Site, description, served, serving
-from wirebench.store.index import URL_VARIABLE
+from wirebench.store.database import URL_VARIABLE
 from wirebench.web import server
 
 RUN = "20260101T000000Z-quick"

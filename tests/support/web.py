@@ -21,7 +21,8 @@ import jsonschema_rs
 import orjson
 
 from tests.support.waiting import TIMEOUT_S, wait_until
-from wirebench.store.index import find_database_url
+from wirebench.store.database import find_database_url
+from wirebench.store.store import Store
 from wirebench.web.api import ENDPOINTS
 from wirebench.web.api.openapi import make_openapi
 from wirebench.web.app import make_app
@@ -89,7 +90,7 @@ def served(folder: Path, index_url: str = "", *, runs: int = 0, grafana: str = "
     """Serve a folder of runs, as `wirebench serve` does, in a thread, once so many are in the index."""
     with listen("127.0.0.1", 0) as listener:
         index_url = index_url or find_database_url(folder)
-        server = PageServer(make_app(folder, index_url, grafana=grafana))
+        server = PageServer(make_app(Store(folder, index_url), grafana=grafana))
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
         try:

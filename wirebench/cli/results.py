@@ -46,9 +46,9 @@ def show_run(run: Run, *, json: bool) -> None:
 
 def print_csv(run: Run) -> None:
     """Print the cells of a run: their factors, their figures by the names of the API, and the gates that failed."""
+    from wirebench.analysis.results import describe_cells
     from wirebench.analysis.summary import summarise
     from wirebench.model.metric import METRICS, SPREAD, name_spread
-    from wirebench.present.run import describe_cells
 
     figures = [metric.field for metric in METRICS.values()]
     figures += [name for metric in SPREAD for name in name_spread(metric)]

@@ -35,17 +35,17 @@ def serve(
     It serves this machine only, unless --host says otherwise.
     """
     from wirebench.drivers.metrics_push import parse_base_url
-    from wirebench.store.index import Index, find_database_url
+    from wirebench.store.database import find_database_url
+    from wirebench.store.store import Store
     from wirebench.web.app import make_app
     from wirebench.web.guard import Hosts
     from wirebench.web.server import PageServer, format_url, listen
 
     grafana_url = parse_base_url(grafana, "Grafana") if grafana else ""
-    url = find_database_url(check_folder(out))
-    Index(url).close()  # fail now, not at the first request
+    store = Store(out, find_database_url(check_folder(out)))
     with listen(host, port) as listener:
         hosts = Hosts.of(host, listener.getsockname()[0], allowed_host or ())
-        app = make_app(out, url, hosts=hosts, grafana=grafana_url)
+        app = make_app(store, hosts=hosts, grafana=grafana_url)
         sys.stdout.write(f"results of {out}/ at {format_url(listener)} (Ctrl-C ends it)\n")
         sys.stdout.flush()
         PageServer(app).run([listener])

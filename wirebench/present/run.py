@@ -2,59 +2,21 @@
 
 from __future__ import annotations
 
-import statistics
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from wirebench.analysis.compare_cells import find_comparisons
 from wirebench.analysis.ladder import find_steps
+from wirebench.analysis.results import RunCell, describe_cells
 from wirebench.analysis.summary import CellSummary, compute_excess, summarise
-from wirebench.model.labels import name_gate, name_machine, pluralise
-from wirebench.model.metric import METRICS, SPREAD, name_spread
-from wirebench.model.record import CapacitySearch, Gate, Interval, Record
+from wirebench.model.labels import name_gate, pluralise
+from wirebench.model.record import Gate
 from wirebench.model.run_info import Run, RunInfo
 from wirebench.present.answer import describe_common_factors, list_findings, summarise_run
 from wirebench.present.caveats import list_caveats, list_service_notes
 from wirebench.present.comparison import ComparisonView, describe_few_blocks, make_comparison_view
 from wirebench.present.operations import OperationView, list_operations
-from wirebench.store.rows import Result, group_by_metric
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CellGate:
-    """A gate of a cell: of the blocks where it failed the worst, or else the block that came closest to its limit."""
-
-    failed_blocks: tuple[int, ...]
-    worst: Gate
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunCell(Result):
-    """A result with what only a run's folder has: what was used, gates, and searches for the capacity.
-
-    What isn't known is None. Memory and the generator's CPU are the most of any block, fairness the least; the others
-    are means of the blocks.
-    """
-
-    #: The greatest of the blocks' rates over the least.
-    blocks_apart: float | None
-    memory_bytes: float | None
-    throttled_periods_per_s: float | None
-    bytes_sent_per_request: float | None
-    bytes_received_per_request: float | None
-    bytes_received_per_item: float | None
-    generator_cpu_percent: float | None
-    #: Which share of the requests each replica had, the largest first.
-    replica_shares: tuple[float, ...]
-    #: Jain's index of the workers' shares of the requests, where there are several.
-    fairness: float | None
-    #: The driver's error: measured minus truth, from, to.
-    p50_error_ms: Interval | None
-    p99_error_ms: Interval | None
-    gates: tuple[CellGate, ...]
-    searches: tuple[CapacitySearch, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,77 +79,6 @@ def make_run_view(run: Run) -> RunView:
         failed_gates=tuple(_list_failed_gates(cells)),
         errors=tuple(_describe_errors(cells)),
     )
-
-
-def describe_cells(info: RunInfo, cells: Sequence[CellSummary]) -> tuple[RunCell, ...]:
-    """Return what the index has of the cells of a run, and what only its folder has."""
-    return tuple(_describe_cell(info, cell) for cell in cells)
-
-
-def _describe_cell(info: RunInfo, cell: CellSummary) -> RunCell:
-    failed = {gate.name: gate.metrics for gate in cell.failed_gates()}
-    figures: dict[str, Any] = {metric.field: cell.figure(metric) for metric in METRICS.values()}
-    for metric in SPREAD:
-        blocks = cell.by_block(metric).values()
-        figures |= zip(name_spread(metric), (min(blocks, default=None), max(blocks, default=None)), strict=True)
-    figures |= {name: cell.factors[name] for name in ("transport", "driver", "operation", "concurrency")}
-    return RunCell(
-        run_id=info.id,
-        scenario=info.scenario,
-        started_at=info.started_at,
-        target=info.target,
-        machine=name_machine(info.machine),
-        cell=cell.cell,
-        factors=cell.factors,
-        protocol=figures["transport"],
-        client=figures["driver"],
-        blocks=len(cell.records),
-        **figures,
-        successful=figures["requests"] - figures["failed"],
-        errors=cell.error_counts,
-        failed_gates=tuple(failed),
-        failed_gates_by_metric=group_by_metric(failed),
-        **_describe_use(cell),
-        gates=tuple(_list_gates(cell)),
-        searches=tuple(record.search for record in cell.records if record.search),
-    )
-
-
-def _describe_use(cell: CellSummary) -> dict[str, Any]:
-    """Return the fields that only a run's folder has."""
-
-    def combine(read: Callable[[Record], float | None], of: Callable[[list[float]], float] = statistics.fmean) -> Any:  # noqa: ANN401
-        known = [value for record in cell.records if (value := read(record)) is not None]
-        return of(known) if known else None
-
-    return {
-        "blocks_apart": cell.spread(cell.rate),
-        "memory_bytes": combine(lambda of: of.server.memory_bytes, max),
-        "throttled_periods_per_s": combine(
-            lambda of: None if of.server.throttled_periods is None else of.server.throttled_periods / of.window_s
-        ),
-        "bytes_sent_per_request": combine(lambda of: of.bytes_sent_per_request),
-        "bytes_received_per_request": combine(lambda of: of.bytes_received_per_request),
-        "bytes_received_per_item": combine(lambda of: of.streams.bytes_received_per_item if of.streams else None),
-        "generator_cpu_percent": combine(
-            lambda of: None if of.generator.cpu_share is None else 100 * of.generator.cpu_share, max
-        ),
-        "replica_shares": cell.replica_shares(),
-        "fairness": combine(lambda of: None if of.factors["workers"] == 1 else of.server.fairness, min),
-        "p50_error_ms": cell.instrument_error_ms(METRICS["p50"]),
-        "p99_error_ms": cell.instrument_error_ms(METRICS["p99"]),
-    }
-
-
-def _list_gates(cell: CellSummary) -> Iterator[CellGate]:
-    by_name: dict[str, dict[int, Gate]] = {}
-    for record in cell.records:
-        for gate in record.gates:
-            by_name.setdefault(gate.name, {})[record.block] = gate
-    for gates in by_name.values():
-        failed = {block: gate for block, gate in gates.items() if not gate.passed}
-        worst = max(failed.values(), key=compute_excess) if failed else min(gates.values(), key=compute_excess)
-        yield CellGate(failed_blocks=tuple(failed), worst=worst)
 
 
 def _list_failed_gates(cells: Sequence[CellSummary]) -> Iterator[FailedGate]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
+from wirebench.analysis.results import Result
 from wirebench.analysis.summary import find_shared_factors
 from wirebench.model.labels import describe_situation, format_error, name_cell, name_gate
 from wirebench.model.metric import CAPACITIES, METRICS, SPREAD, Metric, name_spread
@@ -20,7 +21,6 @@ from wirebench.present.numbers import (
     format_short_interval,
 )
 from wirebench.present.operations import OperationView
-from wirebench.store.rows import Result
 
 #: The metrics of the table that shows what people look for first, and of that of operations.
 _FIRST = (

@@ -5,11 +5,10 @@ from __future__ import annotations
 import shlex
 import sys
 import tempfile
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-from wirebench.errors import UsageError, WirebenchError
+from wirebench.errors import UsageError
 from wirebench.model.run_info import APPLICATION_FILE, TIMING_FILE, Run
 from wirebench.plan.plan import Plan
 from wirebench.run.execution import Execution
@@ -56,7 +55,6 @@ def execute(  # noqa: PLR0913 - options, each with a default
         if keep_application:
             info = info.model_copy(update={"application": str((out / name / APPLICATION_FILE).absolute())})
         writer = RunWriter(out, resume_info(resumed, info) if resumed else info, found=resumed)
-        ending.callback(update_index, writer.folder, progress.warn)
         if not resumed and (recording := plan.scenario.load.recording) and recording.path:
             writer.keep(recording.path, TIMING_FILE)
         if not resumed and plan.scenario.variants:
@@ -69,16 +67,3 @@ def execute(  # noqa: PLR0913 - options, each with a default
         progress.begin(writer.info, writer.folder, place.cores)
         execution.run()
     return load_run(writer.folder)
-
-
-def update_index(folder: Path, warn: Callable[[str], None]) -> None:
-    """Put a run into the index; its failures never reach the run."""
-    from wirebench.store.index import Index, find_database_url
-
-    if not folder.is_dir():  # nothing of it was worth keeping
-        return
-    try:
-        with Index(find_database_url(folder.parent)) as index:
-            index.catch_up_run(folder)
-    except WirebenchError as error:
-        warn(f"{error.message}; the run isn't in the index: `wirebench serve` adds what is missing")

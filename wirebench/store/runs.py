@@ -186,9 +186,10 @@ def record_paths(folder: Path) -> Iterator[Path]:
     return (folder / "records").glob("*.json")
 
 
-def list_runs(folder: Path = DEFAULT_FOLDER) -> Iterator[Run | DamagedRun]:
-    """Yield the runs of a results folder, oldest first. Raises UsageError if it is no folder."""
-    return map(_load_if_whole, run_folders(folder))
+def read_changed_ns(folder: Path) -> int:
+    """Return when something was last written to a run, in nanoseconds; 0 for what isn't there."""
+    paths = (folder / name for name in ("run.json", "records", "histograms"))
+    return max((path.stat().st_mtime_ns for path in paths if path.exists()), default=0)
 
 
 def find_run(name: str, folder: Path = DEFAULT_FOLDER, on_damaged: Callable[[DamagedRun], None] | None = None) -> Run:

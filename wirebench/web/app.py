@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -13,8 +11,8 @@ from starlette.responses import Response
 from starlette.routing import Mount
 
 from wirebench.errors import WirebenchError
+from wirebench.store.store import Store
 from wirebench.web import api, pages
-from wirebench.web.catalogue import Catalogue
 from wirebench.web.guard import Guard, Hosts
 from wirebench.web.problems import answer_problem, make_problem
 
@@ -23,14 +21,13 @@ _LOOPBACK = Hosts()
 _GZIP_BYTES_MIN = 1000
 
 
-def make_app(results_folder: Path, index_url: str, *, hosts: Hosts = _LOOPBACK, grafana: str = "") -> Starlette:
-    """Return the application over a folder of runs and the index of them.
+def make_app(store: Store, *, hosts: Hosts = _LOOPBACK, grafana: str = "") -> Starlette:
+    """Return the application over a store of runs.
 
     `grafana` is where the dashboards are; empty where there is none.
 
-    Endpoints find the runs by `request.app.state.catalogue`. They are plain functions: starlette runs those in threads.
+    Endpoints find the runs by `request.app.state.store`. They are plain functions: starlette runs those in threads.
     """
-    catalogue = Catalogue(results_folder, index_url)
     app = Starlette(
         routes=[Mount("/api/v1", app=api.ROUTER), *pages.make_routes()],
         middleware=[
@@ -39,10 +36,10 @@ def make_app(results_folder: Path, index_url: str, *, hosts: Hosts = _LOOPBACK, 
         ],
         exception_handlers={HTTPException: _render_error, WirebenchError: _render_error},
     )
-    app.state.catalogue = catalogue
+    app.state.store = store
     app.state.grafana = grafana
     return app
 
 
 def _render_error(request: Request, error: Exception) -> Response:
-    return answer_problem(request.url.path, make_problem(error).within(request.app.state.catalogue.folder))
+    return answer_problem(request.url.path, make_problem(error).within(request.app.state.store.folder))

@@ -13,8 +13,9 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, Response
 
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.store.index import IndexUnusableError
+from wirebench.store.database import IndexUnusableError
 from wirebench.store.query import ParameterError
+from wirebench.store.store import FolderMissingError, RunMissingError
 from wirebench.web.templates import render_template
 
 _RETRY_AFTER_S = "5"
@@ -75,7 +76,9 @@ def make_problem(error: Exception) -> HttpError:
     status = HTTPStatus.INTERNAL_SERVER_ERROR
     if isinstance(error, UsageError):
         status = HTTPStatus.BAD_REQUEST
-    elif isinstance(error, IndexUnusableError):
+    elif isinstance(error, RunMissingError):
+        status = HTTPStatus.NOT_FOUND
+    elif isinstance(error, IndexUnusableError | FolderMissingError):
         status = HTTPStatus.SERVICE_UNAVAILABLE
     parameter = error.parameter if isinstance(error, ParameterError) else None
     return HttpError(status, error.message, error.hint, parameter=parameter)

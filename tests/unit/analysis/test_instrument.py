@@ -9,6 +9,7 @@ import pytest
 from tests.support.drawn import Drawn
 from tests.support.report_run import RunBuilder, cell
 from wirebench.analysis.compare_cells import Comparison, compare_cells
+from wirebench.analysis.results import describe_cells
 from wirebench.analysis.summary import summarise
 from wirebench.model.cell import Cell
 from wirebench.model.labels import format_error
@@ -17,7 +18,6 @@ from wirebench.present.charts.style import assign_styles
 from wirebench.present.comparison import make_comparison_view
 from wirebench.present.latencies import read_latencies
 from wirebench.present.pictures import draw_latencies
-from wirebench.present.run import describe_cells
 from wirebench.present.table import make_full_table
 
 MARGIN = 0.05

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.support.report_run import RunBuilder, cell
+from wirebench.errors import WirebenchError
 from wirebench.model.labels import name_machine
 from wirebench.model.run_info import Run
-from wirebench.run.runner import update_index
-from wirebench.store.index import (
-    Filters,
-    Index,
-    IndexUnusableError,
-    find_database_url,
-)
-from wirebench.store.runs import list_runs
-
-NAME = "20261121T101500Z-quick"
+from wirebench.store.database import IndexUnusableError, find_database_url
+from wirebench.store.query import Filters
+from wirebench.store.runs import run_folders
+from wirebench.store.store import FolderMissingError, Store
 
 
 @pytest.fixture(autouse=True)
@@ -34,12 +30,11 @@ def run(tmp_path: Path) -> Run:
 
 
 def test_an_index_is_no_run(run: Run) -> None:
-    """Its files lie beside the runs, and are taken for none."""
+    """Its file lies beside the runs, and is taken for none."""
     folder = run.folder.parent
-    with Index(find_database_url(folder)) as index:
-        index.catch_up(folder)
-        assert {"index.db", "index.db-wal", "index.db-shm", NAME} == {path.name for path in folder.iterdir()}
-        assert [run] == list(list_runs(folder))
+    Store(folder, find_database_url(folder)).update()
+    assert {"index.db", run.info.id} == {path.name for path in folder.iterdir()}
+    assert [run.folder] == run_folders(folder)
 
 
 @pytest.mark.parametrize(
@@ -55,23 +50,19 @@ def test_an_index_is_no_run(run: Run) -> None:
         "sqlite:////proc/none/index.db",
     ],
 )
-def test_a_url_that_leads_nowhere_costs_a_run_one_warning(run: Run, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the password."""
-    monkeypatch.setenv("WIREBENCH_DATABASE_URL", url)
-    warnings: list[str] = []
-    update_index(run.folder, warnings.append)
-    (warning,) = warnings
-    assert "the run isn't in the index: `wirebench serve` adds what is missing" in warning
-    assert "s3cret" not in warning
+def test_a_url_that_leads_nowhere_is_an_error_without_the_password(run: Run, url: str) -> None:
+    """Whatever is wrong with it."""
+    with pytest.raises(WirebenchError) as error:
+        Store(run.folder.parent, url)
+    assert error.value.hint
+    assert "s3cret" not in f"{error.value.message} {error.value.hint}"
 
 
 def test_an_index_that_is_damaged_is_replaced(run: Run) -> None:
     """It is a cache: the folders have all that was in it."""
     folder = run.folder.parent
     (folder / "index.db").write_bytes(b"no database, but longer than the header of one" * 100)
-    with Index(find_database_url(folder)) as index:
-        assert index.is_new
-        assert 1 == index.catch_up(folder).runs
+    assert 1 == Store(folder, find_database_url(folder)).update()
 
 
 def test_a_file_that_was_never_a_database_stays(tmp_path: Path) -> None:
@@ -80,25 +71,44 @@ def test_a_file_that_was_never_a_database_stays(tmp_path: Path) -> None:
     notes.write_text("no database, but longer than the header of one" * 100)
     before = notes.read_text()
     with pytest.raises(IndexUnusableError) as error:
-        Index(f"sqlite:///{notes}")
-    assert "see what WIREBENCH_DATABASE_URL names: that file is not an index of wirebench" == error.value.hint
+        Store(tmp_path, f"sqlite:///{notes}")
+    assert "check what WIREBENCH_DATABASE_URL names: that file is not an index of wirebench" == error.value.hint
     assert before == notes.read_text()
 
 
-def test_no_folder_is_made_for_an_index(tmp_path: Path) -> None:
-    """One that is gone was perhaps mounted: what is empty in its place would be taken for it."""
+def test_a_folder_that_is_gone_empties_no_index(run: Run, tmp_path: Path) -> None:
+    """It was perhaps mounted; and no folder is made for an index."""
+    folder = run.folder.parent
+    store = Store(folder, f"sqlite:///{tmp_path}/index.db")
+    store.update()
+    folder.rename(tmp_path / "away")
+    with pytest.raises(FolderMissingError):
+        store.update()
+    assert 1 == store.runs(Filters()).total
     with pytest.raises(IndexUnusableError, match="unable to open"):
-        Index(find_database_url(tmp_path / "gone"))
-    assert [] == list(tmp_path.iterdir())
+        Store(folder, find_database_url(folder))
+    assert not folder.exists()
+
+
+def test_a_killed_run_is_found_to_have_ended(tmp_path: Path) -> None:
+    """It has written nothing more, but its process is gone."""
+    store = Store(tmp_path, find_database_url(tmp_path))
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as process:
+        info = {"status": "running", "pid": process.pid}
+        RunBuilder(blocks=1, cells=[cell("rest")], samples=20, info=info).write(tmp_path)
+        store.update()
+        assert ["running"] == [row.status for row in store.runs(Filters()).rows]
+    assert 1 == store.update()
+    assert ["incomplete"] == [row.status for row in store.runs(Filters()).rows]
 
 
 def test_a_run_of_no_name_is_passed_over(tmp_path: Path) -> None:
     """No address would lead to it."""
     for name in ("20261121T101500Z-my run", "20261121T101500Z-a,b"):
         RunBuilder(blocks=1, cells=[cell("rest")], samples=20, info={"id": name}).write(tmp_path)
-    with Index(find_database_url(tmp_path)) as index:
-        assert ["run.json: id: no run has such a name"] * 2 == [run.reason for run in index.catch_up(tmp_path).damaged]
-        assert () == index.runs(Filters()).rows
+    store = Store(tmp_path, find_database_url(tmp_path))
+    assert 0 == store.update()
+    assert ["run.json: id: no run has such a name"] * 2 == [run.reason for run in store.damaged]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import pytest
 from tests.support.report_run import RunBuilder, cell, run_info
 from wirebench.analysis.compare_cells import find_comparisons
 from wirebench.analysis.compare_runs import compare_runs
+from wirebench.analysis.results import describe_cells
 from wirebench.analysis.summary import summarise
 from wirebench.cli.console import make_console
 from wirebench.cli.results import print_csv, show_run
@@ -21,12 +22,12 @@ from wirebench.cli.table import print_table
 from wirebench.model.metric import METRICS
 from wirebench.model.run_info import Run
 from wirebench.present.numbers import format_number
-from wirebench.present.run import describe_cells
 from wirebench.present.table import make_first_table, make_full_table
 from wirebench.present.two_runs import make_run_comparison_view
 from wirebench.store.histograms import merge_blocks, read_histograms
-from wirebench.store.index import Filters, Index
+from wirebench.store.query import Filters
 from wirebench.store.runs import RunWriter, load_run
+from wirebench.store.store import Store
 
 P99 = METRICS["p99"]
 
@@ -60,9 +61,9 @@ def test_the_p99_is_the_same_in_every_view(run: Run, tmp_path: Path) -> None:
     assert summary.factors["transport"] == line["transport"]
     other = dataclasses.replace(run, info=run.info.model_copy(update={"id": f"{run.info.id}-2"}))
     (change,) = make_run_comparison_view(compare_runs(run, other)).changes
-    with Index(f"sqlite:///{tmp_path}/index.db") as index:
-        index.catch_up(tmp_path)
-        (row,) = index.results(Filters()).rows
+    store = Store(tmp_path, f"sqlite:///{tmp_path}/index.db")
+    store.update()
+    (row,) = store.results(Filters()).rows
     (described,) = describe_cells(run.info, [summary])
     views = {
         "results --csv": float(line["p99_ms"]),

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.report_run import RunBuilder, cell, quick_cells
 from wirebench.present.pictures import RunPictures
-from wirebench.store.index import Filters
+from wirebench.store.query import Filters
 from wirebench.web.pages.form import make_address, make_moment_fields
 from wirebench.web.pages.results import LATENCIES_MAX, draw_cells
 

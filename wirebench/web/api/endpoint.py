@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from wirebench.store.query import Query
-from wirebench.web.catalogue import Catalogue
+from wirebench.store.store import Store
 
 _Query = TypeVar("_Query", bound=Query)
 _adapt = functools.cache(TypeAdapter)  # making one takes longer than writing an answer
@@ -24,7 +24,7 @@ _adapt = functools.cache(TypeAdapter)  # making one takes longer than writing an
 class ApiRequest(Generic[_Query]):
     """A request whose parameters are valid."""
 
-    catalogue: Catalogue
+    store: Store
     run_id: str
     query: _Query
 
@@ -42,7 +42,7 @@ class ApiEndpoint:
         """Answer a request. Raises ParameterError, HttpError and others that say why there is no answer."""
         answer = self.answer(
             ApiRequest(
-                request.app.state.catalogue,
+                request.app.state.store,
                 request.path_params.get("run_id", ""),
                 self.query.read(request.query_params.multi_items()),
             )

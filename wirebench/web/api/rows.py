@@ -7,8 +7,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from wirebench.store.index import PAGE_ROWS_MAX, Filters, Result, RunRow
-from wirebench.store.query import Single
+from wirebench.analysis.results import Result, RunRow
+from wirebench.store.query import Filters, Single
+from wirebench.store.select import PAGE_ROWS_MAX
 from wirebench.web.api.endpoint import ApiRequest
 
 #: The rows of a page, unless the query says otherwise.
@@ -47,14 +48,14 @@ class Runs:
 def results(asked: ApiRequest[RowQuery]) -> Results:
     """Find results: a row for each cell of each run."""
     query = asked.query
-    with asked.catalogue.index() as index:
-        page = index.results(query, limit=query.limit or _PAGE_ROWS, cursor=query.cursor)
+    asked.store.update()
+    page = asked.store.results(query, limit=query.limit or _PAGE_ROWS, cursor=query.cursor)
     return Results(results=page.rows, count=len(page.rows), total=page.total, next_cursor=page.next_cursor)
 
 
 def runs(asked: ApiRequest[RowQuery]) -> Runs:
     """Find runs; filters of cells find those that have such a cell."""
     query = asked.query
-    with asked.catalogue.index() as index:
-        page = index.runs(query, limit=query.limit or _PAGE_ROWS, cursor=query.cursor)
+    asked.store.update()
+    page = asked.store.runs(query, limit=query.limit or _PAGE_ROWS, cursor=query.cursor)
     return Runs(runs=page.rows, count=len(page.rows), total=page.total, next_cursor=page.next_cursor)

@@ -19,9 +19,8 @@ from wirebench.present.run import RunView, make_run_view
 from wirebench.present.two_runs import RunComparisonView, make_run_comparison_view
 from wirebench.store.histograms import CellHistograms, merge_blocks, read_histograms
 from wirebench.store.query import Levels, One, Query
-from wirebench.store.runs import load_run
+from wirebench.store.runs import load_run, read_changed_ns
 from wirebench.web.api.endpoint import ApiRequest
-from wirebench.web.catalogue import read_changed_ns
 from wirebench.web.problems import HttpError
 
 #: So many replies are kept for the next who asks: merging and encoding a run's histograms takes a second.
@@ -31,7 +30,7 @@ _PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 97.5, 99, 99.5, 99.9, 99.95, 99.99
 
 def run(asked: ApiRequest[Query]) -> RunView:
     """Show a run."""
-    return make_run_view(asked.catalogue.run(asked.run_id))
+    return make_run_view(asked.store.load(asked.run_id))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +79,7 @@ class HistogramQuery(Query):
 
 def histograms(asked: ApiRequest[HistogramQuery]) -> Histograms:
     """Show the distribution of latencies in each cell of a run."""
-    folder = asked.catalogue.run_folder(asked.run_id)
+    folder = asked.store.find_folder(asked.run_id)
     return _merge_histograms(folder, read_changed_ns(folder), asked.query.cell)
 
 
@@ -135,5 +134,5 @@ class CompareQuery(Query):
 
 def compare(asked: ApiRequest[CompareQuery]) -> RunComparisonView:
     """Compare two runs by the cells that both have."""
-    base, head = asked.catalogue.run(asked.query.base), asked.catalogue.run(asked.query.head)
+    base, head = asked.store.load(asked.query.base), asked.store.load(asked.query.head)
     return make_run_comparison_view(compare_runs(base, head))

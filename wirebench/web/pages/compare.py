@@ -10,14 +10,14 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from wirebench.analysis.compare_runs import compare_runs
+from wirebench.analysis.results import RunRow
 from wirebench.errors import UsageError
 from wirebench.model.labels import capitalise
 from wirebench.present.numbers import format_moment
 from wirebench.present.table import make_comparison_table
 from wirebench.present.two_runs import make_run_comparison_view
-from wirebench.store.index import Filters, Index, RunRow
-from wirebench.store.query import Query, Single
-from wirebench.web.catalogue import Catalogue
+from wirebench.store.query import Filters, Query, Single
+from wirebench.store.store import Store
 from wirebench.web.pages.form import make_address
 from wirebench.web.templates import render_template
 
@@ -35,17 +35,17 @@ class ComparePageQuery(Query):
 
 def show_comparison(request: Request) -> Response:
     """Answer with the comparison of two runs, or with the choice of them."""
-    catalogue: Catalogue = request.app.state.catalogue
+    store: Store = request.app.state.store
     query = ComparePageQuery.read(request.query_params.multi_items())
     if query.run_id:
         return RedirectResponse(_make_address({*query.run_id}), HTTPStatus.SEE_OTHER)
     base, head = query.base or "", query.head or ""
-    with catalogue.index() as index:
-        choices = _list_choices(catalogue, index, base, head)
-        before = "" if base or not head else _run_before(catalogue, index, head)
+    store.update()
+    choices = _list_choices(store, base, head)
+    before = "" if base or not head else _run_before(store, head)
     found, notice = None, ""
     if base and head:
-        runs = catalogue.run(base), catalogue.run(head)
+        runs = store.load(base), store.load(head)
         try:
             found = make_run_comparison_view(compare_runs(*runs))
         except UsageError as error:  # nothing in them can be compared; others may be chosen
@@ -72,17 +72,13 @@ def _make_address(chosen: Collection[str]) -> str:
     return make_address("/compare", (("base", base), ("head", head)))
 
 
-def _list_choices(catalogue: Catalogue, index: Index, *asked: str) -> Mapping[str, Mapping[str, str]]:
-    """Return the runs that can be chosen, and what they are called, by scenario, first that of what is asked for.
-
-    The index may know of runs that aren't in the folder, with which nothing can be compared.
-    """
-    chosen = index.runs(Filters(run_id=tuple(filter(None, asked)))).rows if any(asked) else ()
-    runs = {run.run_id: run for run in (*chosen, *index.runs(Filters(), limit=CHOICES_MAX).rows)}
+def _list_choices(store: Store, *asked: str) -> Mapping[str, Mapping[str, str]]:
+    """Return the runs that can be chosen, and what they are called, by scenario, first that of what is asked for."""
+    chosen = store.runs(Filters(run_id=tuple(filter(None, asked)))).rows if any(asked) else ()
+    runs = {run.run_id: run for run in (*chosen, *store.runs(Filters(), limit=CHOICES_MAX).rows)}
     by_scenario: dict[str, list[RunRow]] = {}
     for run in runs.values():
-        if catalogue.find_folder(run.run_id):
-            by_scenario.setdefault(run.scenario, []).append(run)
+        by_scenario.setdefault(run.scenario, []).append(run)
     return {
         scenario: {
             run.run_id: f"{format_moment(run.started_at)} · {run.target} · {run.machine}"
@@ -92,10 +88,9 @@ def _list_choices(catalogue: Catalogue, index: Index, *asked: str) -> Mapping[st
     }
 
 
-def _run_before(catalogue: Catalogue, index: Index, run_id: str) -> str:
+def _run_before(store: Store, run_id: str) -> str:
     """Return the run that a run is compared with most likely: the one before, of its scenario, machine and target."""
-    for run in index.runs(Filters(run_id=(run_id,))).rows:
+    for run in store.runs(Filters(run_id=(run_id,))).rows:
         like = Filters(scenario=(run.scenario,), machine=(run.machine,), target=(run.target,), until=run.started_at)
-        others = (each.run_id for each in index.runs(like, limit=CHOICES_MAX).rows if each.run_id != run_id)
-        return next(filter(catalogue.find_folder, others), "")
+        return next((each.run_id for each in store.runs(like, limit=2).rows if each.run_id != run_id), "")
     return ""

@@ -9,7 +9,8 @@ from typing import Literal
 from urllib.parse import urlencode
 
 from wirebench.model.labels import name_transport
-from wirebench.store.index import Choices, Filters
+from wirebench.store.query import Filters
+from wirebench.store.select import Choices
 
 #: Pairs of names and values, as an address has them.
 Pairs = Sequence[tuple[str, str]]

@@ -12,16 +12,16 @@ from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from wirebench.analysis.results import RunRow
 from wirebench.analysis.summary import summarise
 from wirebench.errors import WirebenchError
-from wirebench.model.cell import sort_key
 from wirebench.model.labels import pluralise
 from wirebench.present.pictures import RunPictures, draw_run
 from wirebench.present.table import FigureTable, make_full_table
-from wirebench.store.index import PAGE_ROWS_MAX, Filters, Index, RunRow
-from wirebench.store.query import Single
-from wirebench.store.runs import load_run
-from wirebench.web.catalogue import Catalogue, read_changed_ns
+from wirebench.store.query import Filters, Single
+from wirebench.store.runs import load_run, read_changed_ns
+from wirebench.store.select import PAGE_ROWS_MAX
+from wirebench.store.store import Store
 from wirebench.web.pages.form import Pairs, make_address, make_fields, make_moment_fields
 from wirebench.web.pages.run import view_run
 from wirebench.web.templates import render_template
@@ -45,19 +45,15 @@ class ResultsQuery(Filters):
 
 @dataclass(frozen=True, slots=True)
 class RunView:
-    """A run as charts, what it comes to in sentences, and where its figures are for programs.
-
-    Its folder may not be here: the index may be one that others write to as well.
-    """
+    """A run as charts, what it comes to in sentences, and where its figures are for programs."""
 
     run: RunRow
     #: How much of what was planned is measured, in words.
     far: str
     cells: int
     table: FigureTable
-    #: None without the run's folder.
+    #: None if the run can't be read any more.
     pictures: RunPictures | None
-    is_here: bool
     answer: tuple[str, ...]
     json_address: str
 
@@ -67,21 +63,21 @@ def show_results(request: Request) -> Response:
     filled = [(name, value) for name, value in pairs if value]
     if filled != pairs:  # a form sends its empty fields, too; an address that is shared needs none of them
         return RedirectResponse(make_address("/", filled), HTTPStatus.SEE_OTHER)
-    catalogue: Catalogue = request.app.state.catalogue
+    store: Store = request.app.state.store
     query = ResultsQuery.read(pairs)
-    with catalogue.index() as index:
-        choices = index.choices()
-        # Or else the newest run that has a cell that matches the filters, if there is one.
-        chosen = query.run_id or tuple(result.run_id for result in index.results(query, limit=1).rows)
-        of_runs = (query.model_copy(update={"run_id": (run_id,)}) for run_id in chosen[:CHARTED_RUNS_MAX])
-        drawn = [made for each in of_runs if (made := _draw(catalogue, index, each, pairs))]
-        runs = index.runs(query.model_copy(update={"run_id": ()}), limit=LISTED_RUNS, cursor=query.cursor)
+    store.update()
+    choices = store.choices()
+    # Or else the newest run that has a cell that matches the filters, if there is one.
+    chosen = query.run_id or tuple(result.run_id for result in store.results(query, limit=1).rows)
+    of_runs = (query.model_copy(update={"run_id": (run_id,)}) for run_id in chosen[:CHARTED_RUNS_MAX])
+    drawn = [made for each in of_runs if (made := _draw(store, each, pairs))]
+    runs = store.runs(query.model_copy(update={"run_id": ()}), limit=LISTED_RUNS, cursor=query.cursor)
     fields, moments = make_fields(query, choices), make_moment_fields(query, pairs)
     text = render_template(
         "results.html.j2",
         current_page="/",
         title=drawn[0].run.question if len(drawn) == 1 else "Results",
-        is_empty=not (choices["scenario"] or catalogue.damaged),
+        is_empty=not (choices["scenario"] or store.damaged),
         is_filtered=bool(pairs),
         is_newest=not query.run_id,
         fields=fields[:_FIRST_FIELDS],
@@ -96,31 +92,28 @@ def show_results(request: Request) -> Response:
         charts_max=CHARTED_RUNS_MAX,
         newest=make_address("/", pairs, "cursor") if query.cursor else "",
         older=make_address("/", pairs, cursor=runs.next_cursor) if runs.next_cursor else "",
-        damaged=catalogue.damaged,
+        damaged=store.damaged,
     )
     return HTMLResponse(text)
 
 
-def _draw(catalogue: Catalogue, index: Index, filters: Filters, pairs: Pairs) -> RunView | None:
+def _draw(store: Store, filters: Filters, pairs: Pairs) -> RunView | None:
     """Draw the one run that the filters name; None if it isn't there, or none of its cells match."""
-    runs = index.runs(Filters(run_id=filters.run_id)).rows
-    found = index.results(filters, limit=PAGE_ROWS_MAX).rows
+    runs = store.runs(Filters(run_id=filters.run_id)).rows
+    found = store.results(filters, limit=PAGE_ROWS_MAX).rows
     if not (runs and found):
         return None
     run_id = runs[0].run_id
-    folder = catalogue.find_folder(run_id)
+    folder = store.find_folder(run_id)
     of_run = [("run_id", run_id), *((name, value) for name, value in pairs if name not in ("run_id", "cursor"))]
     return RunView(
         run=runs[0],
         far=f"{runs[0].records:,} of {pluralise(runs[0].cells * runs[0].blocks, 'window')} measured",
         cells=len(found),
-        table=make_full_table(sorted(found, key=lambda cell: sort_key(cell.factors))),
-        pictures=draw_cells(folder, read_changed_ns(folder), frozenset(cell.cell for cell in found))
-        if folder
-        else None,
-        is_here=folder is not None,
+        table=make_full_table(found),
+        pictures=draw_cells(folder, read_changed_ns(folder), frozenset(cell.cell for cell in found)),
         # What it comes to, it says when it is over: who sees verdicts come and go is tempted to stop where they please.
-        answer=_summarise(folder) if folder and runs[0].status != "running" else (),
+        answer=_summarise(folder) if runs[0].status != "running" else (),
         json_address=make_address("/api/v1/results", of_run),
     )
 

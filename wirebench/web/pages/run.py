@@ -13,9 +13,9 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Re
 
 from wirebench.model.run_info import RunInfo
 from wirebench.present.run import RunView, make_run_view
-from wirebench.store.runs import load_info, load_run
+from wirebench.store.runs import is_run_name, load_info, load_run, read_changed_ns
+from wirebench.store.store import Store
 from wirebench.targets.cluster.namespace import name_namespace
-from wirebench.web.catalogue import Catalogue, read_changed_ns
 from wirebench.web.report import FILE_NAME, gather_run
 from wirebench.web.templates import render_template
 
@@ -29,15 +29,21 @@ _RUNS_MAX = 16
 
 
 def show_run(request: Request) -> Response:
-    catalogue: Catalogue = request.app.state.catalogue
+    store: Store = request.app.state.store
     name = request.path_params["run_id"]
-    if run_id := catalogue.find_run_of_namespace(name):  # dashboards know a run by that
+    if run_id := _find_run_of_namespace(store, name):  # dashboards know a run by that
         return RedirectResponse(f"/runs/{quote(run_id)}", HTTPStatus.SEE_OTHER)
-    folder = catalogue.run_folder(name)
+    folder = store.find_folder(name)
     changed_ns = read_changed_ns(folder)
     gathered = _gather(folder, changed_ns)
     dashboards = _link_dashboards(request.app.state.grafana, gathered["view"].run, changed_ns // 1_000_000)
     return HTMLResponse(render_template("run.html.j2", dashboards=dashboards, **gathered))
+
+
+def _find_run_of_namespace(store: Store, namespace: str) -> str | None:
+    """Return the name of the run whose live metrics have this namespace; None if there is none."""
+    names = (each.name for each in store.folder.glob("*") if namespace.startswith("wirebench-"))
+    return next((name for name in names if is_run_name(name) and name_namespace(name) == namespace), None)
 
 
 def _link_dashboards(grafana: str, info: RunInfo, end_unix_ms: int) -> str:
@@ -62,8 +68,8 @@ def view_run(folder: Path, changed_ns: int) -> RunView:  # noqa: ARG001 - a chan
 
 def show_report(request: Request) -> Response:
     """Answer with the report in the run's folder, or with one that is made for this answer; of a run that is over."""
-    catalogue: Catalogue = request.app.state.catalogue
-    folder = catalogue.run_folder(request.path_params["run_id"])
+    store: Store = request.app.state.store
+    folder = store.find_folder(request.path_params["run_id"])
     if load_info(folder).status == "running":  # its page says so
         return RedirectResponse(f"/runs/{quote(folder.name)}", HTTPStatus.SEE_OTHER)
     written, changed_ns = folder / FILE_NAME, read_changed_ns(folder)
