@@ -17,8 +17,8 @@ from pydantic import ConfigDict, Field, PrivateAttr, ValidationError
 
 from wirebench.errors import UsageError
 from wirebench.model.frozen import FrozenModel
+from wirebench.model.placeholders import find_variables
 from wirebench.model.source import FieldPath, Source, read_yaml
-from wirebench.model.variables import find_variables
 from wirebench.model.variant import ONE_OR_MORE, Variant
 from wirebench.system import processes
 from wirebench.system.paths import APPLICATION, TOOLS
@@ -186,11 +186,12 @@ class Application(_Part):
 
     def find_variables(self, variants: Collection[str], operations: Collection[str]) -> Iterator[tuple[str, FieldPath]]:
         """Yield the environment variables that these variants and operations name, each with where it stands."""
-        texts: dict[FieldPath, str] = {}
-        for name in variants:
-            given = self.variants[name]
-            for key, section in (("headers", given.headers), ("environment", given.environment)):
-                texts |= {("variants", name, key, each): text for each, text in section.items()}
+        texts: dict[FieldPath, str] = {
+            ("variants", name, key, each): text
+            for name in variants
+            for key in ("headers", "environment")
+            for each, text in getattr(self.variants[name], key).items()
+        }
         for name in operations:
             operation = self.operations[name]
             requests: dict[FieldPath, Request | None] = {("rest",): operation.rest, ("grpc",): operation.grpc}

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
 
 from wirebench.model.frozen import StrictModel
-from wirebench.model.variables import find_variables
+from wirebench.model.placeholders import find_variables
 
 CONNECTIONS_MAX = 10_000
 RATE_MAX = 1_000_000

@@ -10,8 +10,7 @@ from types import MappingProxyType
 from wirebench.model.application import Operation, Request, find_headers
 from wirebench.model.cell import Cell
 from wirebench.model.contract import TRANSPORTS, Driver, Transport
-from wirebench.model.template import find_placeholders
-from wirebench.model.variables import find_variables
+from wirebench.model.placeholders import find_placeholders, find_variables
 
 
 def _reject_rest(request: Request) -> str:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from wirebench.errors import UsageError
 from wirebench.model.address import parse_address
-from wirebench.model.template import find_placeholders
+from wirebench.model.placeholders import find_placeholders
 from wirebench.model.variant import REFLECTION, Limit, is_loopback
 from wirebench.plan.drafts.draft import make_address_keys, to_yaml
 from wirebench.system.tls import ClientTls, split_address

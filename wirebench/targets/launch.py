@@ -15,7 +15,7 @@ from pathlib import Path
 from wirebench.errors import UsageError
 from wirebench.model.application import Application
 from wirebench.model.cell import ServiceSpec
-from wirebench.model.variables import expand
+from wirebench.model.placeholders import expand
 from wirebench.system.paths import TOOLS
 from wirebench.system.ports import LOOPBACK
 from wirebench.system.processes import list_flags

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from wirebench.model.application import Application
 from wirebench.model.cell import ServiceSpec
-from wirebench.model.variables import redact
+from wirebench.model.placeholders import redact
 from wirebench.system import processes
 from wirebench.system.paths import POSTGRES_URL
 from wirebench.system.ports import LOOPBACK, reserve_ports

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from wirebench.model.template import find_placeholders
+from wirebench.model.placeholders import find_placeholders
 from wirebench.plan.drafts.draft import Draft, to_snake_case
 from wirebench.plan.drafts.openapi_document import Document, Parameter, Route, to_list
 
