@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
+
+import yaml
 
 from wirebench.errors import UsageError
 from wirebench.model.address import parse_address
 from wirebench.model.placeholders import find_placeholders
 from wirebench.model.variant import REFLECTION, Limit, is_loopback
-from wirebench.plan.drafts.draft import make_address_keys, to_yaml
+from wirebench.plan.drafts.draft import make_address_keys
 from wirebench.system.tls import ClientTls, split_address
 
 #: The file of the application, its name, and its only operation.
@@ -55,50 +57,31 @@ def compare_requests(  # noqa: PLR0913 - requests by transport, and what all hav
     `status` is the expected status of REST replies. `limit` limits the load on services on other machines, which need
     one. Raises UsageError.
     """
-    requests = [*(_parse_rest(each, status) for each in rest), *map(_parse_grpc, grpc), *map(_parse_socket, socket)]
-    named = dict(_assign_names(requests))
-    foreign = {each.address for each in requests if not is_loopback(split_address(each.address)[0])}
-    if foreign and limit is None:
-        hint = "add --rate N and --concurrency N, which limit the load on these services"
-        raise UsageError(f"{', '.join(sorted(foreign))}: not on this machine, so a limit is required", hint)
     operation: dict[str, Any] = {}
-    for name, each in named.items():
+    variants: dict[str, dict[str, Any]] = {}
+    for each in (*(_parse_rest(text, status) for text in rest), *map(_parse_grpc, grpc), *map(_parse_socket, socket)):
+        others = sum(variant["transport"] == each.transport for variant in variants.values())
+        name = f"{each.transport}-{others + 1}" if others else each.transport
         if operation.setdefault(each.transport, each.request) != each.request:
             operation.setdefault("variants", {})[name] = each.request
-    variants = {
-        name: {
-            "transport": each.transport,
-            **make_address_keys(each.address, tls),
-            **({"limit": limit.model_dump()} if limit and each.address in foreign else {}),
-            **each.variant,
-        }
-        for name, each in named.items()
-    }
-    application = {"application": _NAME, "operations": {_OPERATION: operation}, "variants": variants}
-    return _render_yaml(application), _render_yaml(_build_scenario(list(named)))
-
-
-def _build_scenario(variants: Sequence[str]) -> dict[str, Any]:
-    return {
-        "question": f"Which answers faster: {' or '.join(variants)}?" if len(variants) > 1 else "How fast is it?",
+        variants[name] = {"transport": each.transport, **make_address_keys(each.address, tls), **each.variant}
+        if is_loopback(split_address(each.address)[0]):
+            continue
+        if limit is None:
+            hint = "add --rate N and --concurrency N, which limit the load on these services"
+            raise UsageError(f"{each.address}: not on this machine, so a limit is required", hint)
+        variants[name]["limit"] = limit.model_dump()
+    question = f"Which answers faster: {' or '.join(variants)}?" if len(variants) > 1 else "How fast is it?"
+    scenario = {
+        "question": question,
         "application": APPLICATION_NAME,
         "factors": {"variant": list(variants), "operation": _OPERATION, "concurrency": _CONCURRENCY},
         "load": {"model": "closed", "warmup_s": 1.0, "window_s": _WINDOW_S},
         "blocks": _BLOCKS,
         **({"compare": "variant"} if len(variants) > 1 else {}),
     }
-
-
-def _render_yaml(mapping: dict[str, Any]) -> str:
-    return "\n".join(("# Written by `wirebench run` from requests of its command line.", *to_yaml(mapping, ""))) + "\n"
-
-
-def _assign_names(requests: Sequence[_RequestOption]) -> Iterator[tuple[str, _RequestOption]]:
-    """Yield names of variants: the transport, and `rest-2` for its second one."""
-    count: dict[str, int] = {}
-    for each in requests:
-        count[each.transport] = count.get(each.transport, 0) + 1
-        yield (each.transport if count[each.transport] == 1 else f"{each.transport}-{count[each.transport]}"), each
+    application = {"application": _NAME, "operations": {_OPERATION: operation}, "variants": variants}
+    return yaml.safe_dump(application, sort_keys=False), yaml.safe_dump(scenario, sort_keys=False)
 
 
 def _parse_rest(text: str, status: int | None) -> _RequestOption:
