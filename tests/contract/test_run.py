@@ -106,4 +106,4 @@ def test_an_external_target_is_loaded_but_not_restarted(
         assert {} == record.errors
         assert (None, None) == (record.server.cpu_us_per_request, record.server.requests_by_worker)
         # On a busy machine, the run says that it couldn't calibrate.
-        assert record.instrument is not None or any("isn't known: " in note for note in run.info.notes)
+        assert record.instrument is not None or any("isn't known everywhere: " in note for note in run.info.notes)

@@ -134,17 +134,19 @@ class Execution:
             "services_start_s": round((before.services_start_s or 0.0) + self.services_s, 3),
         }
 
-    def find_calibration(self) -> Calibration | None:
+    def find_calibration(self) -> Calibration:
         """Return what is known of the drivers' error, measured coarsely at the loads where it wasn't known.
 
-        None if that fails, which is noted. What is measured here is kept for later runs, unless others disturbed it;
-        what a load pod measures isn't: its next one may run on another node.
+        What fails is noted. What is measured here is kept for later runs, unless others disturbed it; what a load pod
+        measures isn't: its next one may run on another node.
         """
         load, load_pods, cores = self.plan.scenario.load, self.target.load_pods, self.target.cores or divide_cores()
         cells = dict.fromkeys(each.cell for block in self.plan.blocks for each in self.plan.list_cells_left(block))
+        known, kept = Calibration(), None
         try:
-            kept = None if load_pods else locate_calibration(cores, read_machine())
-            known = read_calibration(kept) if kept else Calibration()
+            if not load_pods:
+                kept = locate_calibration(cores, read_machine())
+                known = read_calibration(kept)
             probes, left_out = plan_probes(cells, load, known)
             if left_out:
                 more = "" if load_pods else " for the next run, or `wirebench calibrate`"
@@ -159,8 +161,8 @@ class Execution:
             interference = Interference(cores.all)
             known = known.add_points(self.source.calibrate(probes))
         except WirebenchError as error:
-            self.writer.note(f"the drivers' error isn't known: {error.message}: {error.hint}")
-            return None
+            self.writer.note(f"the drivers' error isn't known everywhere: {error.message}: {error.hint}")
+            return known
         if kept:
             try:
                 keep_undisturbed(known, kept, interference)
