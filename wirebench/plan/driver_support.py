@@ -74,12 +74,6 @@ def estimate_memory_mib(driver: Driver, transport: Transport, users: int) -> int
     return math.ceil(user_kib * users / 1024) + _DRIVER_MIB if user_kib else 0
 
 
-def count_fitting_users(memory_mib_free: float, driver: Driver, transport: Transport) -> int | None:
-    """Return how many users fit into so much memory; None where what they take isn't known."""
-    user_kib = DRIVER_FACTS[driver].user_kib.get(transport)
-    return max(0, int((memory_mib_free - _DRIVER_MIB) * 1024 / user_kib)) if user_kib else None
-
-
 def name_able_drivers(transport: Transport, is_able: Callable[[Driver], object]) -> str:
     """Name the drivers of a transport that can do all that is asked for."""
     return " or ".join(name for name in TRANSPORTS[transport].drivers if is_able(name))

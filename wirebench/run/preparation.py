@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import resource
 from datetime import UTC, datetime
 
 import psutil
@@ -16,9 +18,13 @@ from wirebench.plan.plan import Plan
 from wirebench.run import environment
 from wirebench.run.ids import lay_out
 from wirebench.run.own_variants import check_variants
-from wirebench.run.user_limits import check_users_fit, raise_open_files, read_free_memory_mib
 from wirebench.system.network_namespace import explain_no_netem
 from wirebench.targets import Target, toxiproxy
+
+#: Files that a process has open besides its connections.
+_OTHER_FILES = 200
+#: The highest limit that Linux allows by default: fs.nr_open.
+_FILES_MAX = 1_048_576
 
 
 def prepare(plan: Plan, target: Target) -> None:
@@ -39,11 +45,36 @@ def prepare(plan: Plan, target: Target) -> None:
         hint = "it needs root and the kernel's sch_netem; without loss_percent a proxy adds the delay"
         raise UsageError(message, hint)
     if target.load_pods is None:
-        check_users_fit(plan, read_free_memory_mib(), raise_open_files())
+        check_open_files(plan, raise_open_files())
     if target.prometheus:
         check_receiver(target.prometheus)
     lay_out(plan, restarts_services=target.restarts_services)
     target.prepare(plan.services)
+
+
+def raise_open_files() -> int:
+    """Let all programs that are started from now on open as many files as the system lets us; return how many."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    files = _FILES_MAX if most == resource.RLIM_INFINITY else most
+    with contextlib.suppress(ValueError, OSError):  # A system may have a lower limit that it doesn't report.
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, most))
+    return files
+
+
+def check_open_files(plan: Plan, files: int) -> None:
+    """Raise UsageError for more users than a process may have connections."""
+    load = plan.scenario.load
+    for cell in map(load.add_connections, plan.cells):
+        each = 1 if cell.delay_ms is None else 2  # a proxy between has two for each
+        fitting = max(0, files - _OTHER_FILES) // each
+        if fitting < cell.concurrency:
+            field = ("load", "concurrency_max") if load.swept or load.concurrency_max else ("factors", "concurrency")
+            taken = each * cell.concurrency
+            raise UsageError(
+                f"{plan.scenario.locate(field)}: {cell.concurrency:,} users take {taken:,} open files, and a process "
+                f"may have {files:,} (ulimit -Hn): {fitting:,} fit",
+                "lower it, raise the limit, or share the load among pods of a cluster: load.generators",
+            )
 
 
 def create_info(plan: Plan, target: Target, run_id: str, command: str, *, calibrate: bool = True) -> RunInfo:

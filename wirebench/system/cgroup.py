@@ -78,12 +78,6 @@ def read_memory_bytes(folder: Path) -> int | None:
     return None
 
 
-def read_memory_limit_bytes(folder: Path) -> int | None:
-    """Return a group's own limit; None if it has none, or if it can't be read."""
-    limit = _read_number(folder / "memory.max")
-    return _read_number(folder / "memory.limit_in_bytes") if limit is None else limit
-
-
 def _read_number(path: Path) -> int | None:
     try:
         return int(path.read_text(encoding="ascii"))
