@@ -1,7 +1,7 @@
 # Python packages and tools, in this folder.
 
 ##@ This project
-.PHONY: setup setup-quick setup-dev setup-cross-check wheel clean
+.PHONY: setup setup-quick setup-dev setup-cross-check setup-openapi wheel clean
 setup: setup-quick .tools/bin/toxiproxy-server .tools/bin/wirebench-go ## install what all scenarios need into this folder
 
 # Two steps at a time: Python's take one core, and Go waits for downloads.
@@ -11,6 +11,8 @@ setup-quick: .tools/.prerequisites ## dev: the same without toxiproxy and the se
 setup-cross-check: .tools/bin/k6 .tools/bin/ghz ## build k6 and ghz, which check the figures of wireload (minutes)
 
 setup-dev: setup .venv/.dev-packages ## dev: what test and lint need besides
+
+setup-openapi: .venv/.openapi-packages ## what `wirebench init --openapi` needs (30 MB)
 
 wheel: setup-quick ## dev: one file in dist that pip installs where there is no checkout and no Go
 	@$(STEP) "wheel: building" $(BIN)/python scripts/build-wheel dist
@@ -39,7 +41,8 @@ clean: ## remove all that was installed, built or cached here, and no results
 
 # What each place installs, out of uv.lock, in the form that pip reads as well.
 EXPORT_bench := --all-packages --no-dev --group setup
-EXPORT_dev := --all-packages
+EXPORT_dev := --all-packages --all-extras
+EXPORT_openapi := --package wirebench --extra openapi --no-dev
 EXPORT_services := --package wirebench-services --no-dev --group build
 EXPORT_load := --only-group load
 EXPORT_client := --package wirebench --no-dev --group build
@@ -55,6 +58,10 @@ endef
 
 .venv/.packages: build/locks/bench.txt
 	@$(STEP) "python: installing packages" $(call install-packages,$(BIN)/python,--require-hashes --requirement $<)
+	@touch $@
+
+.venv/.openapi-packages: build/locks/openapi.txt .venv/.installed
+	@$(STEP) "python: installing schemathesis" $(call install-packages,$(BIN)/python,--require-hashes --requirement $<)
 	@touch $@
 
 .venv/.dev-packages: build/locks/dev.txt .venv/.packages

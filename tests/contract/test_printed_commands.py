@@ -36,7 +36,11 @@ message Item { int32 id = 1; }
     "openapi.yaml": """\
 openapi: 3.0.3
 info: {title: Shop, version: '1'}
-paths: {/items: {get: {responses: {200: {description: all}}}}}
+paths:
+  "/items/{id}":
+    get:
+      parameters: [{name: id, in: path, required: true, schema: {type: integer}}]
+      responses: {"200": {description: it}}
 """,
     "protos/none.proto": "",
 }

@@ -15,7 +15,7 @@ from wirebench.errors import UsageError
 
 #: What `wirebench --help` shows. The modules are named after the commands, as are their functions or apps.
 COMMANDS = {
-    "init": "Write an application file and a scenario for your own service.",
+    "init": "Draft an application file and a scenario for your own service.",
     "run": "Measure a scenario, and report what differs.",
     "resume": "Continue an interrupted run.",
     "load": "Send a plain load to a service.",

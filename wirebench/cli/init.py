@@ -1,4 +1,4 @@
-"""`wirebench init`: write a first application file and scenario from a service's schema."""
+"""`wirebench init`: list what a service's schema has, and draft files for the operations that are named."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -18,23 +19,21 @@ from wirebench.errors import UsageError
 from wirebench.model.address import parse_address
 from wirebench.model.labels import pluralise
 from wirebench.model.variant import REFLECTION
-from wirebench.plan.drafts.init import (
-    Kind,
-    Origin,
-    Place,
-    draft_operations,
-    list_kinds,
-    render_application,
-    render_scenario,
-)
-from wirebench.plan.drafts.openapi_document import Document
-from wirebench.plan.drafts.schema import Schema
+from wirebench.plan.drafts.draft import Draft
+from wirebench.plan.drafts.files import Drafts, Kind, Place, list_kinds
+from wirebench.plan.drafts.openapi import Document
+from wirebench.plan.drafts.proto import Schema
 from wirebench.system.files import make_write_error, write_atomic
 from wirebench.system.tls import ClientTls, split_address
+
+_Texts = list[str] | None
 
 
 def init(  # noqa: PLR0913 - one parameter an option
     *,
+    openapi: Annotated[
+        str | None, typer.Option(metavar="FILE|URL", help="An OpenAPI or Swagger document, YAML or JSON.")
+    ] = None,
     proto: Annotated[
         list[Path] | None, typer.Option(metavar="FILE", help="A proto file, or a compiled set (.binpb); repeatable.")
     ] = None,
@@ -42,90 +41,136 @@ def init(  # noqa: PLR0913 - one parameter an option
         list[Path] | None,
         typer.Option(metavar="DIR", help="What imports in proto files are relative to; default: their own folders."),
     ] = None,
-    openapi: Annotated[Path | None, typer.Option(metavar="FILE", help="An OpenAPI 3 document, YAML or JSON.")] = None,
     reflection: Annotated[
         str | None, typer.Option(metavar="HOST:PORT", help="A running gRPC service that serves reflection.")
     ] = None,
+    pair: Annotated[
+        _Texts, typer.Option(metavar="'REQUEST = CALL'", help="An operation of both transports; repeatable.")
+    ] = None,
+    rest: Annotated[_Texts, typer.Option(metavar="REQUEST", help="One of REST alone: 'GET /items/{id}'.")] = None,
+    grpc: Annotated[_Texts, typer.Option(metavar="CALL", help="One of gRPC alone: package.Service/Method.")] = None,
+    reads: Annotated[
+        _Texts, typer.Option(metavar="REQUEST|CALL", help="This one changes nothing, whatever its method is.")
+    ] = None,
     start: Annotated[
-        list[str] | None,
+        _Texts,
         typer.Option(metavar="COMMAND", help="Starts the service; write rest=COMMAND and grpc=COMMAND if it has both."),
     ] = None,
     address: Annotated[
-        list[str] | None,
-        typer.Option(metavar="HOST:PORT", help="Where the service runs already, with rest= or grpc= as above."),
-    ] = None,
-    operation: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PATTERN", help="Take only these, such as 'books.*', and measure also those that write."),
+        _Texts, typer.Option(metavar="HOST:PORT", help="Where the service runs already, with rest= or grpc= as above.")
     ] = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder that both files go to.")] = Path(),
     tls_files: TlsOptions,
 ) -> None:
-    """Write an application file and a scenario for your own service.
+    """Draft an application file and a scenario for your own service.
 
-    wirebench init --proto shop.proto --start 'shop --port {port}'
+    Without names, it lists the requests and calls that there are:
 
-    wirebench init --openapi shop.yaml --address 127.0.0.1:8080
+    wirebench init --openapi http://127.0.0.1:8080/openapi.json --proto shop.proto
 
-    wirebench init --reflection 127.0.0.1:50051
+    With names, it writes both files, with example values that satisfy the schema:
 
-    A proto file gives an operation for each call, with its REST request if the call has an HTTP rule (google.api.http).
-    An OpenAPI document gives one for each operationId. With both, operations of the same name have both requests.
-    Operations that may write are in the application file; the scenario leaves them out unless --operation names them.
+    wirebench init --openapi shop.yaml --proto shop.proto --pair 'GET /items/{id} = shop.v1.Catalog/GetItem'
+
+    An operation writes unless its method is safe, or --reads names it.
     """
     if proto and reflection:
         raise UsageError("--proto and --reflection both describe gRPC", "give one of them")
     if not (proto or openapi or reflection):
-        hint = "give --proto FILE, --openapi FILE, or --reflection HOST:PORT of a running service"
+        hint = "give --openapi FILE, --proto FILE, or --reflection HOST:PORT of a running service"
         raise UsageError("nothing describes the service", hint)
     tls = tls_files.load()
-    origin = _reflect(reflection, tls, openapi) if reflection else _read(proto or [], imports or [], openapi, out)
-    drafts = draft_operations(origin, operation or [])
-    kinds = list_kinds(drafts.values())
+    schema, keys = _read_schema(proto or [], imports or [], reflection, tls, out)
+    document = Document(openapi) if openapi else None
+    if not (pair or rest or grpc):
+        _list_operations(document, schema)
+        return
+    operations = _draft_operations(document, schema, pair or [], rest or [], grpc or [])
+    _mark_reads(operations, reads or [])
+    kinds = list_kinds(operations)
     places = _read_places(start or [], address or [], tls, kinds)
     if reflection and "grpc" in kinds and "grpc" not in places:
         places["grpc"] = Place(address=reflection, tls=tls)
-    application, scenario = _choose_paths(out, origin.name, openapi)
-    lines = list(render_scenario(origin, application.name, drafts, places, writes=bool(operation)))
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise make_write_error(out, error) from error
-    for path, text in ((application, render_application(origin, drafts, places)), (scenario, lines)):
-        write_atomic(path, "\n".join((*text, "")))
-    _print_next_step(application, scenario, len(drafts), [kind for kind in kinds if kind not in places])
+    given = [each for each in (openapi, *map(str, proto or []), reflection) if each]
+    sources = [each if "://" in each else Path(each).name for each in given]
+    name = _make_slug((document and document.title) or _name_packages(schema) or Path(sources[0]).stem)
+    _write(Drafts(name, " and ".join(sources), operations, places, keys), out)
 
 
-def _read(protos: Sequence[Path], imports: Sequence[Path], openapi: Path | None, out: Path) -> Origin:
-    """Read files that describe a service. Raises UsageError."""
-    schema, grpc = None, {}
-    if protos:
-        below = imports or list(dict.fromkeys(each.parent for each in protos))
-        with tempfile.TemporaryDirectory(prefix="wirebench-") as folder:
-            schema = Schema(compile_schema(protos, below, Path(folder)))
-        grpc = {"schema": _make_relative(protos, out), "imports": _make_relative(below, out)}
-    sources = [*protos, *([openapi] if openapi else [])]
-    document = Document(openapi) if openapi else None
-    return Origin(_make_slug(sources[0].name), " and ".join(each.name for each in sources), schema, document, grpc)
-
-
-def _reflect(address: str, tls: ClientTls | None, openapi: Path | None) -> Origin:
-    """Ask a running service. Raises WirebenchError."""
+def _read_schema(
+    protos: Sequence[Path], imports: Sequence[Path], reflection: str | None, tls: ClientTls | None, out: Path
+) -> tuple[Schema | None, dict[str, Any]]:
+    """Return the schema of gRPC, and the keys of a variant that name it. Raises UsageError."""
     with tempfile.TemporaryDirectory(prefix="wirebench-") as folder:
-        schema = Schema(reflect(address, Path(folder), tls))
-    packages = {name.rpartition(".")[0] for name in schema.services}
-    name = packages.pop() if len(packages) == 1 else "service"
-    document = Document(openapi) if openapi else None
-    return Origin(_make_slug(name), f"server reflection of {address}", schema, document, {"schema": REFLECTION})
+        if reflection:
+            return Schema(reflect(reflection, Path(folder), tls)), {"schema": REFLECTION}
+        if not protos:
+            return None, {}
+        below = imports or list(dict.fromkeys(each.parent for each in protos))
+        schema = Schema(compile_schema(protos, below, Path(folder)))
+    return schema, {"schema": _make_relative(protos, out), "imports": _make_relative(below, out)}
 
 
 def _make_relative(paths: Iterable[Path], folder: Path) -> list[str]:
     return [os.path.relpath(path, folder) for path in paths]
 
 
+def _list_operations(document: Document | None, schema: Schema | None) -> None:
+    """Print a line for each request and call, in the form that options take."""
+    listed: dict[str, str] = document.list_requests() if document else {}
+    for call, reason in (schema.list_calls() if schema else {}).items():
+        rules = schema.list_rules(call) if schema and not reason else []
+        listed |= {f"{rule.label} = {call}": "" for rule in rules} or {call: reason}
+    for operation, reason in listed.items():
+        typer.echo(f"{operation}    # can't be measured: {reason}" if reason else operation)
+    options = "--pair 'REQUEST = CALL', --rest REQUEST and --grpc CALL"
+    sys.stderr.write(f"{pluralise(len(listed), 'line')}\nnext: name what is to be measured, by {options}\n")
+
+
+def _draft_operations(
+    document: Document | None, schema: Schema | None, pairs: Sequence[str], rests: Sequence[str], calls: Sequence[str]
+) -> list[Draft]:
+    drafts = []
+    for text in pairs:
+        request, mark, call = (part.strip() for part in text.rpartition(" = "))
+        if not mark or " " not in request:
+            hint = "--pair 'GET /items/{id} = shop.v1.Catalog/GetItem'"
+            raise UsageError(f"--pair {text!r}: is not REQUEST = CALL", hint)
+        described = document.draft(request) if document and request in document.list_requests() else None
+        drafts.append(_need(schema, "--pair").draft(call, request, described))
+    drafts += [_need(document, "--rest", "--openapi").draft(each) for each in rests]
+    drafts += [_need(schema, "--grpc").draft(each) for each in calls]
+    seen: Counter[str] = Counter()
+    for draft in drafts:
+        seen[draft.name] += 1
+        if seen[draft.name] > 1:
+            draft.name += f"_{seen[draft.name]}"
+    return drafts
+
+
+def _need(source: Any, option: str, by: str = "--proto or --reflection") -> Any:  # noqa: ANN401 - one of two readers
+    if source is None:
+        raise UsageError(f"{option} names what nothing describes", f"add {by}")
+    return source
+
+
+def _mark_reads(drafts: Sequence[Draft], reads: Sequence[str]) -> None:
+    for text in reads:
+        found = [draft for draft in drafts if text in (draft.about, *draft.about.split(" = "))]
+        if not found:
+            raise UsageError(f"--reads {text!r}: is none of the operations", "write it as --pair, --rest or --grpc do")
+        for draft in found:
+            draft.writes = False
+
+
+def _name_packages(schema: Schema | None) -> str:
+    packages = schema.packages if schema else set()
+    return packages.pop().replace(".", "-") if len(packages) == 1 else ""
+
+
 def _make_slug(name: str) -> str:
-    """Return the name of an application from that of a file or a service."""
-    slug = re.sub(r"[^a-z0-9]+", "-", name.partition(".")[0].lower()).strip("-")[:50]
+    """Return the name of an application from that of a document, a package or a file."""
+    slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:50].rstrip("-")
     return slug if slug[:1].isalpha() else f"service-{slug}".rstrip("-")
 
 
@@ -137,9 +182,8 @@ def _read_places(
     reached = dict(_split_kind("--address", each, kinds) for each in addresses)
     for command in started.values():
         if "{port}" not in command:
-            raise UsageError(
-                f"--start {command!r}: it has no {{port}}", "write {port} where the command takes its port"
-            )
+            hint = "write {port} where the command takes its port"
+            raise UsageError(f"--start {command!r}: it has no {{port}}", hint)
     for address in reached.values():
         try:
             parse_address(split_address(address)[0])
@@ -162,20 +206,27 @@ def _split_kind(flag: str, text: str, kinds: Sequence[Kind]) -> tuple[Kind, str]
     raise UsageError(f"{flag} {text!r}: doesn't name its variant", f"write {shown}")
 
 
-def _choose_paths(out: Path, name: str, openapi: Path | None) -> tuple[Path, Path]:
-    """Return the paths of both files. Raises UsageError if one of them is there."""
-    application, scenario = out / f"{name}.yaml", out / f"{name}-scenario.yaml"
-    if openapi and application.exists() and application.samefile(openapi):
-        application = out / f"{name}-application.yaml"
+def _write(drafts: Drafts, out: Path) -> None:
+    """Write both files. Raises UsageError if one of them is there, and WirebenchError if it can't be written."""
+    application, scenario = out / f"{drafts.name}.yaml", out / f"{drafts.name}-scenario.yaml"
     for path in (application, scenario):
         if path.exists():
             raise UsageError(f"{path} is there already", "remove it, or choose another folder: --out DIR")
-    return application, scenario
-
-
-def _print_next_step(application: Path, scenario: Path, operations: int, missing: Sequence[Kind]) -> None:
-    edit = f"write start or address of {' and '.join(missing)} into {application}; then " if missing else ""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise make_write_error(out, error) from error
+    texts: Mapping[Path, Iterable[str]] = {
+        application: drafts.render_application(),
+        scenario: drafts.render_scenario(application.name),
+    }
+    for path, lines in texts.items():
+        write_atomic(path, "\n".join((*lines, "")))
+    missing = [kind for kind in list_kinds(drafts.operations) if kind not in drafts.places]
+    steps = [f"write start or address of {' and '.join(missing)} into {application}"] if missing else []
+    if any(draft.inputs for draft in drafts.operations):
+        steps.append(f"choose values that exist, in {application}")
     sys.stderr.write(
-        f"{application} has {pluralise(operations, 'operation')}; {scenario} names those that are measured\n"
-        f"next: {edit}`wirebench run {scenario}`\n"
+        f"wrote {pluralise(len(drafts.operations), 'operation')} to {application}, and {scenario}\n"
+        f"next: {'; '.join((*steps, f'wirebench run {scenario}'))}\n"
     )

@@ -117,8 +117,14 @@ func (p *program) field(at field, of protoreflect.FieldDescriptor, value any, is
 	}
 }
 
-// nested appends a field that is a message.
+// nested appends a field that is a message: behind its length, or, of groups and delimited messages, between tags.
 func (p *program) nested(of protoreflect.FieldDescriptor, build func(inner *program)) {
+	if of.Kind() == protoreflect.GroupKind {
+		p.literal(string(protowire.AppendTag(nil, of.Number(), protowire.StartGroupType)))
+		build(p)
+		p.literal(string(protowire.AppendTag(nil, of.Number(), protowire.EndGroupType)))
+		return
+	}
 	var inner program
 	build(&inner)
 	p.literal(string(protowire.AppendTag(nil, of.Number(), protowire.BytesType)))

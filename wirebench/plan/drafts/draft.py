@@ -1,17 +1,15 @@
-"""First versions of operations, drafted from a schema; the user corrects them."""
+"""An operation that `wirebench init` drafts: its requests, with what its author has to look at."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from typing import Any
 
 import yaml
 
-from wirebench.plan.drafts.openapi_document import name_input
 from wirebench.system.tls import ClientTls, split_address
 
 _LINE_CHARACTERS_MAX = 110
@@ -19,33 +17,31 @@ _LINE_CHARACTERS_MAX = 110
 
 @dataclass(slots=True)
 class Draft:
-    """An operation; requests have the form of application files."""
+    """An operation; requests have the form of application files.
 
+    `about` is what the user named, and `notes` are comments. `inputs` are example values by the names that
+    placeholders have.
+    """
+
+    name: str
     about: str
     writes: bool
     stream: bool = False
-    inputs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    inputs: dict[str, Any] = field(default_factory=dict)
     rest: dict[str, Any] | None = None
     grpc: dict[str, Any] | None = None
+    notes: list[str] = field(default_factory=list)
 
-    def add_input(self, path: Sequence[str], given: dict[str, Any]) -> str:
-        """Return the placeholder of an input; fields and parameters of the same name share it."""
-        name = name_input("_".join(path))
-        known = next((each for each in self.inputs if fold_name(each) == fold_name(name)), None)
-        if known is None:
-            self.inputs[name] = given
-        return f"{{{known or name}}}"
-
-    def expect_status(self, status: int) -> None:
-        if self.rest and status != HTTPStatus.OK:
-            self.rest["expect"] = {"status": status}
-
-    def to_lines(self, indent: str) -> Iterator[str]:
-        if self.about:
-            yield f"{indent}# {self.about}"
+    def render(self) -> Iterator[str]:
+        """Yield the operation's lines below `operations:`."""
+        yield f"  {render_key(self.name)}"
+        if self.inputs:
+            yield f"    # Choose values that exist: {', '.join(self.inputs)}. {{range: [1, 500]}} draws one of many."
+        yield from (f"    # {note}" for note in self.notes)
         flags = {name: True for name in ("stream", "writes") if getattr(self, name)}
+        inputs = {"inputs": {name: {"list": [value]} for name, value in self.inputs.items()}} if self.inputs else {}
         requests = {name: given for name in ("rest", "grpc") if (given := getattr(self, name))}
-        yield from to_yaml({**flags, **({"inputs": self.inputs} if self.inputs else {}), **requests}, indent)
+        yield from to_yaml({**flags, **inputs, **requests}, "    ")
 
 
 def fold_name(name: str) -> str:
@@ -54,11 +50,11 @@ def fold_name(name: str) -> str:
 
 
 def to_snake_case(name: str) -> str:
-    """Return the name of an operation: `getItemByID` becomes `get_item_by_id`."""
+    """Return a name of an operation or an input: `getItemByID` becomes `get_item_by_id`."""
     words = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", name)
     words = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", words)
     snake = re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
-    return snake if snake[:1].isalpha() else f"operation_{snake}"
+    return snake if snake[:1].isalpha() else f"of_{snake}".rstrip("_")
 
 
 def make_address_keys(address: str, tls: ClientTls | None) -> dict[str, Any]:

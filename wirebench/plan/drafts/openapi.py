@@ -1,214 +1,206 @@
-"""First versions of REST operations, from the requests of an OpenAPI document."""
+"""Requests that satisfy an OpenAPI document, with example values by schemathesis.
+
+It knows OpenAPI 3.0 and 3.1 and Swagger 2.0, references between files, encodings of forms and parameters, patterns and
+limits. It is an optional dependency: wirebench[openapi].
+"""
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+import tempfile
+from collections.abc import Iterator, Mapping
+from http import HTTPStatus
 from typing import Any
+from urllib.parse import quote
 
-from wirebench.model.placeholders import find_placeholders
+from wirebench.errors import UsageError, suggest
 from wirebench.plan.drafts.draft import Draft, to_snake_case
-from wirebench.plan.drafts.openapi_document import Document, Parameter, Route, to_list
 
-_INT_SPAN = 999
-_TEXT_CHARACTERS = 10
-_DEPTH_MAX = 6
-#: Texts of formats: a template around a random text, or one that is always the same.
-_FORMATS = {
-    "date": "2026-01-31",
-    "date-time": "2026-01-31T12:00:00Z",
-    "time": "12:00:00Z",
-    "duration": "PT1S",
-    "uuid": "123e4567-e89b-12d3-a456-426614174000",
-    "email": "{}@example.com",
-    "idn-email": "{}@example.com",
-    "hostname": "{}.example.com",
-    "ipv4": "192.0.2.1",
-    "ipv6": "2001:db8::1",
-    "uri": "https://example.com/{}",
-    "url": "https://example.com/{}",
-}
-_READING_METHODS = ("get",)
+#: Headers of a request that are the driver's, or the generator's own.
+_NOT_OURS = frozenset((
+    "accept", "accept-encoding", "authorization", "connection", "content-length", "user-agent",
+    "x-schemathesis-testcaseid",
+))  # fmt: skip
+_SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
+_UPLOAD = "it uploads files (multipart/form-data)"
+_CREDENTIALS = "It needs credentials: headers: {Authorization: 'Bearer ${TOKEN}'}, or what the document says."
 
 
-def draft_request(document: Document, route: Route) -> tuple[str, Draft]:
-    """Return name and draft of an operation that a document alone describes."""
-    draft = Draft(route.summary, writes=route.method not in _READING_METHODS)
-    draft_route(draft, document, route)
-    return to_snake_case(route.operation_id or f"{route.method} {route.path}"), draft
+class Document:
+    """An OpenAPI document, from a file or a URL."""
 
+    def __init__(self, source: str) -> None:
+        """Read it, with the files that it refers to. Raises UsageError."""
+        try:
+            import hypothesis
+            import schemathesis
+        except ImportError:
+            hint = "make setup-openapi, or pip install 'wirebench[openapi]'"
+            raise UsageError("reading OpenAPI needs schemathesis, which isn't installed", hint) from None
+        self._hypothesis = hypothesis
+        self.source = source
+        with _explained(source):
+            if "://" in source:
+                self._schema = schemathesis.openapi.from_url(source, proxies={"no_proxy": "*"})
+            else:
+                self._schema = schemathesis.openapi.from_path(source)
+            self._operations = dict(self._read_operations())
+            self.title = self._schema.title or ""
 
-def draft_route(draft: Draft, document: Document, route: Route) -> None:
-    """Give a draft the REST request of a route, with inputs for its parameters and its body."""
-    values = _Values(draft, document)
-    parameters = {
-        each.input: values.draw_parameter(each)
-        for each in route.parameters
-        if each.required or values.has_example(each)
-    }
-    draft.rest = {"request": _fill(route.request(parameters), parameters)}
-    if route.body:
-        body, headers = _draft_body(values, document, *route.body), route.headers
-        if isinstance(body, str):
-            headers = {"Content-Type": route.body[0]}
-        draft.rest |= {"body": body, **({"headers": headers} if headers else {})}
-    draft.expect_status(route.status)
-
-
-def _fill(request: str, parameters: Mapping[str, str]) -> str:
-    """Return a request with the templates of its parameters in place of their names."""
-    for name, template in parameters.items():
-        request = request.replace(f"{{{name}}}", template)
-    return request
-
-
-def _draft_body(values: _Values, document: Document, kind: str, given: dict[str, Any]) -> Any:  # noqa: ANN401 - any JSON
-    """Return a body: JSON, or for other media types a text."""
-    body = values.draw(given.get("schema", {}), (), document.find_example(given))
-    if "json" in kind or kind == "*/*":
-        return f'"{body}"' if isinstance(body, str) else body
-    if isinstance(body, dict) and kind == "application/x-www-form-urlencoded":
-        return "&".join(f"{name}={value}" for name, value in body.items() if not isinstance(value, dict | list))
-    return body if isinstance(body, str) else values.operation.add_input(("body",), {"random_text": _TEXT_CHARACTERS})
-
-
-@dataclass(frozen=True, slots=True)
-class _Values:
-    """Draws values by their schemas."""
-
-    operation: Draft
-    document: Document
-
-    def has_example(self, parameter: Parameter) -> bool:
-        """Return whether the document has a value for a parameter: an example, or its default."""
-        return parameter.example is not None or any(_list_examples(self._flatten(parameter.schema)))
-
-    def draw_parameter(self, parameter: Parameter) -> str:
-        """Return the template of a parameter; one that is a list has one item."""
-        schema = self._flatten(parameter.schema)
-        if schema.get("type") == "array":
-            schema = self._flatten(schema.get("items"))
-        example = next(iter(parameter.example), None) if isinstance(parameter.example, list) else parameter.example
-        drawn = self.draw({} if "properties" in schema else schema, (parameter.input,), example)
-        return drawn if isinstance(drawn, str) else json.dumps(drawn)
-
-    def draw(self, given: Any, path: tuple[str, ...], example: Any = None, lists: int = 0) -> Any:  # noqa: ANN401 - any JSON
-        """Return the template of a value within so many lists; inputs are named by its path."""
-        schema = self._flatten(given)
-        example = next((each for each in (example, *_list_examples(schema)) if each is not None), None)
-        if next(find_placeholders(example), None):  # it has braces itself
-            example = None
-        kind = _find_kind(schema)
-        if len(path) + lists > _DEPTH_MAX:
-            return None
-        if kind == "object":
-            return self._draw_object(schema, path, example if isinstance(example, dict) else {})
-        if kind == "array":
-            first = example[0] if isinstance(example, list) and example else None
-            item = self.draw(schema.get("items"), path, first, lists + 1)
-            return [] if item is None else [item] * max(1, _read_number(schema, "minItems", 1))
-        return self._draw_scalar(schema, kind, path or ("body",), example)
-
-    def _draw_scalar(self, schema: dict[str, Any], kind: str, path: tuple[str, ...], example: Any) -> Any:  # noqa: ANN401
-        if "const" in schema or kind == "null":
-            return schema.get("const")
-        choices = [each for each in to_list(schema.get("enum")) if each is not None]
-        if not choices and _fits(kind, example):
-            choices = [str(example) if kind == "string" else example]
-        if choices:
-            return self.operation.add_input(path, {"list": choices})
-        if kind == "string":
-            return self._draw_text(schema, path)
-        return self.operation.add_input(path, _draw_number(schema, kind))
-
-    def _draw_object(self, schema: dict[str, Any], path: tuple[str, ...], example: dict[str, Any]) -> dict[str, Any]:
-        """Return what has to be there, or has an example; if that is nothing, all that can be sent."""
-        every = {name: self._flatten(each) for name, each in self.document.resolve(schema.get("properties")).items()}
-        sent = {name: each for name, each in every.items() if not each.get("readOnly")}
-        required = to_list(schema.get("required"))
-        chosen = {
-            name for name, each in sent.items() if name in required or name in example or any(_list_examples(each))
+    def list_requests(self) -> dict[str, str]:
+        """Return requests, such as `GET /items/{id}`, and why one can't be measured, or an empty text."""
+        return {
+            label: each if isinstance(each, str) else _refuse_upload(each) for label, each in self._operations.items()
         }
-        drawn = {
-            name: self.draw(each, (*path, name), example.get(name))
-            for name, each in sent.items()
-            if name in chosen or not chosen
-        }
-        return {name: value for name, value in drawn.items() if value is not None} if every else example
 
-    def _draw_text(self, schema: dict[str, Any], path: tuple[str, ...]) -> str:
-        form = str(schema.get("format", ""))
-        least = _read_number(schema, "minLength", 0)
-        size = max(least, min(_TEXT_CHARACTERS, _read_number(schema, "maxLength", _TEXT_CHARACTERS)))
-        if form == "byte":
-            return self.operation.add_input(path, {"bytes": size})
-        fixed = _FORMATS.get(form, "{}")
-        if "{}" not in fixed:
-            return self.operation.add_input(path, {"list": [fixed]})
-        return fixed.replace("{}", self.operation.add_input(path, {"random_text": size}))
+    def draft(self, label: str) -> Draft:
+        """Draft one of the requests. Raises UsageError if it isn't there or can't be measured."""
+        if label not in self._operations:
+            raise UsageError(f"{self.source} has no request {label!r}", suggest(label, self._operations))
+        if reason := self.list_requests()[label]:
+            raise UsageError(f"{label} can't be measured: {reason}", "name another one")
+        operation = self._operations[label]
+        with _explained(label):
+            case = self._find_case(operation)
+            return self._draft_case(operation, case)
 
-    def _flatten(self, given: Any, above: tuple[int, ...] = ()) -> dict[str, Any]:  # noqa: ANN401 - any JSON
-        """Return a schema with all of its `allOf`, and the first that isn't null of its alternatives.
+    def _read_operations(self) -> Iterator[tuple[str, Any]]:
+        from schemathesis.core.result import Ok
 
-        `above` are the ids of those that it is a part of: a parent may name its kinds, and each of these the parent.
-        """
-        schema = self.document.resolve(given)
-        if id(schema) in above:
-            return {}
-        above = (*above, id(schema))
-        parts = [self._flatten(each, above) for each in to_list(schema.get("allOf"))]
-        for alternatives in filter(None, (to_list(schema.get(key)) for key in ("oneOf", "anyOf"))):
-            resolved = (self._flatten(each, above) for each in alternatives)
-            parts += [next((each for each in resolved if each.get("type") != "null"), {})]
-        merged: dict[str, Any] = {}
-        for part in (*parts, schema):
-            properties = merged.get("properties", {}) | self.document.resolve(part.get("properties"))
-            required = [*merged.get("required", ()), *to_list(part.get("required"))]
-            others = {key: value for key, value in part.items() if key != "properties"}
-            merged |= {**others, **({"properties": properties} if properties else {}), "required": required}
-        return merged
+        for result in self._schema.get_all_operations():
+            if isinstance(result, Ok):
+                yield result.ok().label, result.ok()
+            else:
+                problem = result.err()
+                yield f"{(problem.method or '?').upper()} {problem.path}", " ".join(str(problem).split())[:200]
+
+    def _find_case(self, operation: Any) -> Any:  # noqa: ANN401 - schemathesis'
+        """Return the simplest request that is valid, with the examples of the document where it has some."""
+        from schemathesis import GenerationMode
+
+        hypothesis = self._hypothesis
+        settings = hypothesis.settings(
+            derandomize=True,
+            database=None,
+            max_examples=200,
+            deadline=None,
+            suppress_health_check=list(hypothesis.HealthCheck),
+            phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
+        )
+        strategies = operation.get_strategies_from_examples()[:1]
+        strategies.append(operation.as_strategy(generation_mode=GenerationMode.POSITIVE))
+        with tempfile.TemporaryDirectory(prefix="wirebench-") as folder:
+            hypothesis.configuration.set_hypothesis_home_dir(folder)
+            for condition in (_is_plain, _has_no_placeholder):
+                for strategy in strategies:
+                    with contextlib.suppress(hypothesis.errors.NoSuchExample):
+                        return hypothesis.find(strategy, condition, settings=settings)
+        raise UsageError(f"{operation.label}: found no values that satisfy its schema", "write this request by hand")
+
+    def _draft_case(self, operation: Any, case: Any) -> Draft:  # noqa: ANN401 - schemathesis'
+        import requests
+
+        base_path = self._schema.base_path.rstrip("/")
+        sent = case.as_transport_kwargs(base_url=f"http://service{base_path}")
+        known = ("method", "url", "params", "headers", "cookies", "json", "data")
+        prepared = requests.Request(**{name: sent[name] for name in known if sent.get(name) is not None}).prepare()
+        draft = Draft(
+            to_snake_case(operation.definition.raw.get("operationId") or operation.label),
+            operation.label,
+            writes=operation.method.upper() not in _SAFE_METHODS,
+            stream=_streams(operation),
+        )
+        path = _insert_inputs(draft, operation.path, prepared.path_url, case.path_parameters or {})
+        draft.rest = {"request": f"{prepared.method} {path}"}
+        security = operation.definition.raw.get("security", self._schema.raw_schema.get("security"))
+        if security:
+            draft.notes.append(_CREDENTIALS)
+        left_out = _NOT_OURS | {name.lower() for name in self._list_key_headers()}
+        headers = {name: str(value) for name, value in prepared.headers.items() if name.lower() not in left_out}
+        draft.rest |= _read_body(prepared.body, headers)
+        if headers:
+            draft.rest["headers"] = headers
+        statuses = [int(each) for each in map(str, operation.definition.raw.get("responses", ())) if each.isdigit()]
+        status = next((each for each in statuses if HTTPStatus.OK <= each < HTTPStatus.MULTIPLE_CHOICES), HTTPStatus.OK)
+        if status != HTTPStatus.OK:
+            draft.rest["expect"] = {"status": int(status)}
+        return draft
+
+    def _list_key_headers(self) -> Iterator[str]:
+        raw = self._schema.raw_schema
+        schemes = raw.get("securityDefinitions") or raw.get("components", {}).get("securitySchemes", {})
+        yield from (each["name"] for each in schemes.values() if each.get("in") == "header" and "name" in each)
 
 
-def _find_kind(schema: dict[str, Any]) -> str:
-    """Return a schema's type; OpenAPI 3.1 may have several, and documents may leave out what is plain."""
-    kind = schema.get("type")
-    if isinstance(kind, list):
-        kind = next((each for each in kind if each != "null"), "null")
-    if not isinstance(kind, str):
-        kind = "object" if "properties" in schema else "array" if "items" in schema else "string"
-    return kind
+@contextlib.contextmanager
+def _explained(what: str) -> Iterator[None]:
+    """Turn whatever goes wrong with a foreign document into one line."""
+    try:
+        yield
+    except UsageError:
+        raise
+    except Exception as error:  # the library's checks, and what it didn't expect of a document
+        message = " ".join(str(error).split())[:300] or type(error).__name__
+        raise UsageError(f"{what}: {message}", "correct the document, or write this request by hand") from error
 
 
-def _list_examples(schema: dict[str, Any]) -> tuple[Any, ...]:
-    several = schema.get("examples")
-    return (schema.get("example"), several[0] if isinstance(several, list) and several else None, schema.get("default"))
+def _refuse_upload(operation: Any) -> str:  # noqa: ANN401 - schemathesis'
+    types = operation.get_request_payload_content_types()
+    return _UPLOAD if types and all(each.startswith("multipart/") for each in types) else ""
 
 
-def _fits(kind: str, example: Any) -> bool:  # noqa: ANN401 - any JSON
-    if kind == "string":
-        return isinstance(example, str | int | float) and example != ""
-    if kind == "boolean":
-        return isinstance(example, bool)
-    return isinstance(example, int if kind == "integer" else int | float) and not isinstance(example, bool)
+def _streams(operation: Any) -> bool:  # noqa: ANN401 - schemathesis'
+    replies = operation.definition.raw.get("responses", {}).values()
+    return any("text/event-stream" in (each.get("content") or {}) for each in replies if isinstance(each, dict))
 
 
-def _draw_number(schema: dict[str, Any], kind: str) -> dict[str, Any]:
-    if kind == "boolean":
-        return {"list": [True, False]}
-    # An excluded end is a number in OpenAPI 3.1, and a flag beside the end in 3.0.
-    low = _read_number(schema, "minimum", _read_number(schema, "exclusiveMinimum", 0) + 1)
-    low += schema.get("exclusiveMinimum") is True
-    high = _read_number(schema, "maximum", _read_number(schema, "exclusiveMaximum", low + _INT_SPAN + 1) - 1)
-    high -= schema.get("exclusiveMaximum") is True
-    if kind == "integer":
-        step = _read_number(schema, "multipleOf", 1)
-        if step > 1:
-            return {"list": [-(-low // step) * step]}
-        return {"range": [low, max(low, high)]}
-    return {"list": sorted({float(low), (low + high) / 2})}
+def _insert_inputs(draft: Draft, template: str, sent: str, parameters: Mapping[str, Any]) -> str:
+    """Return path and query as they were sent, with placeholders for parameters of the path that are single values."""
+    path, mark, query = sent.partition("?")
+    names = re.findall(r"\{([^{}]+)\}", template)
+    pattern = "(.*?)".join(re.escape(quote(part, safe="/:@!$&'()*+,;=~")) for part in re.split(r"\{[^{}]+\}", template))
+    found = re.search(f"{pattern}$", path)
+    for place in reversed(range(len(names) if found else 0)):
+        value = parameters.get(names[place])
+        start, end = found.span(place + 1) if found else (0, 0)
+        if (
+            not isinstance(value, bool)
+            and isinstance(value, str | int)
+            and quote(str(value), safe="") == path[start:end]
+        ):
+            name = to_snake_case(names[place])
+            draft.inputs = {name: value, **draft.inputs}
+            path = f"{path[:start]}{{{name}}}{path[end:]}"
+    return path + mark + query
 
 
-def _read_number(schema: dict[str, Any], key: str, otherwise: int) -> int:
-    value = schema.get(key)
-    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) else otherwise
+def _read_body(body: Any, headers: dict[str, str]) -> dict[str, Any]:  # noqa: ANN401 - bytes or a text, if any
+    """Return a request's body: objects and lists of JSON as they are, anything else as text."""
+    if not body:
+        headers.pop("Content-Type", None)
+        return {}
+    text = body.decode() if isinstance(body, bytes) else body
+    media_type = headers.get("Content-Type", "")
+    if media_type == "application/json" or media_type.endswith("+json"):
+        value = json.loads(text)
+        if isinstance(value, dict | list):
+            if media_type == "application/json":
+                del headers["Content-Type"]
+            return {"body": value}
+    return {"body": text}
+
+
+def _is_plain(case: Any) -> bool:  # noqa: ANN401 - schemathesis'
+    """Return whether a person would write such values: the library's simplest number over 0 is 5e-324."""
+    return _has_no_placeholder(case) and not re.search(r"\de-", _to_json(case))
+
+
+def _has_no_placeholder(case: Any) -> bool:  # noqa: ANN401 - schemathesis'
+    return not re.search(r"\{[A-Za-z_]", _to_json(case))
+
+
+def _to_json(case: Any) -> str:  # noqa: ANN401 - schemathesis'
+    parts = (case.path_parameters, case.query, case.headers, case.cookies)
+    return json.dumps([case.body, *(dict(part or {}) for part in parts)], default=str)
