@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,10 +13,8 @@ from rich.table import Column, Table
 from wirebench.cli.console import make_console, print_json
 from wirebench.cli.options import Json, Out, list_scenario_files
 from wirebench.errors import WirebenchError
-from wirebench.model.cell import FACTORS
-from wirebench.model.scenario import Scenario
 from wirebench.plan.load import read_scenario
-from wirebench.plan.plan import count_cells
+from wirebench.plan.plan import count_cells, list_needs
 from wirebench.store.runs import DEFAULT_FOLDER, load_info, record_paths, run_folders
 
 #: What the list shows without `--all`.
@@ -86,7 +83,7 @@ def _read_scenarios(names: Iterable[str]) -> Iterator[dict[str, Any]]:
     files = list_scenario_files()
     for name in names:
         scenario = read_scenario(files[name])
-        needs = list(_list_needs(scenario))
+        needs = list(list_needs(scenario))
         cells, load = count_cells(scenario, "kubernetes" if "cluster" in needs else "local"), scenario.load
         yield {
             "scenario": name,
@@ -97,17 +94,6 @@ def _read_scenarios(names: Iterable[str]) -> Iterator[dict[str, Any]]:
             "load_s": cells * scenario.blocks * load.windows * (load.warmup_s + load.window_s),
             "question": scenario.question,
         }
-
-
-def _list_needs(scenario: Scenario) -> Iterator[str]:
-    """Yield what a scenario needs besides a machine with wirebench."""
-    factors = scenario.factors
-    of_clusters = [factors.find_levels(name) for name, each in FACTORS.items() if each.targets == ("kubernetes",)]
-    if any(len(set(itertools.chain(*levels.values()))) > 1 for levels in of_clusters):
-        yield "cluster"
-    if "postgres" in itertools.chain(*factors.store.values()):
-        yield "PostgreSQL"
-    yield from dict.fromkeys(each for each in itertools.chain(*factors.driver.values()) if each != "wireload")
 
 
 def _read_runs(folder: Path) -> Iterator[dict[str, Any]]:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from wirebench.cli import options as common
+from wirebench.cli.dry_run import show_plan
 from wirebench.cli.measure import PlannedRun, measure_and_show
 from wirebench.cli.run_options import Overrides, RequestOptions, write_requests
 from wirebench.cli.target import Seed, make_target_options
@@ -44,6 +45,9 @@ def run(  # noqa: PLR0913 - one parameter an option
     prometheus: common.Prometheus = None,
     out: common.Out = DEFAULT_FOLDER,
     calibrate: common.Calibrate = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print cells, order, time and needs; start nothing.")
+    ] = False,
     json: common.Json = False,
     verbosity: common.Verbosity,
 ) -> None:
@@ -75,6 +79,9 @@ def run(  # noqa: PLR0913 - one parameter an option
         if timing and read.load.model != "replay":
             raise UsageError(f"--timing: {path} has no replay", "remove the option, or set load.model to replay")
         plan = plan_for_target(read, options, seed)
+        if dry_run:
+            show_plan(plan, json=json)
+            return
         name = make_run_id(path.stem)
         measurement = PlannedRun(plan, options, out, name, calibrate=calibrate, keep_application=not scenario)
         measure_and_show(measurement, json=json)

@@ -125,6 +125,17 @@ def count_cells(scenario: Scenario, target: TargetName) -> int:
     return sum(math.prod(map(len, levels.values())) for levels in _list_combinations(scenario, target))
 
 
+def list_needs(scenario: Scenario) -> Iterator[str]:
+    """Yield what a scenario needs besides a machine with wirebench."""
+    factors = scenario.factors
+    of_clusters = [factors.find_levels(name) for name, each in FACTORS.items() if each.targets == ("kubernetes",)]
+    if any(len(set(itertools.chain(*levels.values()))) > 1 for levels in of_clusters):
+        yield "cluster"
+    if "postgres" in itertools.chain(*factors.store.values()):
+        yield "PostgreSQL"
+    yield from dict.fromkeys(each for each in itertools.chain(*factors.driver.values()) if each != "wireload")
+
+
 def _validate_size(scenario: Scenario, target: TargetName) -> ValidationMessages:
     if (cells := count_cells(scenario, target)) > CELLS_MAX:
         yield ("factors",), f"{cells} cells are over {CELLS_MAX}", "vary less in one scenario"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from tests.support.command_line import reject
+from tests.support.command_line import reject, wirebench
 from tests.support.scenario_text import read
 from wirebench.cli.run_options import Overrides
 from wirebench.errors import UsageError
@@ -222,3 +224,29 @@ def test_a_timing_file_makes_any_scenario_a_replay(tmp_path: Path) -> None:
     overrides = override("load={model: replay}", "cross_check=null")
     scenario = read_scenario("quick", timing=timing, overrides=overrides)
     assert make_plan(scenario, 1).scenario.load.recording is not None
+
+
+def test_a_dry_run_shows_the_plan_and_starts_nothing(tmp_path: Path) -> None:
+    """Cells by number, their order in each block, the time and what is needed."""
+    command = (
+        "run",
+        "pool",
+        "--blocks",
+        "2",
+        "--transport",
+        "grpc",
+        "--seed",
+        "1",
+        "--dry-run",
+        "--out",
+        tmp_path / "out",
+    )
+    status, printed, _ = wirebench(*command)
+    assert 0 == status
+    assert ["   1", "   2", "   3"] == re.findall(r"(?m)^ +\d+(?=  )", printed)
+    assert sorted(re.findall(r"(?m)^block \d: (.*)$", printed)[0].split()) == ["1", "2", "3"]
+    assert "3 cells × 2 blocks, about" in printed
+    assert "needs: PostgreSQL; nothing was started" in printed
+    plan = json.loads(wirebench(*command, "--json")[1])
+    assert (3, 2, ["PostgreSQL"]) == (len(plan["cells"]), len(plan["order"]), plan["needs"])
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,33 @@
+"""`wirebench run --dry-run`: what a run would do."""
+
+from __future__ import annotations
+
+from wirebench.cli.console import make_console, print_json
+from wirebench.model.labels import name_cell_fully, pluralise
+from wirebench.plan.plan import Plan, list_needs
+from wirebench.present.numbers import format_duration
+from wirebench.run.progress import TimeLeft
+
+
+def show_plan(plan: Plan, *, json: bool) -> None:
+    """Print the cells of a plan, their order, how long they take, and what they need."""
+    expected_s, needs = TimeLeft(plan).compute_s(), list(list_needs(plan.scenario))
+    if plan.target == "kubernetes" and "cluster" not in needs:
+        needs.append("cluster")
+    order = [[plan.cells.index(planned.cell) + 1 for planned in block] for block in plan.blocks]
+    if json:
+        cells = [{"cell": cell.id, **cell.factors} for cell in plan.cells]
+        print_json(
+            {"target": plan.target, "seed": plan.seed, "expected_s": expected_s, "needs": needs}
+            | {"cells": cells, "order": order}
+        )
+        return
+    console = make_console()
+    console.print(plan.scenario.question, style="bold")
+    for place, cell in enumerate(plan.cells, start=1):
+        console.print(f"{place:4}  {name_cell_fully(cell.factors)}")
+    for block, places in enumerate(order, start=1):
+        console.print(f"block {block}: {' '.join(map(str, places))}")
+    cells, blocks = pluralise(len(plan.cells), "cell"), pluralise(len(plan.blocks), "block")
+    console.print(f"{cells} × {blocks}, about {format_duration(expected_s)}; seed {plan.seed}; {plan.target} target")
+    console.print(f"needs: {', '.join(needs) or 'nothing beside this machine'}; nothing was started")
