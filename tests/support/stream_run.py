@@ -11,7 +11,7 @@ import numpy as np
 from tests.support.histogram_files import make_file, make_series
 from tests.support.report_run import START_NS, WINDOW_S, cell, run_info
 from wirebench.drivers import Job
-from wirebench.measure.figures import make_record, place_record
+from wirebench.measure.figures import make_record
 from wirebench.measure.observe import Observation
 from wirebench.model.cell import Cell
 from wirebench.model.contract import Transport
@@ -21,6 +21,7 @@ from wirebench.model.record import Record
 from wirebench.model.run_info import Run
 from wirebench.model.scenario import Load
 from wirebench.plan.plan import PlannedCell
+from wirebench.run.execution import place_record
 from wirebench.store.runs import RunWriter, load_run
 
 MS = 1_000_000
@@ -66,7 +67,7 @@ def record_of(folder: Path, of: Cell, file: HistogramFile, block: int = 1, cpu_s
         server_throttled_periods=0,
     )
     job.output.parent.mkdir(exist_ok=True)
-    return place_record(make_record(job, [observed]), planned, info, path)
+    return place_record(make_record(job, [observed]), planned, info)
 
 
 def write_run(

@@ -9,10 +9,9 @@ from typing import Any
 
 from wirebench.drivers import Job
 from wirebench.drivers.wireload import Answer
-from wirebench.measure.conformance import Conformance
+from wirebench.measure.conformance import Conformance, shorten
 from wirebench.model.cell import Cell
 
-_SHOWN_CHARACTERS = 300
 #: What a path has that leads to nothing.
 _ABSENT: Any = object()
 #: By operation, paths to values that all variants answer alike, by transport.
@@ -96,5 +95,4 @@ def _name_answer(answer: Answer) -> str:
 
 
 def _show(value: Any) -> str:  # noqa: ANN401 - any JSON
-    text = "nothing" if value is _ABSENT else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"
+    return shorten("nothing" if value is _ABSENT else json.dumps(value, ensure_ascii=False))

@@ -40,7 +40,7 @@ _NUMBERS = {
     "since": (1_767_225_600, 1_767_268_800, 1_767_315_600, -1),
     "account_id": (1, 7, 5000, 10_000, 10_001, 0, -1),
 }
-_SHOWN_CHARACTERS = 160
+_SHOWN_CHARACTERS = 300
 
 #: The name of an operation, and its fields.
 Request = tuple[str, Fields]
@@ -86,8 +86,10 @@ def check(clients: Sequence[Client], seed: int, count: int, *, writes: bool = Tr
     mismatches = []
     for number, ((operation, fields), *replies) in enumerate(zip(requests, *answers, strict=True), start=1):
         if any(reply != replies[0] for reply in replies):
-            said = (f"{client.transport}: {_show(reply)}" for client, reply in zip(clients, replies, strict=True))
-            mismatches.append(f"request {number}, {operation} {_show(fields)}: {'; '.join(said)}")
+            said = (
+                f"{client.transport}: {shorten(repr(reply))}" for client, reply in zip(clients, replies, strict=True)
+            )
+            mismatches.append(f"request {number}, {operation} {shorten(repr(fields))}: {'; '.join(said)}")
     return Conformance(count, tuple(mismatches))
 
 
@@ -125,8 +127,7 @@ def _delete_users(client: Client) -> None:
         client.call("users.delete", {"id": user["id"]})
 
 
-def _show(value: Reply | Fields) -> str:
-    text = repr(value)
+def shorten(text: str) -> str:
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
@@ -27,9 +26,7 @@ from wirebench.model.record import (
     StreamFigures,
     summarise_histogram,
 )
-from wirebench.model.run_info import RunInfo
 from wirebench.model.scenario import Load
-from wirebench.plan.plan import PlannedCell
 
 
 def make_record(  # noqa: PLR0913 - what only some records have, each with a default
@@ -43,10 +40,10 @@ def make_record(  # noqa: PLR0913 - what only some records have, each with a def
 ) -> Record:
     """Make the record of what one generator or several observed, and merge their histograms into the job's output.
 
-    What places it in a run is empty: see `place_record`. `calibration` is what is known of the driver's own error.
-    `host_share` are the CPU limits of services and generators that share a machine, as a share of its cores; None where
-    they have machines or cores of their own. `search` is one that the job is the answer of, and `searched` the cell
-    that was searched. Raises WirebenchError if no request was sent at all.
+    What places it in a run is empty. `calibration` is what is known of the driver's own error. `host_share` are the CPU
+    limits of services and generators that share a machine, as a share of its cores; None where they have machines or
+    cores of their own. `search` is one that the job is the answer of, and `searched` the cell that was searched. Raises
+    WirebenchError if no request was sent at all.
     """
     load, first = job.load, observations[0]
     cell = searched or job.cell
@@ -103,23 +100,6 @@ def make_record(  # noqa: PLR0913 - what only some records have, each with a def
     )
     gates = check_gates(GateInput(job, observations, merged, record, host_share))
     return record.model_copy(update={"gates": gates})
-
-
-def place_record(record: Record, planned: PlannedCell, info: RunInfo, histogram_file: Path) -> Record:
-    """Return a record as one of a run, whose folder has the histogram file at this path."""
-    return record.model_copy(
-        update={
-            "run": info.id,
-            "scenario": info.scenario,
-            "id": planned.id,
-            "block": planned.block,
-            "order": planned.order,
-            "histogram_file": str(histogram_file),
-            "versions": info.versions,
-            "machine": info.machine,
-            "commit": info.commit,
-        }
-    )
 
 
 def _divide(total: int | None, count: int | None) -> float | None:

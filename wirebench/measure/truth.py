@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from wirebench.drivers import DRIVERS, Job
 from wirebench.errors import WirebenchError
@@ -51,7 +50,9 @@ def measure_truth(cell: Cell, load: Load, behaviour: Sequence[str], seed: int, c
             job = Job(cell, load, f"{LOOPBACK}:{port}", seed, 1, output, log, cores.generator)
             (file,) = DRIVERS[cell.driver].run(job, lambda _: None)
             window = file.require_window()
-            truth = _ask(admin_port, window.start_unix_ns, window.end_unix_ns)
+            with socket.create_connection((LOOPBACK, admin_port), timeout=_TIMEOUT_S) as admin:
+                admin.sendall(f"{window.start_unix_ns} {window.end_unix_ns}\n".encode())
+                truth = json.loads(admin.makefile().readline())
     if truth["requests_lost"]:
         raise WirebenchError(f"the server had no room for {truth['requests_lost']:,} requests", "shorten the window")
     if not file.merge_histograms("service").count:
@@ -85,12 +86,3 @@ def run_server(
         yield port, admin_port
     finally:
         child.stop()
-
-
-def _ask(admin_port: int, start_unix_ns: int, end_unix_ns: int) -> dict[str, Any]:
-    address = (LOOPBACK, admin_port)
-    with socket.create_connection(address, timeout=_TIMEOUT_S) as admin, admin.makefile("rw") as lines:
-        lines.write(f"{start_unix_ns} {end_unix_ns}\n")
-        lines.flush()
-        truth: dict[str, Any] = json.loads(lines.readline())
-        return truth

@@ -30,17 +30,19 @@ from wirebench.measure.calibration import (
 )
 from wirebench.measure.conformance import Conformance
 from wirebench.measure.counters import wait_until_settled
-from wirebench.measure.figures import make_record, place_record
-from wirebench.measure.load_source import LoadSource
+from wirebench.measure.figures import make_record
 from wirebench.measure.observe import Observation
 from wirebench.measure.search import search_capacity
 from wirebench.measure.usage import Interference
 from wirebench.model.cell import Cell, ServiceSpec
 from wirebench.model.labels import pluralise
+from wirebench.model.record import Record
+from wirebench.model.run_info import RunInfo
 from wirebench.plan.plan import Plan, PlannedCell
 from wirebench.run.environment import read_machine
 from wirebench.run.ids import count_steps, find_free, lay_out
 from wirebench.run.load_pod.pods import PodLoad
+from wirebench.run.load_source import LoadSource
 from wirebench.run.own_variants import VERIFIED_IDS, Variants
 from wirebench.run.progress import Progress
 from wirebench.store.runs import RunWriter
@@ -62,9 +64,8 @@ class Execution:
 
     def __init__(self, plan: Plan, target: Target, writer: RunWriter, progress: Progress, folder: Path) -> None:
         """Take a folder for temporary files."""
-        load = plan.scenario.load
         self.plan, self.target, self.writer, self.progress = plan, target, writer, progress
-        self.source = PodLoad(target.load_pods, load) if target.load_pods else LoadSource(target.cores)
+        self.source = PodLoad(target.load_pods, plan.scenario.load) if target.load_pods else LoadSource(target.cores)
         self.variants = Variants(plan.scenario, folder, writer.folder, self.source) if plan.scenario.variants else None
         self.ids = lay_out(plan, restarts_services=target.restarts_services)
         #: The least id that the run creates records with.
@@ -72,7 +73,7 @@ class Execution:
         #: The first ids of records that verification creates, one for each kind of request.
         self.verified_ids = itertools.count(self.first_id + self.ids.count, VERIFIED_IDS)
         self.calibration: Calibration | None = None
-        self.is_verified = self.is_complete = self.lacks_live_metrics = False
+        self.is_verified = self.is_complete = False
         self.shared_cores = target.describe().shared_cores
         self.done = len(plan.done)
         self.before, self.started = writer.info, time.monotonic()
@@ -276,7 +277,7 @@ class Execution:
                 self.target.check()
                 time.sleep(_ENDING_POLL_S)
             raise
-        record = place_record(record, planned, self.writer.info, output.relative_to(self.writer.folder))
+        record = place_record(record, planned, self.writer.info)
         self.writer.add(record)
         self.done += 1
         self.measured_s += record.compute_load_s(job.load.warmup_s)
@@ -293,9 +294,7 @@ class Execution:
     def observe(self, job: Job, endpoint: Endpoint) -> tuple[Observation, ...]:
         """Send a load, and return what was observed of it. Raises WirebenchError."""
         observed = self.source.observe(job, endpoint)
-        problem = next((each.metrics_push_problem for each in observed if each.metrics_push_problem), "")
-        if problem and not self.lacks_live_metrics:
-            self.lacks_live_metrics = True
+        for problem in filter(None, (each.metrics_push_problem for each in observed)):
             self.writer.note(f"Prometheus lacks live metrics; the figures here have all of them: {problem}")
         return observed
 
@@ -320,3 +319,20 @@ class Execution:
         database_millicores = POSTGRES_CPU_MILLICORES if cell.store == "postgres" else 0
         services = (cell.cpu_limit_millicores * (cell.replicas or 1) + database_millicores) / 1000
         return (services + generators) / self.shared_cores
+
+
+def place_record(record: Record, planned: PlannedCell, info: RunInfo) -> Record:
+    """Return a record as one of a run."""
+    return record.model_copy(
+        update={
+            "run": info.id,
+            "scenario": info.scenario,
+            "id": planned.id,
+            "block": planned.block,
+            "order": planned.order,
+            "histogram_file": f"histograms/{planned.id}.json",
+            "versions": info.versions,
+            "machine": info.machine,
+            "commit": info.commit,
+        }
+    )

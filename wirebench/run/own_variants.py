@@ -14,13 +14,13 @@ from wirebench.drivers.wireload import compile_schema
 from wirebench.errors import UsageError
 from wirebench.measure.answers import Answered, compare_answers, describe_work
 from wirebench.measure.conformance import Conformance
-from wirebench.measure.load_source import LoadSource
 from wirebench.model.application import resolve
 from wirebench.model.cell import Cell, ServiceSpec
 from wirebench.model.placeholders import redact
 from wirebench.model.scenario import Scenario, find_own
 from wirebench.model.source import FieldPath
 from wirebench.model.variant import CONTRACT_FILE, REFLECTION, Variant
+from wirebench.run.load_source import LoadSource
 from wirebench.system.files import open_atomic, write_atomic
 from wirebench.system.paths import CONTRACT
 from wirebench.system.tls import make_context

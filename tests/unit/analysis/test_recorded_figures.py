@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tests.support.report_run import START_NS, cell, run_info
 from wirebench.analysis.compare_cells import Comparison, find_comparisons
 from wirebench.drivers import Job
-from wirebench.measure.figures import make_record, place_record
+from wirebench.measure.figures import make_record
 from wirebench.measure.observe import Observation
 from wirebench.model.cell import Cell
 from wirebench.model.histogram import Histogram
@@ -23,6 +23,7 @@ from wirebench.model.recording import Recording
 from wirebench.model.run_info import Run
 from wirebench.model.scenario import Load
 from wirebench.plan.plan import PlannedCell
+from wirebench.run.execution import place_record
 from wirebench.store.runs import RunWriter, load_run
 
 Times = NDArray[np.int64]
@@ -114,7 +115,7 @@ def write_run(folder: Path, kind: str, blocks: int = 3) -> Run:
             output = writer.histogram_path(planned.id)
             job = Job(of, load, "127.0.0.1:1", 1, 1, output, writer.log_path("driver"), None)
             record = make_record(job, observe(kind, of, block))
-            writer.add(place_record(record, planned, writer.info, output.relative_to(writer.folder)))
+            writer.add(place_record(record, planned, writer.info))
     return load_run(writer.folder)
 
 

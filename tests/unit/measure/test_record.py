@@ -12,12 +12,13 @@ from tests.support.histogram_files import make_histogram_file
 from tests.support.report_run import cell, run_info
 from wirebench.drivers import Job
 from wirebench.measure.calibration import Calibration
-from wirebench.measure.figures import make_record, place_record
+from wirebench.measure.figures import make_record
 from wirebench.measure.observe import Observation
 from wirebench.model.histogram_file import Window
 from wirebench.model.record import Proxy, Record
 from wirebench.model.scenario import Load
 from wirebench.plan.plan import PlannedCell
+from wirebench.run.execution import place_record
 
 SECOND_NS = 10**9
 JOB = Job(
@@ -155,7 +156,7 @@ def test_a_record_has_its_place_in_a_run(tmp_path: Path) -> None:
     record = record_of(tmp_path, seen(1.0))
     assert ("", "", 0) == (record.run, record.id, record.block)
     planned, info = PlannedCell(block=2, order=1, cell=JOB.cell), run_info(1, 2, {})
-    placed = place_record(record, planned, info, Path("histograms/h.json"))
+    placed = place_record(record, planned, info)
     assert (info.id, planned.id, 2, 1) == (placed.run, placed.id, placed.block, placed.order)
-    assert (info.commit, "histograms/h.json") == (placed.commit, placed.histogram_file)
+    assert (info.commit, f"histograms/{planned.id}.json") == (placed.commit, placed.histogram_file)
     assert record.model_dump(exclude=PLACE) == placed.model_dump(exclude=PLACE)

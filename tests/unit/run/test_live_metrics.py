@@ -14,8 +14,8 @@ from tests.support.command_line import reject
 from tests.support.jobs import CELL, JOB, cell
 from tests.support.scenario_text import read
 from wirebench.errors import WirebenchError
-from wirebench.measure import load_source
 from wirebench.plan.plan import make_plan
+from wirebench.run import load_source
 from wirebench.run.execution import Execution
 from wirebench.run.progress import Progress
 from wirebench.run.target_options import TargetOptions
@@ -53,17 +53,17 @@ def test_a_run_without_a_prometheus_pushes_nothing(execution: Execution) -> None
     assert execution.make_metrics_push(CELL) is None
 
 
-def test_failed_pushes_are_one_caveat(execution: Execution, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With why the first of them failed."""
-    problems = iter(["", "the first", "", "the last"])
+def test_a_failed_push_is_a_caveat(execution: Execution, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With why it failed."""
+    problems = iter(["", "no route", ""])
 
     def observe(*_: object) -> SimpleNamespace:
         return SimpleNamespace(metrics_push_problem=next(problems))
 
     monkeypatch.setattr(load_source, "observe", observe)
-    for _ in range(4):
+    for _ in range(3):
         execution.observe(JOB, Endpoint(CELL.service, JOB.address))
-    said = "Prometheus lacks live metrics; the figures here have all of them: the first"
+    said = "Prometheus lacks live metrics; the figures here have all of them: no route"
     execution.writer.note.assert_called_once_with(said)  # type: ignore[attr-defined]
 
 

@@ -12,10 +12,10 @@ import pytest
 from tests.support.shop import SCENARIO, read
 from wirebench.drivers.wireload import Answer
 from wirebench.errors import UsageError
-from wirebench.measure import load_source
-from wirebench.measure.load_source import LoadSource
 from wirebench.model.cell import ServiceSpec
 from wirebench.plan.plan import make_plan
+from wirebench.run import load_source
+from wirebench.run.load_source import LoadSource
 from wirebench.run.own_variants import Variants
 from wirebench.system.processes import ProcessError
 from wirebench.system.readiness import is_serving

@@ -12,7 +12,6 @@ from wirebench.drivers import Job
 from wirebench.drivers.wireload import Answer
 from wirebench.measure.calibration import Point, Probe, estimate_coarse_s
 from wirebench.measure.conformance import Conformance
-from wirebench.measure.load_source import LoadSource
 from wirebench.measure.observe import Observation
 from wirebench.model.scenario import Load
 from wirebench.run.load_pod.task import (
@@ -25,6 +24,7 @@ from wirebench.run.load_pod.task import (
     VerifyTask,
     decode_answer,
 )
+from wirebench.run.load_source import LoadSource
 from wirebench.targets import Endpoint, LoadPods
 
 T = TypeVar("T")
