@@ -28,6 +28,6 @@ def show_plan(plan: Plan, *, json: bool) -> None:
         console.print(f"{place:4}  {name_cell_fully(cell.factors)}")
     for block, places in enumerate(order, start=1):
         console.print(f"block {block}: {' '.join(map(str, places))}")
-    cells, blocks = pluralise(len(plan.cells), "cell"), pluralise(len(plan.blocks), "block")
-    console.print(f"{cells} × {blocks}, about {format_duration(expected_s)}; seed {plan.seed}; {plan.target} target")
+    size = f"{pluralise(len(plan.cells), 'cell')} × {pluralise(len(plan.blocks), 'block')}"
+    console.print(f"{size}, about {format_duration(expected_s)}; seed {plan.seed}; {plan.target} target")
     console.print(f"needs: {', '.join(needs) or 'nothing beside this machine'}; nothing was started")
