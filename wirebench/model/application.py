@@ -16,10 +16,10 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationError
 
 from wirebench.errors import UsageError
-from wirebench.model.frozen import FrozenModel
+from wirebench.model.frozen import ONE_OR_MORE, FrozenModel
 from wirebench.model.placeholders import find_variables
 from wirebench.model.source import FieldPath, Source, read_yaml
-from wirebench.model.variant import ONE_OR_MORE, Variant
+from wirebench.model.variant import Variant
 from wirebench.system import processes
 from wirebench.system.paths import APPLICATION, TOOLS
 from wirebench.system.processes import ProcessError

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 
 class FrozenModel(BaseModel):
@@ -19,6 +17,5 @@ class StrictModel(FrozenModel):
     model_config = ConfigDict(strict=True)
 
 
-def convert_list(value: Any) -> Any:  # noqa: ANN401 - untrusted, checked next
-    """Return a list as a tuple, which can't change, and anything else as it is."""
-    return tuple(value) if isinstance(value, list) else value
+#: For a tuple that is written as a list, or as its only item.
+ONE_OR_MORE = BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else (value,))

@@ -6,9 +6,9 @@ import ipaddress
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from wirebench.model.frozen import StrictModel
+from wirebench.model.frozen import ONE_OR_MORE, StrictModel
 from wirebench.model.placeholders import find_variables
 
 CONNECTIONS_MAX = 10_000
@@ -35,14 +35,6 @@ _Address = Annotated[
 ]
 _Url = Annotated[str, StringConstraints(pattern=r"^https?://[!-~]+$", max_length=4096), AfterValidator(_check_port)]
 _Port = Annotated[int, Field(ge=1, le=65_535)]
-
-
-def _convert_items(value: Any) -> Any:  # noqa: ANN401 - untrusted, checked next
-    return tuple(value) if isinstance(value, list) else (value,)
-
-
-#: For a tuple that is written as a list, or as its only item.
-ONE_OR_MORE = BeforeValidator(_convert_items)
 
 
 class Limit(StrictModel):

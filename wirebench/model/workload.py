@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, ValidationInfo, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, model_validator
 
-from wirebench.model.frozen import StrictModel, convert_list
+from wirebench.model.frozen import ONE_OR_MORE, StrictModel
 
 _Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]*$", max_length=30)]
 _Weight = Annotated[int, Field(ge=1, le=10_000)]
@@ -28,9 +28,9 @@ Operation = Annotated[str, AfterValidator(_check_operation)]
 class Workload(StrictModel):
     """What users of a load do: a sequence, phases or a mix of operations, or several kinds of clients at once."""
 
-    sequence: Annotated[tuple[Operation, ...], BeforeValidator(convert_list), Field(max_length=100)] = ()
+    sequence: Annotated[tuple[Operation, ...], ONE_OR_MORE, Field(max_length=100)] = ()
     #: All users make the calls of one, wait for each other, and continue with the next.
-    phases: Annotated[tuple[Operation, ...], BeforeValidator(convert_list), Field(max_length=20)] = ()
+    phases: Annotated[tuple[Operation, ...], ONE_OR_MORE, Field(max_length=20)] = ()
     #: How often each operation is chosen, relative to the others.
     mix: dict[Operation, _Weight] = Field(default={})
     clients: dict[_Name, Workload] = Field(default={})
