@@ -67,12 +67,11 @@ func (e *expectation) checkConsecutive(first, last any, items int) error {
 	var ends [2]int64
 	for i, item := range []any{first, last} {
 		for _, found := range at(item, e.keys) {
+			var err error
 			text, _ := textOf(found)
-			number, err := strconv.ParseInt(text, 10, 64)
-			if err != nil {
+			if ends[i], err = strconv.ParseInt(text, 10, 64); err != nil {
 				return fmt.Errorf("%s is %s, not a whole number", e.name(), show(found))
 			}
-			ends[i] = number
 		}
 	}
 	if ends[1]-ends[0] != int64(items-1) {

@@ -110,16 +110,8 @@ func (f field) check(err error) {
 	}
 }
 
-// failType says what a value must be, and what it is if that is short.
 func (f field) failType(what string) {
-	switch f.value.(type) {
-	case nil:
-		f.fail("must be %s (it is nothing)", what)
-	case object, []any:
-		f.fail("must be %s", what)
-	default:
-		f.fail("must be %s (it is %s)", what, show(f.value))
-	}
+	f.fail("must be %s (it is %s)", what, shorten([]byte(jsonOf(f.value))))
 }
 
 // wholeOf returns a whole number; 0 if it is none.

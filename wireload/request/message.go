@@ -31,20 +31,18 @@ func (p *program) message(at field, descriptor protoreflect.MessageDescriptor, v
 		at.check(err)
 		return
 	}
-	known := map[string]protoreflect.FieldDescriptor{}
+	numbers := map[string]protoreflect.FieldNumber{}
 	for _, each := range fields {
 		found, err := findField(descriptor, each.name)
 		if err != nil {
 			at.at(each.name, nil).check(err)
 			return
 		}
-		known[each.name] = found
+		numbers[each.name] = found.Number()
 	}
-	byNumber := func(one, other member) int {
-		return cmp.Compare(known[one.name].Number(), known[other.name].Number())
-	}
+	byNumber := func(one, other member) int { return cmp.Compare(numbers[one.name], numbers[other.name]) }
 	for _, each := range slices.SortedStableFunc(slices.Values(fields), byNumber) {
-		p.field(at.at(each.name, nil), known[each.name], each.value, false)
+		p.field(at.at(each.name, nil), descriptor.Fields().ByNumber(numbers[each.name]), each.value, false)
 	}
 }
 

@@ -47,14 +47,7 @@ type Source interface {
 // Constant is a Source of one request over and over, which accepts every reply; all users may share it.
 type Constant struct{ Request Request }
 
-// Next fills in the request.
-func (c *Constant) Next(r *Request) { *r = c.Request }
-
-// Settle does nothing.
-func (c *Constant) Settle(bool) {}
-
-// Check accepts every reply.
-func (c *Constant) Check(*Request, []byte) error { return nil }
-
-// CheckStream accepts every stream.
+func (c *Constant) Next(r *Request)                                 { *r = c.Request }
+func (c *Constant) Settle(bool)                                     {}
+func (c *Constant) Check(*Request, []byte) error                    { return nil }
 func (c *Constant) CheckStream(*Request, []byte, []byte, int) error { return nil }

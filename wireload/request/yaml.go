@@ -51,14 +51,14 @@ func (d *document) sortMistakes() []Mistake {
 
 // err returns the first mistake, and says how many more there are.
 func (d *document) err() error {
-	mistakes := d.sortMistakes()
-	switch len(mistakes) {
-	case 0:
+	mistakes, more := d.sortMistakes(), ""
+	if len(mistakes) == 0 {
 		return nil
-	case 1:
-		return fmt.Errorf("%s:%s", d.path, mistakes[0])
 	}
-	return fmt.Errorf("%s:%s; %d more: wireload check %s", d.path, mistakes[0], len(mistakes)-1, d.path)
+	if len(mistakes) > 1 {
+		more = fmt.Sprintf("; %d more: wireload check %s", len(mistakes)-1, d.path)
+	}
+	return fmt.Errorf("%s:%s%s", d.path, mistakes[0], more)
 }
 
 // parse returns the value in a text, as templates have it: nil, bool, json.Number, string, []any or object.
@@ -76,26 +76,17 @@ func (d *document) parse(text []byte) any {
 	if err == nil { // It finds wrong tags and merges, and aliases that stand for too much.
 		err = root.Load(new(any), yaml.WithUniqueKeys(false)) // That takes it the square of their number.
 	}
-	var several *yaml.LoadErrors
-	var single *yaml.LoadError
+	var found *yaml.LoadError // the first one
 	switch {
-	case errors.As(err, &several):
-	case errors.As(err, &single):
-		several = &yaml.LoadErrors{Errors: []*yaml.LoadError{single}}
-	case err != nil:
-		d.fail(1, "", "not valid YAML: %v", err)
-		return nil
-	default:
+	case err == nil:
 		d.lines = map[string]int{"": 1}
 		return d.read(&root, "")
+	case !errors.As(err, &found):
+		found = &yaml.LoadError{Message: err.Error()}
+	case strings.Contains(found.Message, "'}'"):
+		found.Message += "; quote texts that have braces"
 	}
-	for _, each := range several.Errors {
-		hint := ""
-		if strings.Contains(each.Message, "'}'") {
-			hint = "; quote texts that have braces"
-		}
-		d.fail(max(1, each.Mark.Line), "", "not valid YAML: %s%s", each.Message, hint)
-	}
+	d.fail(max(1, found.Mark.Line), "", "not valid YAML: %s", found.Message)
 	return nil
 }
 

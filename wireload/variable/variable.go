@@ -3,6 +3,7 @@
 package variable
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -20,11 +21,10 @@ const hiddenMin = 4
 // Pattern is a variable in a text: ${NAME}. Its submatch is the name.
 var Pattern = regexp.MustCompile(`\$\{([A-Z_][A-Z0-9_]*)\}`)
 
+// read are the names of variables that have been read, by their values.
 var (
-	mutex sync.RWMutex
-	// read are the variables that have been read, by name, and hidden puts their names back.
-	read   = map[string]string{}
-	hidden = strings.NewReplacer()
+	mutex sync.Mutex
+	read  = map[string]string{}
 )
 
 // LookUp returns the value of a variable.
@@ -35,24 +35,10 @@ func LookUp(name string) (string, error) {
 	}
 	mutex.Lock()
 	defer mutex.Unlock()
-	if before, ok := read[name]; !ok || before != value {
-		read[name] = value
-		hidden = newReplacer()
+	if len(value) >= hiddenMin {
+		read[value] = name
 	}
 	return value, nil
-}
-
-// newReplacer replaces longer values first: they may contain others. It also replaces values as JSON escapes them.
-func newReplacer() *strings.Replacer {
-	byLength := func(one, other string) int { return len(read[other]) - len(read[one]) }
-	var pairs []string
-	for _, name := range slices.SortedFunc(maps.Keys(read), byLength) {
-		if value := read[name]; len(value) >= hiddenMin {
-			quoted := strconv.Quote(value)
-			pairs = append(pairs, value, "${"+name+"}", quoted[1:len(quoted)-1], "${"+name+"}")
-		}
-	}
-	return strings.NewReplacer(pairs...)
 }
 
 // Expand replaces each variable in a text by its value.
@@ -66,9 +52,15 @@ func Expand(text string) (string, error) {
 	return expanded, missing
 }
 
-// Hide replaces values of variables by ${NAME}, in text from or about a service, which may repeat what it was sent.
+// Hide replaces values of variables by ${NAME}, also as JSON escapes them, in text from or about a service, which may repeat
+// what it was sent. Longer ones come first: they may contain others.
 func Hide(text string) string {
-	mutex.RLock()
-	defer mutex.RUnlock()
-	return hidden.Replace(text)
+	mutex.Lock()
+	defer mutex.Unlock()
+	var pairs []string
+	for _, value := range slices.SortedFunc(maps.Keys(read), func(one, other string) int { return cmp.Compare(len(other), len(one)) }) {
+		quoted := strconv.Quote(value)
+		pairs = append(pairs, value, "${"+read[value]+"}", quoted[1:len(quoted)-1], "${"+read[value]+"}")
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
 }

@@ -6,7 +6,7 @@ import (
 )
 
 func TestWhatVariablesHoldIsHidden(t *testing.T) {
-	read, hidden = map[string]string{}, strings.NewReplacer()
+	clear(read)
 	t.Setenv("OWN_TOKEN", `say "s3cret"`)
 	t.Setenv("OWN_PART", "s3cret")
 	t.Setenv("OWN_EMPTY", "")
