@@ -107,19 +107,13 @@ func (c *compiler) addInputs(inputs []field) bool {
 
 func (c *compiler) compileREST(o, e field) {
 	method, target, _ := strings.Cut(e.text("request"), " ")
-	expect, end := e.get("expect"), e.get("end")
+	expect := e.get("expect")
 	c.template.Method, c.template.Status, c.template.End = method, int(expect.getOr("status", json.Number("200")).whole()), e.text("end")
 	c.template.Idempotent = method != "POST" && method != "PATCH" // RFC 9110, 9.2.2
 	var err error
 	c.path, err = c.target(target)
 	e.get("request").check(err)
 	c.addHeaders(e.get("headers"))
-	switch {
-	case c.template.End != "" && !c.template.Stream:
-		end.fail("only a stream has an event that ends it")
-	case c.template.End == "message" || c.template.End == "error":
-		end.fail("events named message are items, and one named error fails the stream")
-	}
 	media := map[string]string{"json": "application/json", "protobuf": "application/x-protobuf"}[c.options.Codec]
 	body, accept := e.get("body"), media
 	switch {

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"golang.org/x/net/http/httpguts"
-	"wirebench.dev/wireload/variable"
 )
 
 // Header is a header of REST, or metadata of gRPC.
@@ -96,13 +95,9 @@ func (c *compiler) addHeaders(own field) {
 		return slices.ContainsFunc(own.each(), func(other field) bool { return strings.EqualFold(each.name, other.name) })
 	})
 	for _, each := range append(inherited, own.each()...) {
-		template := each.value.(string)
-		value, err := c.text(template, appendText, true)
+		value, err := c.text(each.value.(string), appendText, true)
 		each.check(err)
 		constant, isConstant := value.constant()
-		if c.options.isCheck && variable.Pattern.MatchString(template) {
-			constant = nil
-		}
 		made, err := NewHeader(c.options.Transport, each.name, constant)
 		each.check(err)
 		if isConstant {

@@ -75,12 +75,6 @@ func (p *program) field(at field, of protoreflect.FieldDescriptor, value any, is
 	s, isSlot := value.(slot)
 	isOne := !of.IsMap() && (isItem || !of.IsList())
 	switch {
-	case isObject && of.IsMap() && !isConstant(value):
-		for _, each := range fields {
-			p.nested(of, func(inner *program) {
-				inner.message(at.at(each.name, nil), of.Message(), object{{"key", each.name}, {"value", each.value}})
-			})
-		}
 	case isList && of.IsList() && !isItem && (of.Message() != nil || !isConstant(value)):
 		for i, each := range items {
 			p.field(at.at(fmt.Sprintf("[%d]", i), nil), of, each, true)
@@ -90,7 +84,7 @@ func (p *program) field(at field, of protoreflect.FieldDescriptor, value any, is
 	case isConstant(value) || s.kind == optionKind:
 		at.check(p.scalar(value, encode, nil))
 	case !isOne:
-		at.fail("must be a list or a mapping")
+		at.fail("must be a list, or a mapping that is the same for all requests")
 	case isSlot && isWrapper(of.Message()):
 		p.nested(of, func(inner *program) { inner.field(at, of.Message().Fields().ByName("value"), value, false) })
 	case isSlot && s.kind == numberKind:

@@ -69,12 +69,10 @@ func TestLines(t *testing.T) {
 	expectError(t, "wrong", source.Check(&r, []byte("NONE")), `op: the reply is "NONE", without "3"`)
 	for operation, want := range map[string]string{
 		`{"socket": {}}`: "op.socket: needs either method or line",
-		`{"socket": {"line": "a", "method": "b"}}`:     "socket: needs either method or line",
-		`{"socket": {"line": "a", "body": {}}}`:        "socket: body and expect are for a method; a line has contains",
-		`{"socket": {"method": "b", "contains": "a"}}`: "socket: contains is for a line",
-		`{"socket": {"line": "a\nb"}}`:                 "socket.line: must be one line",
-		`{"socket": {"line": "{none}"}}`:               `socket.line: {none}: there is no input "none"`,
-		`{"stream": true, "socket": {"line": "a"}}`:    "a line is answered by one line",
+		`{"socket": {"line": "a", "method": "b"}}`:  "socket: needs either method or line",
+		`{"socket": {"line": "a\nb"}}`:              "socket.line: must be one line",
+		`{"socket": {"line": "{none}"}}`:            `socket.line: {none}: there is no input "none"`,
+		`{"stream": true, "socket": {"line": "a"}}`: "a line is answered by one line",
 	} {
 		_, err := compileOne(t, "socket", operation)
 		expectError(t, operation, err, want)

@@ -31,7 +31,7 @@ var (
 		"variants":    {form: regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`), each: variantShape},
 	}}
 
-	variantShape = &shape{isOpen: true, rule: checkVariant, keys: map[string]*shape{ // The other keys are the harness's.
+	variantShape = &shape{isOpen: true, required: []string{"transport"}, keys: map[string]*shape{ // The other keys are the harness's.
 		"transport": matching(`rest|grpc|socket`, "one of rest, grpc, socket"),
 		"headers":   {each: text},
 		"schema":    {item: text},
@@ -133,26 +133,9 @@ func from(low, high int64, what string) *shape {
 	}}
 }
 
-func checkVariant(f field) {
-	switch transport := f.text("transport"); {
-	case transport == "":
-		f.fail("transport is missing: %s", strings.Join(transports, ", "))
-	case transport != "grpc" && f.get("schema").value != nil:
-		f.fail("schema is for gRPC")
-	case transport == "socket" && f.get("headers").value != nil:
-		f.fail("headers are for REST and gRPC")
-	}
-}
-
 func checkSocket(f field) {
-	isLine := f.text("line") != ""
-	switch has := func(name string) bool { return f.get(name).value != nil }; {
-	case isLine == (f.text("method") != ""):
+	if (f.text("line") == "") == (f.text("method") == "") {
 		f.fail("needs either method or line")
-	case !isLine && has("contains"):
-		f.fail("contains is for a line; a method has expect")
-	case isLine && (has("body") || has("expect")):
-		f.fail("body and expect are for a method; a line has contains")
 	}
 }
 
