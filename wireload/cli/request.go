@@ -60,9 +60,12 @@ func requestJob(ctx context.Context, arguments []string, out io.Writer) error {
 	defer probe.Close()
 	lines := json.NewEncoder(out)
 	lines.SetEscapeHTML(false)
-	for i := range operations {
+	for _, each := range operations {
 		for number := range job.RequestsEach {
-			made, err := ask(probe, &operations[i], load)
+			made, err := ask(probe, each, job.Addresses[0])
+			if each.Deletes && err == nil && made.Problem == "" { // Before comes what creates the record.
+				made, err = ask(probe, each, job.Addresses[0])
+			}
 			if ctx.Err() != nil {
 				return nil
 			}
@@ -78,29 +81,20 @@ func requestJob(ctx context.Context, arguments []string, out io.Writer) error {
 	return nil
 }
 
-// ask sends one request of an operation, and before it the one that creates what it deletes.
-func ask(probe *engine.Probe, operation *request.Single, load *engine.Load) (made answer, err error) {
-	if operation.Deletes {
-		if made, err = askOnce(probe, operation, load); err != nil || made.Problem != "" {
-			made.Problem = "the request that creates what it deletes: " + made.Problem
-			return made, err
-		}
-	}
-	return askOnce(probe, operation, load)
-}
-
-func askOnce(probe *engine.Probe, operation *request.Single, load *engine.Load) (answer, error) {
+// ask sends the next request of an operation.
+func ask(probe *engine.Probe, operation request.Single, address string) (made answer, err error) {
 	probed, err := probe.Send(operation)
 	if err != nil {
-		return answer{}, err
+		return made, err
 	}
 	reply := probed.Reply
-	made := answer{Operation: operation.Operation, Status: string(reply.Code)}
+	made = answer{Operation: operation.Operation, Status: string(reply.Code)}
 	switch {
 	case probed.IsUnreachable:
-		return made, fmt.Errorf("%s can't be reached: %s", load.Addresses[0], probed.Failure.Message)
+		return made, fmt.Errorf("%s can't be reached: %s", address, probed.Failure.Message)
 	case probed.Failure != nil:
-		return answer{Operation: operation.Operation, Problem: variable.Hide(probed.Failure.Message)}, nil
+		made.Status, made.Problem = "", variable.Hide(probed.Failure.Message)
+		return made, nil
 	case probed.Wrong != nil:
 		made.Problem = variable.Hide(probed.Wrong.Error())
 	case reply.Code != histogram.OK:

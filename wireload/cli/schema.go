@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -66,7 +64,7 @@ func (j *schemaJob) reflect(ctx context.Context) ([]byte, error) {
 	if err := connection.connect(load, false); err != nil {
 		return nil, err
 	}
-	headers, err := j.headers()
+	headers, err := request.Metadata(j.Metadata)
 	if err != nil {
 		return nil, err
 	}
@@ -94,19 +92,4 @@ func (j *schemaJob) reflect(ctx context.Context) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %s", j.Reflection, variable.Hide(strings.Join(strings.Fields(err.Error()), " ")))
 	}
 	return descriptors, nil
-}
-
-func (j *schemaJob) headers() (headers []request.Header, err error) {
-	for _, name := range slices.Sorted(maps.Keys(j.Metadata)) {
-		value, err := variable.Expand(j.Metadata[name])
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		header, err := request.NewHeader("grpc", name, []byte(value))
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		headers = append(headers, header)
-	}
-	return headers, nil
 }

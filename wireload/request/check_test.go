@@ -26,7 +26,7 @@ func TestCheck(t *testing.T) {
 		{`{"data.id": "{id}"}`, `{"data": {}}`, "data.id is missing, not 7"},
 		{`{"data.id": "{id}"}`, `{"data": [7]}`, "data.id is missing"},
 		{`{"data.id": "{id}"}`, `{"data": {"id": true}}`, "data.id is true"},
-		{`{"data.id": "{id}"}`, `{"data": {"id": null}}`, "data.id is null"},
+		{`{"data.id": "{id}"}`, `{"data": {"id": null}}`, "data.id is missing"},
 		{`{"id": 9007199254740993}`, `{"id": 9007199254740992}`, "id is"},
 		{`{"id": "05"}`, `{"id": "5"}`, "id is"},
 		{`{"done": true}`, `{"done": true}`, ""},

@@ -96,7 +96,7 @@ func (e *expectation) matches(actual, expected any) bool {
 	}
 	switch e.matcher {
 	case "empty":
-		return (actual == nil || actual == missing{} || hasLength && length == 0) == (expected == true)
+		return (actual == nil || hasLength && length == 0) == (expected == true)
 	case "count":
 		return hasLength && holds(json.Number(strconv.Itoa(length)), expected)
 	case "above":
@@ -108,9 +108,6 @@ func (e *expectation) matches(actual, expected any) bool {
 	return holds(actual, expected)
 }
 
-// missing stands for what a reply does not have.
-type missing struct{}
-
 func keysOf(path string) []string {
 	if path == "" {
 		return nil
@@ -118,7 +115,7 @@ func keysOf(path string) []string {
 	return strings.Split(path, ".")
 }
 
-// at returns what a reply has at a path: many values where it has a *, which stands for all items of a list.
+// at returns what a reply has at a path, nil for nothing: many values where it has a *, which stands for all items of a list.
 func at(value any, keys []string) []any {
 	if len(keys) == 0 {
 		return []any{value}
@@ -128,7 +125,7 @@ func at(value any, keys []string) []any {
 	}
 	items, ok := value.([]any)
 	if !ok {
-		return []any{missing{}}
+		return []any{nil}
 	}
 	var all []any
 	for _, each := range items {
@@ -145,11 +142,9 @@ func pick(value any, name string) any {
 			return value[place]
 		}
 	case map[string]any:
-		if found, ok := value[name]; ok {
-			return found
-		}
+		return value[name]
 	}
-	return missing{}
+	return nil
 }
 
 // holds says whether a value has all that is expected, and as many items. Whole numbers of 64 bits are texts in the JSON form
@@ -216,7 +211,7 @@ func encodeJSON(value any) []byte {
 const shownMax = 80
 
 func show(value any) string {
-	if value == (missing{}) {
+	if value == nil {
 		return "missing"
 	}
 	return shorten(encodeJSON(value))

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -62,6 +63,23 @@ func (h *Header) check(transport string) error {
 		}
 	}
 	return nil
+}
+
+// Metadata returns metadata of gRPC whose values may have variables of the environment.
+func Metadata(given map[string]string) (all []Header, err error) {
+	c := &compiler{options: &Options{}}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		value, err := c.text(given[name], appendText, true)
+		var made Header
+		if err == nil {
+			made, err = NewHeader("grpc", name, value.append(nil, nil))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		all = append(all, made)
+	}
+	return all, nil
 }
 
 // HasHeader reports whether the request has a header; key is in lower case.

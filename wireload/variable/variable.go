@@ -4,7 +4,6 @@ package variable
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -39,17 +38,6 @@ func LookUp(name string) (string, error) {
 		read[value] = name
 	}
 	return value, nil
-}
-
-// Expand replaces each variable in a text by its value.
-func Expand(text string) (string, error) {
-	var missing error
-	expanded := Pattern.ReplaceAllStringFunc(text, func(found string) string {
-		value, err := LookUp(found[2 : len(found)-1])
-		missing = errors.Join(missing, err)
-		return value
-	})
-	return expanded, missing
 }
 
 // Hide replaces values of variables by ${NAME}, also as JSON escapes them, in text from or about a service, which may repeat

@@ -1,7 +1,6 @@
 package variable
 
 import (
-	"strings"
 	"testing"
 )
 
@@ -21,16 +20,5 @@ func TestWhatVariablesHoldIsHidden(t *testing.T) {
 	got := Hide(`sent say "s3cret", {"was": "say \"s3cret\"", "part": "s3cret"}`)
 	if want := `sent ${OWN_TOKEN}, {"was": "${OWN_TOKEN}", "part": "${OWN_PART}"}`; got != want {
 		t.Errorf("want %s, got %s", want, got)
-	}
-}
-
-func TestExpand(t *testing.T) {
-	t.Setenv("OWN_A", "${OWN_B}")
-	t.Setenv("OWN_B", "b")
-	if got, err := Expand("${OWN_A}/${OWN_B}/${lower}/$OWN_A"); err != nil || got != "${OWN_B}/b/${lower}/$OWN_A" {
-		t.Errorf("got %q, %v", got, err)
-	}
-	if _, err := Expand("${OWN_NONE}"); err == nil || !strings.Contains(err.Error(), "the environment has no variable OWN_NONE") {
-		t.Errorf("got %v", err)
 	}
 }
