@@ -14,12 +14,12 @@ import typer
 from google.protobuf.descriptor import FieldDescriptor
 from wirebench_services.client import OPERATIONS, Client, ClientError, Fields, Reply
 
+from wirebench.cli.console import escape_controls
 from wirebench.cli.options import TlsOptions, read_environment_address
 from wirebench.errors import UsageError, WirebenchError, suggest
 from wirebench.measure.client import connect
 from wirebench.model.application import load_builtin
 from wirebench.model.contract import Transport
-from wirebench.present.escape import escape_controls
 from wirebench.present.numbers import format_number
 
 _PORTS = {"rest": 5000, "grpc": 50051, "socket": 9000}

@@ -11,7 +11,6 @@ from rich.console import Console
 from rich.text import Text
 
 from wirebench.errors import WirebenchError
-from wirebench.present.escape import escape_controls
 from wirebench.system.paths import IS_WHEEL, ROOT
 
 #: As wide as a table may get where there is no terminal to set a limit.
@@ -54,6 +53,11 @@ class _PlainConsole(Console):
 
 def print_json(data: object) -> None:
     sys.stdout.write(to_json(data, indent=2, by_alias=False, inf_nan_mode="null").decode() + "\n")
+
+
+def escape_controls(text: str) -> str:
+    """Return the text with control characters escaped: what others have stored must not steer our terminal."""
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in text)
 
 
 def _escape_lines(text: str) -> str:

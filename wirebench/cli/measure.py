@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wirebench.cli import stdout
+from wirebench.cli.console import escape_controls
 from wirebench.cli.progress_bar import TerminalProgress
 from wirebench.cli.results import show_run
 from wirebench.cli.verbosity import note
 from wirebench.errors import WirebenchError
 from wirebench.model.run_info import Run
 from wirebench.plan.plan import Plan
-from wirebench.present.escape import escape_controls
 from wirebench.run.runner import execute
 from wirebench.run.target_options import TargetOptions
 from wirebench.store.runs import load_info, record_paths

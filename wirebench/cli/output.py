@@ -6,10 +6,10 @@ import sys
 
 from rich.console import Console
 
+from wirebench.cli.console import escape_controls
 from wirebench.cli.table import print_list, print_table
 from wirebench.model.labels import list_some, pluralise
 from wirebench.model.run_info import Run
-from wirebench.present.escape import escape_controls
 from wirebench.present.run import make_run_view
 from wirebench.present.table import make_comparison_table, make_first_table, make_operation_table
 from wirebench.present.two_runs import RunComparisonView

@@ -11,12 +11,12 @@ from rich import progress as rich_progress
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 
+from wirebench.cli.console import escape_controls
 from wirebench.cli.verbosity import is_quiet, note
 from wirebench.model.labels import pluralise
 from wirebench.model.record import Record
 from wirebench.model.run_info import RunInfo
 from wirebench.plan.plan import Plan
-from wirebench.present.escape import escape_controls
 from wirebench.present.numbers import format_minutes
 from wirebench.run.progress import Progress, TimeLeft
 from wirebench.targets import Cores

@@ -19,7 +19,10 @@ _COSTS = ("cpu", "item_cpu")
 
 def summarise_run(cells: Sequence[CellSummary], views: Iterable[ComparisonView]) -> tuple[str, ...]:
     """Say who is faster, a sentence a pair; without any pair, how far drivers agree, or what a sweep has found."""
-    judged, instruments = _group_by_sides(views)
+    judged: dict[tuple[str, str], list[ComparisonView]] = {}
+    instruments: dict[tuple[str, str], list[ComparisonView]] = {}
+    for view in views:
+        (instruments if view.instruments else judged).setdefault((view.factor, view.label), []).append(view)
     pairs = judged or instruments
     sentences = [_summarise_pair(pair) for pair in pairs.values()] or list(describe_sweeps(cells))
     if len(sentences) > SENTENCES_MAX:
@@ -29,14 +32,10 @@ def summarise_run(cells: Sequence[CellSummary], views: Iterable[ComparisonView])
 
 
 def list_findings(cells: Sequence[CellSummary], views: Sequence[ComparisonView]) -> Iterator[str]:
-    """Yield what was found beside the answer: limits of sweeps and searches, and how far drivers agree."""
-    judged, instruments = _group_by_sides(views)
+    """Yield what was found beside the answer: limits of sweeps and searches, and what verdicts are corrected for."""
     yield from describe_unkept_searches(cells)
-    if judged or instruments:
+    if views:
         yield from describe_sweeps(cells)
-    if judged:
-        yield from describe_cross_checks(views)
-        yield from (capitalise(_summarise_pair(pair)) for pair in instruments.values())
     if correction := describe_correction(views):
         yield correction
 
@@ -47,18 +46,6 @@ def describe_common_factors(cells: Sequence[CellSummary]) -> str:
         return ""
     factors, varied = cells[0].factors, cells[0].factors.keys() - cells[0].shared
     return ", ".join(filter(None, (describe_situation(factors, varied), *describe_settings(factors, varied))))
-
-
-_Pairs = dict[tuple[str, str], list[ComparisonView]]
-
-
-def _group_by_sides(views: Iterable[ComparisonView]) -> tuple[_Pairs, _Pairs]:
-    """Put together the situations of the same two sides: of services, and of the drivers of one service."""
-    judged: _Pairs = {}
-    instruments: _Pairs = {}
-    for view in views:
-        (instruments if view.instruments else judged).setdefault((view.factor, view.label), []).append(view)
-    return judged, instruments
 
 
 def _summarise_pair(views: Sequence[ComparisonView]) -> str:
@@ -85,14 +72,6 @@ def _format_ranges(views: Sequence[ComparisonView]) -> str:
             ends = dict.fromkeys(format_multiple(end).removesuffix("×") for end in (min(estimates), max(estimates)))
             parts.append(f"{'–'.join(ends)}× the {METRICS[name].label}")
     return ", ".join(parts) or "nothing measured"
-
-
-def describe_cross_checks(views: Iterable[ComparisonView]) -> Iterator[str]:
-    """Say how often other drivers lead to the same verdict; nothing where none has one to compare."""
-    pairs = [(view.verdict, check.verdict) for view in views for check in view.checks]
-    same = [verdict == of_check for verdict, of_check in pairs if "withheld" not in (verdict, of_check)]
-    if same:
-        yield f"Other drivers lead to the same verdict in {sum(same)} of {pluralise(len(same), 'cross-check')}."
 
 
 def describe_sweeps(cells: Sequence[CellSummary]) -> Iterator[str]:

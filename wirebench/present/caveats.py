@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from wirebench.analysis.disturbances import find_disturbances
@@ -22,7 +21,7 @@ _LARGER_ERRORS = {
     "a proxy": ("delay_ms", None),
     "REST over HTTP/2": ("http", None),
 }
-_WINDOWS_NAMED_MAX, _CELLS_NAMED_MAX = 3, 3
+_WINDOWS_NAMED_MAX = 3
 
 
 def list_caveats(run: Run, cells: Sequence[CellSummary]) -> tuple[str, ...]:
@@ -43,11 +42,8 @@ def list_service_notes(cells: Sequence[CellSummary]) -> tuple[str, ...]:
 
 def describe_calibration(info: RunInfo, cells: Sequence[CellSummary]) -> Iterator[str]:
     """Say which cells' drivers are calibrated coarsely, and for which loads the error may be larger."""
-    coarse = [cell.full_name for cell in cells if cell.figure(METRICS["coarse"])]
-    if coarse:
-        where = f"all {pluralise(len(cells), 'cell')}"
-        if len(coarse) < len(cells):
-            where = f"{len(coarse)} of {len(cells)} cells ({'; '.join(list_some(coarse, _CELLS_NAMED_MAX))})"
+    if coarse := sum(bool(cell.figure(METRICS["coarse"])) for cell in cells):
+        where = f"{coarse} of {pluralise(len(cells), 'cell')}"
         option = " --target kubernetes" if info.target == "kubernetes" else ""
         yield (
             f"the drivers' error and ceiling are known coarsely in {where}, measured briefly at the start of a run; "
@@ -102,13 +98,12 @@ def describe_disturbances(run: Run) -> Iterator[str]:
         )
     for block, ratio in found.blocks:
         yield f"block {block} is an outlier: all cells together are {_judge(ratio)} there; it stays in all figures"
-    for block, cell, ratio in found.windows[:_WINDOWS_NAMED_MAX]:
-        yield (
-            f"block {block} of {cell.full_name} is an outlier: {_judge(ratio)} than its other blocks; it stays in all "
-            "figures, and widens the intervals of its ratios"
-        )
-    if len(found.windows) > _WINDOWS_NAMED_MAX:
-        yield f"{pluralise(len(found.windows) - _WINDOWS_NAMED_MAX, 'more window is an outlier', 'more are outliers')}"
+    windows = [
+        f"block {block} of {cell.full_name} is an outlier: {_judge(ratio)} than its other blocks; it stays in all "
+        "figures, and widens the intervals of its ratios"
+        for block, cell, ratio in found.windows
+    ]
+    yield from list_some(windows, _WINDOWS_NAMED_MAX)
     if found.after_heavy is not None:
         yield (
             "order effect: cells that follow the one with the most server CPU are "
@@ -129,9 +124,7 @@ def describe_proxy_cost(cells: Iterable[CellSummary]) -> Iterator[str]:
         by_transport.setdefault(transport, []).append(proxy.added_ms)
     if by_transport:
         added = ", ".join(f"{statistics.median(added_ms):.2f} ms on {name}" for name, added_ms in by_transport.items())
-        cpu_us = [proxy.cpu_us_per_request for _, proxy in seen if proxy.cpu_us_per_request is not None]
-        cpu = f", and {statistics.median(cpu_us):.0f} µs of CPU time on the load generator's cores" if cpu_us else ""
-        yield f"The proxy itself adds at the median {added} to a call{cpu}; neither is subtracted."
+        yield f"The proxy itself adds at the median {added} to a call, which isn't subtracted."
 
 
 def describe_uneven_workers(cells: Iterable[CellSummary]) -> Iterator[str]:
@@ -140,38 +133,34 @@ def describe_uneven_workers(cells: Iterable[CellSummary]) -> Iterator[str]:
     This is how a server behaves whose workers share a listening socket, and so a finding about it, not a fault.
     """
     several = [cell for cell in cells if int(cell.factors["workers"] or 1) > 1]
-    uneven = {
+    least = {
         cell.full_name: min(known)
         for cell in several
         if (known := [each for record in cell.records if (each := record.server.fairness) is not None])
-        and min(known) < FAIRNESS_MIN
     }
+    uneven = [name for name, fairness in least.items() if fairness < FAIRNESS_MIN]
     if uneven:
-        worst = min(uneven, key=uneven.__getitem__)
+        worst = min(uneven, key=least.__getitem__)
         yield (
             f"Workers had uneven shares of the requests in {len(uneven)} of {pluralise(len(several), 'cell')} with "
-            f"several workers. The least even is {worst}: Jain's index {uneven[worst]:.2f}, where 1 is even. "
+            f"several workers. The least even is {worst}: Jain's index {least[worst]:.2f}, where 1 is even. "
             "A connection stays with the worker that accepted it; with more connections, shares are more even."
         )
 
 
 def describe_handshakes(cells: Iterable[CellSummary]) -> Iterator[str]:
-    """Say what cells with TLS agreed on with their services, which drivers don't report it, and what was resumed."""
+    """Say what cells with TLS agreed on with their services, and which drivers don't report it."""
     encrypted = [cell for cell in cells if cell.factors["tls"] != "none"]
     agreed: dict[str, dict[str, None]] = {}
-    resumed: Counter[bool] = Counter()
     for cell in encrypted:
         for each in (each for record in cell.records for each in record.tls):
             agreement = f"{each.version}, {each.cipher_suite}, {each.key_exchange}"
             agreed.setdefault(agreement, {})[name_transport(cell.factors)] = None
-            resumed[each.resumed] += each.handshakes
     if len(agreed) == 1:
         yield f"All connections with TLS agreed on {next(iter(agreed))}."
     elif agreed:
         each_on = "; ".join(f"{', '.join(transports)} on {agreement}" for agreement, transports in agreed.items())
         yield f"Not all connections with TLS agreed on the same, which is part of what is compared: {each_on}."
-    if resumed:
-        yield f"{resumed[True]:,} of {resumed.total():,} handshakes resumed an earlier session."
     silent = dict.fromkeys(
         str(cell.factors["driver"]) for cell in encrypted if not any(each.tls for each in cell.records)
     )

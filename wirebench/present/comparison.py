@@ -12,11 +12,11 @@ from wirebench.analysis.pair import CellPair, Verdict
 from wirebench.analysis.ratio import BLOCKS_MIN, LEVEL, Ratio
 from wirebench.analysis.significance import Significance
 from wirebench.analysis.summary import CellSummary
-from wirebench.model import labels
 from wirebench.model.labels import (
     OF_TRANSPORT,
     capitalise,
     describe_factors,
+    describe_situation,
     name_by_factors,
     name_gate,
     name_level,
@@ -29,9 +29,6 @@ from wirebench.present.numbers import format_interval, format_multiple
 
 #: What is shown beside the metric that is judged.
 _BESIDE = ("p99", *CAPACITIES, "item_rate", "first_item", "cpu", "item_cpu")
-
-#: Those whose levels are named as services.
-_OF_SERVICES = ("transport", "variant", "step")
 
 #: What is said of two sides, by verdict; None is of two drivers of one cell.
 _STATEMENTS: dict[Verdict | None, str] = {
@@ -50,14 +47,6 @@ _GAIN_STATEMENTS: dict[Verdict | None, str] = {
     "inconclusive": "inconclusive whether the change does more for {subject} or {baseline}",
     "withheld": "no verdict on whether the change does more for {subject} or {baseline}",
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CellFigures:
-    """One side of a comparison: how many blocks there are of it, and its figures, by field."""
-
-    blocks: int
-    figures: dict[str, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +75,9 @@ class ComparisonView:
     regressed: bool
     p_value: float | None
     ratios: dict[str, Ratio]
-    subject_figures: CellFigures
-    baseline_figures: CellFigures
+    #: Figures of both, by field.
+    subject_figures: dict[str, float]
+    baseline_figures: dict[str, float]
     failed_gates: tuple[str, ...]
     #: Gates that failed for a metric, those that withhold the verdict left out.
     doubts: dict[str, tuple[str, ...]]
@@ -113,15 +103,14 @@ class ComparisonView:
 
 def make_comparison_view(pair: CellPair) -> ComparisonView:
     """Describe two cells that were compared."""
-    subject, baseline = _name_sides(pair)
+    factor, subject, baseline, situation, label = _describe_sides(pair)
     verdict = None if pair.instruments else pair.verdict
     statements = _GAIN_STATEMENTS if isinstance(pair, Gain) else _STATEMENTS
     statement = statements[verdict].format(subject=subject, baseline=baseline, be=_conjugate_be(subject))
-    situation, label = _locate(pair, subject, baseline)
     where = describe_factors(pair.subject.factors) if isinstance(pair, CellChange) else situation
     checks, gains = (pair.checks, pair.gains) if isinstance(pair, Comparison) else ((), ())
     view = ComparisonView(
-        factor=_name_factor(pair),
+        factor=factor,
         subject=pair.subject.cell,
         baseline=pair.baseline.cell,
         situation=situation,
@@ -148,47 +137,31 @@ def make_comparison_view(pair: CellPair) -> ComparisonView:
     return replace(view, remarks=tuple(_list_remarks(pair, view)))
 
 
-def _name_factor(pair: CellPair) -> str:
+def _describe_sides(pair: CellPair) -> tuple[str, str, str, str, str]:
+    """Return the factor, the names of both sides, under which title they stand, and under which name there.
+
+    The title is what both share: the operation, the load, and what else isn't the default or the same in all cells.
+    """
+    cell, situation = pair.subject, describe_situation(pair.subject.factors)
     if isinstance(pair, CellChange):
-        return "run"
-    if isinstance(pair, Step):
-        return "step"
-    return pair.factor if isinstance(pair, Comparison) else "transport"
-
-
-def _name_sides(pair: CellPair) -> tuple[str, str]:
-    factor = _name_factor(pair)
-    if factor == "run":
-        return "head", "base"
+        return "run", "head", "base", situation, cell.name
+    factor = pair.factor if isinstance(pair, Comparison) else "transport"
     subject, baseline = (
-        name_by_factors(factors, OF_TRANSPORT) if factor in _OF_SERVICES else name_level(factor, factors)
-        for factors in (pair.subject.factors, pair.baseline.factors)
+        name_by_factors(factors, OF_TRANSPORT) if factor in ("transport", "variant") else name_level(factor, factors)
+        for factors in (cell.factors, pair.baseline.factors)
     )
-    return subject, baseline
+    if isinstance(pair, Step):
+        return "step", subject, baseline, situation, pair.change
+    shared = describe_factors(cell.factors, factor, cell.factors.keys() - cell.shared)
+    return factor, subject, baseline, shared, f"{subject} / {baseline}"
 
 
 def _conjugate_be(subject: str) -> str:
     return "are" if subject.split(" ", maxsplit=1)[0].isdigit() and not subject.startswith("1 ") else "is"
 
 
-def _locate(pair: CellPair, subject: str, baseline: str) -> tuple[str, str]:
-    """Return under which title two cells stand, and under which name there.
-
-    The title is what both share: the operation, the load, and what else isn't the default or the same in all cells.
-    """
-    cell = pair.subject
-    if isinstance(pair, CellChange):
-        return labels.describe_situation(cell.factors), cell.name
-    if isinstance(pair, Step):
-        return labels.describe_situation(cell.factors), pair.change
-    return describe_factors(
-        cell.factors, _name_factor(pair), cell.factors.keys() - cell.shared
-    ), f"{subject} / {baseline}"
-
-
-def _collect_figures(cell: CellSummary) -> CellFigures:
-    figures = {metric.field: figure for metric in COMPARED.values() if (figure := cell.figure(metric)) is not None}
-    return CellFigures(blocks=len(cell.records), figures=figures)
+def _collect_figures(cell: CellSummary) -> dict[str, float]:
+    return {metric.field: figure for metric in COMPARED.values() if (figure := cell.figure(metric)) is not None}
 
 
 def _find_doubts(pair: CellPair) -> dict[str, tuple[str, ...]]:
@@ -282,8 +255,7 @@ def describe_correction(views: Iterable[ComparisonView]) -> str:
 
 def describe_few_blocks(views: Sequence[ComparisonView]) -> str:
     """Say what holds for the comparisons that were measured in too few blocks; nothing if none was."""
-    without = [each for each in views if any(ratio.low is None for ratio in each.ratios.values())]
-    if not without:
-        return ""
-    which = "" if len(without) == len(views) else f" of {pluralise(len(without), 'comparison')} here"
-    return f"Fewer than {BLOCKS_MIN} blocks have no interval, so that nothing is concluded{which}: run more (--blocks)."
+    judged = [view for view in views if view.verdict != "withheld"]
+    without = sum(any(ratio.low is None for ratio in each.ratios.values()) for each in judged)
+    which = f"nothing is concluded of {pluralise(without, 'comparison')}"
+    return f"Fewer than {BLOCKS_MIN} blocks have no interval: {which}; run more (--blocks)." if without else ""

@@ -36,19 +36,12 @@ class CellLatency:
     merged: Histogram
     curve: Curve
     block_curves: tuple[Curve, ...]
-    #: Of a load of several operations: the same of each.
-    by_operation: Mapping[str, Histogram]
     #: The driver's error at percentiles, in milliseconds, where it is known.
     errors_ms: Mapping[str, Interval]
 
     def quantile_ms(self, quantile: float) -> float | None:
         """Return a quantile in milliseconds, or None where too few samples lie beyond it."""
         return compute_quantile_ms(self.merged, quantile)
-
-    @property
-    def max_ms(self) -> float | None:
-        """The longest, in milliseconds; None without any."""
-        return self.merged.compute_quantiles_ns(1.0)[0] / 1e6 if self.merged.count else None
 
 
 def compute_quantile_ms(histogram: Histogram, quantile: float) -> float | None:
@@ -73,8 +66,7 @@ def read_latencies(
         least_ns = TOGETHER_NS if clock == "gap" else 1
         found = read_histograms(run.folder, cell.records, clock)
         problems += found.problems
-        by_operation = found.by_operation(clock)
-        blocks = next(iter(by_operation.values()), {})
+        blocks = next(iter(found.by_operation(clock).values()), {})
         merged = merge_blocks(blocks)
         if merged.count:
             latencies[cell.cell] = CellLatency(
@@ -82,7 +74,6 @@ def read_latencies(
                 merged,
                 make_curve(merged, least_ns),
                 tuple(curve for block in blocks.values() if (curve := make_curve(block, least_ns))),
-                {name: merge_blocks(of) for name, of in by_operation.items() if name and None in by_operation},
                 {name: error for name in ("p50", "p99") if (error := cell.instrument_error_ms(METRICS[name]))},
             )
     return latencies, tuple(problems)

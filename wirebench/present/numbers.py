@@ -36,11 +36,6 @@ def format_ends(low: float | None, high: float | None, write: Callable[[float], 
     return f"{write(low)}–{write(high)}" if math.isfinite(high) else f"{write(low)} or more"
 
 
-def format_range(figure: Ratio | None) -> str:
-    """Write the ends of a figure: of its interval, or of its blocks; a dash without any."""
-    return format_ends(figure.low, figure.high) if figure else ABSENT
-
-
 def format_multiple(ratio: float) -> str:
     """Write a ratio: `1.58×`."""
     return f"{_format_ratio_number(ratio)}×"
@@ -48,16 +43,17 @@ def format_multiple(ratio: float) -> str:
 
 def format_interval(ratio: Ratio) -> str:
     """Write a ratio and its interval among words: `1.58× (95 % CI 1.46–1.71)`."""
-    ends = format_ends(ratio.low, ratio.high, _format_ratio_number)
-    return f"{format_multiple(ratio.estimate)}{'' if ends == ABSENT else f' (95 % CI {ends})'}"
+    return _write_interval(ratio, " (95 % CI {})")
 
 
 def format_short_interval(ratio: Ratio | None) -> str:
     """Write a ratio and its interval in a table: `1.58× 1.46–1.71`; a dash for none."""
-    if ratio is None:
-        return ABSENT
+    return _write_interval(ratio, " {}") if ratio else ABSENT
+
+
+def _write_interval(ratio: Ratio, form: str) -> str:
     ends = format_ends(ratio.low, ratio.high, _format_ratio_number)
-    return f"{format_multiple(ratio.estimate)}{'' if ends == ABSENT else f' {ends}'}"
+    return f"{format_multiple(ratio.estimate)}{'' if ends == ABSENT else form.format(ends)}"
 
 
 def _format_ratio_number(value: float) -> str:

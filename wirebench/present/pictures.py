@@ -14,13 +14,14 @@ from wirebench.model.histogram_file import Clock
 from wirebench.model.labels import capitalise, label_factor, name_gate
 from wirebench.model.metric import CAPACITIES, METRICS, Metric
 from wirebench.model.run_info import Run
+from wirebench.present.calls import draw_calls
 from wirebench.present.charts import bars, lines
 from wirebench.present.charts.bars import Bar
 from wirebench.present.charts.plot import Mark, PlotSeries
+from wirebench.present.charts.scale import Scale
 from wirebench.present.charts.style import Style, assign_styles, assign_styles_to_names
 from wirebench.present.charts.svg import Chart
 from wirebench.present.latencies import CellLatency, read_latencies
-from wirebench.present.over_time import draw_calls, draw_over_time
 
 #: What is drawn over factors.
 _OVER_FACTORS = (*CAPACITIES, "throughput", "p50", "p99", "cpu", "item_rate", "first_item", "item_cpu")
@@ -32,7 +33,7 @@ _SIDE_BY_SIDE = frozenset({"transport", "variant", "implementation", "runtime", 
 _LATENCY_NOTE = (
     "Both scales are logarithmic. Bold: all blocks together; thin: each block. A curve ends where fewer than 10 lie "
     "beyond. At p99, one in a hundred takes longer than the curve. Hollow marks: a gate failed. Upright bands: where "
-    "the truth lies, by the driver's calibrated error. Point into a chart to read it."
+    "the truth lies, by the driver's calibrated error. Point at a mark to read it."
 )
 _GAP_NOTE = (
     "From one item to the next of the same stream. What is drawn at 0.001 ms arrived together: the left end shows how "
@@ -50,14 +51,9 @@ _FACTOR_NOTE = (
     "lowest to the highest block. Scales are logarithmic where cells lie more than 20× apart, and begin at 0 elsewhere."
 )
 _CALLS_NOTE = (
-    "Each load was a number of calls, from the first one on. Left: what a call took, the median of the blocks. Right: "
-    "what all calls up to it took together, from the least to the greatest block."
+    "Each load was a number of calls, from the first one on. Left: what a call took. Right: what all calls up to it "
+    "took together. Both are medians of the blocks."
 )
-_TIME_NOTE = (
-    "The window in fifty equal parts: the requests that were due in each, a second; the median of their response "
-    "times, and the slowest. The line is the median of the blocks, the band from the least to the greatest."
-)
-
 #: Cells by what they have in common: their operation and load.
 Groups = Mapping[str, Sequence[CellSummary]]
 
@@ -92,10 +88,9 @@ def draw_run(run: Run, cells: Sequence[CellSummary], groups_max: int | None = No
     unreadable: dict[str, None] = {}
     chapters = list(_draw_latency_chapters(run, shown, styles, unreadable))
     if groups_max is None:
-        chapters += _draw_factor_chapters(cells)
-        legend = tuple(styles.values())
-        chapters.append(Chapter("Call by call", draw_calls(run, groups, styles), legend, _CALLS_NOTE))
-        chapters.append(Chapter("Over time", tuple(draw_over_time(groups, styles)), legend, _TIME_NOTE))
+        metrics = [METRICS[name] for name in _OVER_FACTORS]
+        chapters += [_draw_over_factor(cells, factor, metrics) for factor in find_numeric_factors(cells)]
+        chapters.append(Chapter("Call by call", draw_calls(run, groups, styles), tuple(styles.values()), _CALLS_NOTE))
     drawn = tuple(chapter for chapter in chapters if chapter.charts)
     return RunPictures(draw_answer(groups, styles), drawn, tuple(unreadable))
 
@@ -181,7 +176,11 @@ def draw_latencies(
 ) -> Iterator[Chart]:
     """Draw what the cells of each group have by percentile: those that have enough of it, on the same scales."""
     curves = {
-        title: [_make_curve(styles[cell.name], cell, latencies[cell.cell]) for cell in cells if cell.cell in latencies]
+        title: [
+            lines.make_latency_series(styles[cell.name], of, _find_unfit(cell, of.clock))
+            for cell in cells
+            if (of := latencies.get(cell.cell))
+        ]
         for title, cells in groups.items()
     }
     plot = lines.make_latency_plot(itertools.chain(*curves.values()))
@@ -191,28 +190,14 @@ def draw_latencies(
             yield Chart(title, unit, lines.draw_latencies(f"{heading}, {title}", drawn, plot))
 
 
-def _make_curve(style: Style, cell: CellSummary, of: CellLatency) -> PlotSeries:
-    least_ms = of.curve[0][1] if of.curve else 0.0
-    percentiles = {name: of.quantile_ms(1 - 1 / one_in) for name, one_in in lines.ONE_IN.items()}
-    return lines.make_latency_series(
-        style,
-        {name: None if value is None else max(value, least_ms) for name, value in percentiles.items()},
-        {name for name in percentiles if cell.failed_gates(_find_metric(of.clock, name))},
-        curve=of.curve,
-        blocks=of.block_curves,
-        errors_ms=of.errors_ms,
-    )
+def _find_unfit(cell: CellSummary, clock: Clock) -> set[str]:
+    """Return the percentiles for which a gate failed."""
+    return {name for name in lines.ONE_IN if cell.failed_gates(_find_metric(clock, name))}
 
 
 def _find_metric(clock: Clock, percentile: str) -> Metric:
     """Return the metric whose gates a percentile depends on."""
     return METRICS.get(clock) or METRICS.get(percentile.replace(".", "_")) or METRICS["p99"]
-
-
-def _draw_factor_chapters(cells: Sequence[CellSummary]) -> Iterator[Chapter]:
-    """Yield all that is drawn over each factor whose levels are numbers."""
-    metrics = [METRICS[name] for name in _OVER_FACTORS]
-    yield from (_draw_over_factor(cells, factor, metrics) for factor in find_numeric_factors(cells))
 
 
 def _draw_over_factor(cells: Sequence[CellSummary], factor: str, metrics: Sequence[Metric]) -> Chapter:
@@ -242,7 +227,8 @@ def _draw_levels(
         if points := list(_mark_levels(each, metric)):
             title = labels.describe_situation(each.cells[0].factors, {each.factor})
             by_title.setdefault(title, []).append(PlotSeries(styles[_name_series(each)], points))
-    scale = lines.make_level_scale(itertools.chain(*by_title.values()))
+    marks = [mark for series in by_title.values() for line in series for mark in line.marks]
+    scale = Scale.of(value for mark in marks for value in (mark.y, *mark.blocks))
     for title, series in by_title.items():
         svg = lines.draw_levels(f"{metric.label} over {label}, {title}", series, scale)
         yield Chart(f"{metric.heading}: {title}", f"over {label}", svg)

@@ -84,24 +84,18 @@ def make_run_view(run: Run) -> RunView:
 def _list_failed_gates(cells: Sequence[CellSummary]) -> Iterator[FailedGate]:
     """Yield the failures of all cells by gate, the most frequent first."""
     checks = Counter(gate.name for cell in cells for record in cell.records for gate in record.gates)
-    failed: dict[str, dict[str, list[int]]] = {}
-    worst: dict[str, Gate] = {}
+    failed: dict[str, list[tuple[str, CellGate]]] = {}
     for cell in cells:
-        for gate in cell.failed_gates():
-            worst[gate.name] = max(worst.get(gate.name, gate), gate, key=compute_excess)
-        for record in cell.records:
-            for gate in record.gates:
-                if not gate.passed:
-                    failed.setdefault(gate.name, {}).setdefault(cell.full_name, []).append(record.block)
-    for name, blocks in sorted(failed.items(), key=lambda each: -sum(map(len, each[1].values()))):
+        for gate in _list_gates(cell):
+            if gate.failed_blocks:
+                failed.setdefault(gate.worst.name, []).append((cell.full_name, gate))
+    for name, found in sorted(failed.items(), key=lambda each: -sum(len(gate.failed_blocks) for _, gate in each[1])):
         yield FailedGate(
             name=name,
-            failures=sum(map(len, blocks.values())),
+            failures=sum(len(gate.failed_blocks) for _, gate in found),
             checks=checks[name],
-            worst=worst[name],
-            where=tuple(
-                f"{cell} (block{'s' if len(of) > 1 else ''} {', '.join(map(str, of))})" for cell, of in blocks.items()
-            ),
+            worst=max((gate.worst for _, gate in found), key=compute_excess),
+            where=tuple(f"{cell}: blocks {', '.join(map(str, gate.failed_blocks))}" for cell, gate in found),
         )
 
 

@@ -140,8 +140,8 @@ def _list_ratio_columns(views: Sequence[ComparisonView]) -> Iterator[TableColumn
         rank = 0 if name in (view.metric for view in views) else 1
         yield TableColumn(METRICS[name].column, "", partial(_format_ratio, name=name), rank)
     if _are_changes(views):
-        yield TableColumn("base", unit, lambda view: _format_side(view, view.baseline_figures.figures), 2)
-        yield TableColumn("head", unit, lambda view: _format_side(view, view.subject_figures.figures), 2)
+        yield TableColumn("base", unit, lambda view: _format_side(view, view.baseline_figures), 2)
+        yield TableColumn("head", unit, lambda view: _format_side(view, view.subject_figures), 2)
 
 
 def _format_ratio(view: ComparisonView, name: str) -> str:

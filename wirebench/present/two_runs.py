@@ -7,27 +7,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from wirebench.analysis.compare_runs import RunComparison
-from wirebench.analysis.ratio import BLOCKS_MIN
 from wirebench.model.labels import describe_factors, list_some, pluralise
 from wirebench.model.run_info import RunInfo
 from wirebench.present.answer import describe_common_factors
-from wirebench.present.comparison import ComparisonView, describe_correction, make_comparison_view
+from wirebench.present.comparison import (
+    ComparisonView,
+    describe_correction,
+    describe_few_blocks,
+    make_comparison_view,
+)
 from wirebench.present.numbers import format_multiple
 
 #: So many cells that one run lacks are named, and so many notes of the runs.
 _NAMED_MAX, _NOTES_MAX = 6, 20
 #: A machine whose speeds lie within it is as good as equally fast.
 _SPEED_DIFFERENCE_SHOWN = 1.05
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunDifference:
-    """What two runs were made differently with; `reason` says why it keeps figures apart, if it does."""
-
-    name: str
-    base: str
-    head: str
-    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +38,6 @@ class RunComparisonView:
     regressions: tuple[str, ...]
     only_in_base: tuple[str, ...]
     only_in_head: tuple[str, ...]
-    differences: tuple[RunDifference, ...]
 
 
 def make_run_comparison_view(found: RunComparison) -> RunComparisonView:
@@ -61,9 +54,6 @@ def make_run_comparison_view(found: RunComparison) -> RunComparisonView:
         regressions=tuple(change.subject.cell for change in found.regressions),
         only_in_base=tuple(cell.cell for cell in found.only_in_base),
         only_in_head=tuple(cell.cell for cell in found.only_in_head),
-        differences=tuple(
-            RunDifference(name=of.name, base=of.base, head=of.head, reason=of.reason) for of in found.differences
-        ),
     )
 
 
@@ -82,10 +72,7 @@ def _list_caveats(found: RunComparison, views: Sequence[ComparisonView]) -> Iter
     """Yield what to know beside the verdicts: their correction, missing cells, the runs' notes and differences."""
     for name, run in (("base", found.base), ("head", found.head)):
         yield from _describe_incomplete(found, name, run)
-    if correction := describe_correction(views):
-        yield correction
-    if few := _find_few_blocks(views):
-        yield f"Fewer than {BLOCKS_MIN} blocks have no interval: for verdicts, give {few} more (--blocks)."
+    yield from filter(None, (describe_correction(views), describe_few_blocks(views)))
     for name, cells in (("base", found.only_in_base), ("head", found.only_in_head)):
         if cells:
             named = list_some([describe_factors(cell.factors) for cell in cells], _NAMED_MAX)
@@ -110,16 +97,6 @@ def _describe_incomplete(found: RunComparison, name: str, run: RunInfo) -> Itera
     measured = f"{sum(len(cell.records) for cell in cells)} of {run.cells * run.blocks} windows are measured"
     why = f" ({run.reason})" if run.reason else ""
     yield f"{name} is {'still running' if run.status == 'running' else run.status}{why}: {measured}."
-
-
-def _find_few_blocks(views: Sequence[ComparisonView]) -> str:
-    """Name the runs with cells that only their few blocks keep from a verdict."""
-    judged = [view for view in views if view.verdict != "withheld"]
-    sides = {
-        "base": [view.baseline_figures.blocks for view in judged],
-        "head": [view.subject_figures.blocks for view in judged],
-    }
-    return " and ".join(name for name, blocks in sides.items() if min(blocks, default=BLOCKS_MIN) < BLOCKS_MIN)
 
 
 def _list_notes(found: RunComparison) -> Iterator[str]:

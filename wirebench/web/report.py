@@ -43,5 +43,5 @@ def gather_run(run: Run) -> dict[str, Any]:
         "operations": make_operation_table(view.operations),
         "figures_table": make_full_table(view.cells, run.info.compare),
         "command": make_repeat_command(run.info),
-        "facts": list_facts(run),
+        "facts": list_facts(run.info),
     }

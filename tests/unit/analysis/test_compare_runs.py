@@ -133,7 +133,10 @@ def test_few_blocks_on_a_side_are_inconclusive(make: Maker, blocks: int) -> None
     """However far apart the figures are: they say too little of their own spread."""
     found = compare_runs(make("base"), make("head", rate_per_s=10, blocks=blocks))
     assert (["inconclusive"], ()) == (verdicts(found), found.regressions)
-    assert "Fewer than 3 blocks have no interval: for verdicts, give head more (--blocks)." in list_caveats(found)[0]
+    assert (
+        "Fewer than 3 blocks have no interval: nothing is concluded of 1 comparison; run more (--blocks)."
+        in list_caveats(found)[0]
+    )
 
 
 def test_blocks_are_not_blamed_for_what_gates_withhold(make: Maker) -> None:

@@ -14,7 +14,6 @@ from tests.support.command_line import reject, wirebench
 from tests.support.scenario_text import read
 from wirebench.cli.run_options import Overrides
 from wirebench.errors import UsageError
-from wirebench.model.run_info import Run
 from wirebench.model.scenario import Scenario
 from wirebench.plan.load import read_scenario
 from wirebench.plan.overrides import Override, parse_assignment
@@ -101,7 +100,7 @@ def test_the_run_records_what_was_measured(tmp_path: Path) -> None:
     target = LocalTarget(divide_cores(), lambda name: tmp_path / name)
     info = create_info(make_plan(read(tmp_path, TEXT, *override(blocks=7)), 1), target, "run", "wirebench run")
     assert (("blocks 3 -> 7",), 7, 7) == (info.overrides, yaml.safe_load(info.scenario_text)["blocks"], info.blocks)
-    assert ("overrides", "blocks 3 -> 7") in list_facts(Run(tmp_path, info, ()))["The run"]
+    assert ("overrides", "blocks 3 -> 7") in list_facts(info)["The run"]
     commented = f"# Why.\n{TEXT}"
     info = create_info(make_plan(read(tmp_path, commented), 1), target, "run", "wirebench run")
     assert ((), commented) == (info.overrides, info.scenario_text)

@@ -14,7 +14,7 @@ from wirebench.analysis.summary import summarise
 from wirebench.model.cell import Cell
 from wirebench.model.histogram_file import ErrorText
 from wirebench.model.record import Gate
-from wirebench.present.answer import describe_cross_checks, describe_sweeps, summarise_run
+from wirebench.present.answer import describe_sweeps, summarise_run
 from wirebench.present.comparison import ComparisonView, make_comparison_view
 from wirebench.present.run import make_run_view
 
@@ -55,14 +55,6 @@ def test_ranges_are_of_what_each_situation_is_judged_by(comparison: ComparisonVi
     other = dataclasses.replace(comparison, metric="p50", ratios=ratios)
     (only,) = summarise_run((), [comparison, other])
     assert f"in both situations: {rate.estimate:.2f}× the requests/s, 0.50× the p50, " in only
-
-
-def test_cross_checks_are_counted(comparison: ComparisonView) -> None:
-    """Those that have a verdict, which may be the same."""
-    slower, withheld = (dataclasses.replace(comparison, verdict=each) for each in ("slower", "withheld"))
-    checked = dataclasses.replace(comparison, checks=(comparison, slower, withheld))
-    assert ["Other drivers lead to the same verdict in 1 of 2 cross-checks."] == list(describe_cross_checks([checked]))
-    assert [] == list(describe_cross_checks([dataclasses.replace(comparison, checks=(withheld,))]))
 
 
 def test_how_far_drivers_agree_is_the_answer_where_nothing_else_is_compared(tmp_path: Path) -> None:
@@ -108,6 +100,6 @@ def test_gates_and_errors_are_told_once(tmp_path: Path) -> None:
     view = make_run_view(run)
     (failed,) = view.failed_gates
     assert (6, 6, 0.99) == (failed.failures, failed.checks, failed.worst.value)
-    assert ("REST (blocks 1, 2, 3)", "socket (blocks 1, 2, 3)") == failed.where
+    assert ("REST: blocks 1, 2, 3", "socket: blocks 1, 2, 3") == failed.where
     assert failed.sentence.startswith("gate generator CPU failed in 6 of 6 windows: give the generator more cores")
     assert ("12× internal: broken (2 cells, most in REST)",) == view.errors

@@ -55,7 +55,7 @@ def test_a_caveat_is_shown_once_wherever_a_run_is(run: Run) -> None:
     """In one sentence with the command that renews a calibration: terminal, and all that shows the run's view."""
     (caveat,) = list_calibration(run)
     assert (
-        "the drivers' error and ceiling are known coarsely in all 6 cells, measured briefly at the start "
+        "the drivers' error and ceiling are known coarsely in 6 of 6 cells, measured briefly at the start "
         "of a run; `wirebench calibrate` renews it, for up to 64 connections"
     ) == caveat
     assert 1 == render_run(run).count(f"! {caveat}\n")
@@ -75,12 +75,11 @@ def test_loads_whose_error_may_be_larger_are_named(tmp_path: Path) -> None:
     assert [] == list_calibration(dataclasses.replace(run, records=unknown))
 
 
-def test_cells_with_a_coarse_calibration_are_named(run: Run) -> None:
-    """Some of them, if there are many; in a cluster the command has its option."""
-    names = [each.full_name for each in summarise(run.records)]
+def test_cells_with_a_coarse_calibration_are_counted(run: Run) -> None:
+    """In a cluster the command has its option."""
     ids = [each.cell for each in summarise(run.records)]
     (caveat,) = list_calibration(calibrate(run, *ids[:1]))
-    assert f"in 5 of 6 cells ({'; '.join(names[1:4])}; 2 more), measured briefly" in caveat
+    assert "in 5 of 6 cells, measured briefly" in caveat
     assert [] == list_calibration(calibrate(run, *ids))
     there = dataclasses.replace(run, info=run.info.model_copy(update={"target": "kubernetes"}))
     assert "; `wirebench calibrate --target kubernetes` renews it, for up to 64 " in list_calibration(there)[0]
@@ -134,12 +133,10 @@ def measured(
 
 
 def test_what_all_agreed_on_is_said_once(tmp_path: Path) -> None:
-    """However many cells, and with the sessions of all of them, and of their blocks, added up."""
+    """However many cells and handshakes there are."""
     cells = [measured(tmp_path, "rest", FULL, RESUMED), measured(tmp_path, "grpc", FULL, tls="server")]
-    assert [
-        "All connections with TLS agreed on TLS 1.3, AES_128_GCM_SHA256, X25519.",
-        "34 of 2,434 handshakes resumed an earlier session.",
-    ] == list(describe_handshakes(cells))
+    expected = "All connections with TLS agreed on TLS 1.3, AES_128_GCM_SHA256, X25519."
+    assert [expected] == list(describe_handshakes(cells))
 
 
 def test_who_agreed_on_something_else_is_named(tmp_path: Path) -> None:

@@ -6,17 +6,20 @@ import itertools
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.support.drawn import Drawn
 from tests.support.report_run import RunBuilder, quick_cells
 from wirebench.analysis.summary import summarise
-from wirebench.present.charts import bars, lines, plot
+from wirebench.model.histogram import Histogram
+from wirebench.present.charts import bars, lines
 from wirebench.present.charts.bars import Bar
 from wirebench.present.charts.lines import make_latency_series
 from wirebench.present.charts.plot import Mark, PlotSeries
 from wirebench.present.charts.scale import Scale
 from wirebench.present.charts.style import assign_styles, assign_styles_to_names
+from wirebench.present.latencies import CellLatency, make_curve
 
 REST, GRPC = assign_styles_to_names([("REST", "rest"), ("gRPC", "grpc")]).values()
 
@@ -79,60 +82,42 @@ def test_bars_begin_at_nothing_and_lengths_compare_as_figures_do() -> None:
 def test_bars_that_lie_far_apart_are_marks_on_a_logarithmic_scale() -> None:
     """Bars from 0 would show the greatest alone; equal ratios are equal distances."""
     rows = [Bar(REST, value) for value in (0.001, 0.1, 10.0)]
-    drawn = Drawn(bars.draw_bars("Gap", {"": rows}))
+    drawn = Drawn(bars.draw_bars("Gap", {"one load": rows}))
     least, middle, most = (x for x, _ in drawn.marks())
     assert middle - least == pytest.approx(most - middle, abs=0.2)
     assert [] == drawn.all("area")
     assert ["0.001", "0.01", "0.1", "1", "10"] == drawn.texts("scale")
 
 
-def test_figures_of_a_percentile_are_written_apart() -> None:
-    """However close the marks are, no figure covers another, and none leaves the drawing."""
-    cells = [make_latency_series(REST, {"p50": 1.0 + index / 1000, "p99.9": 0.1}) for index in range(8)]
-    on = lines.make_latency_plot(cells)
-    assert on is not None
-    drawing = lines.draw_latencies("users.get", cells, on)
-    columns = Drawn(drawing).all("column")
-    assert 2 == len(columns)
-    for column, anchor in zip(columns, ("start", "end"), strict=True):
-        figures = [each for each in column if each.get("class") == "figure"]
-        places = [float(each.attrib["y"]) for each in figures]
-        assert all(later - earlier >= 12 for earlier, later in itertools.pairwise(places))
-        assert plot.TOP <= places[0]
-        assert places[-1] <= drawing.size[1] - plot.BOTTOM + 4
-        assert {anchor} == {each.attrib["text-anchor"] for each in figures}
+def make_latency(*values_ms: float) -> CellLatency:
+    """Return latencies of 1,000 requests each of these values."""
+    histogram = Histogram.of_values(np.repeat([int(value * 1e6) for value in values_ms], 1000))
+    curve = make_curve(histogram)
+    return CellLatency("service", histogram, curve, (curve, curve), {"p50": (-0.1, 0.2)})
 
 
 def test_less_latency_is_drawn_lower_and_slower_percentiles_further_right() -> None:
-    """A cell's curve goes through more than its percentiles, and its blocks lie thin behind it."""
-    curve = [(1.0, 0.5), (10.0, 2.0), (500.0, 8.0)]
-    cells = [make_latency_series(REST, {"p50": 1.0, "p99": 4.0, "p99.9": None}, curve=curve, blocks=[curve, curve])]
-    on = lines.make_latency_plot(cells)
+    """A cell's curve goes through more than its percentiles, its blocks lie thin behind it, and a band is the truth."""
+    series = make_latency_series(REST, make_latency(1.0, 4.0, 8.0), {"p99"})
+    on = lines.make_latency_plot([series])
     assert on is not None
-    drawn = Drawn(lines.draw_latencies("users.get", cells, on))
+    drawn = Drawn(lines.draw_latencies("users.get", [series], on))
     (line,) = drawn.lines()
     assert sorted(line, key=lambda point: -point[1]) == line == sorted(line)
-    assert (2, 2) == (len(drawn.marks()), len(drawn.all("behind")))
-    assert None is lines.make_latency_plot([make_latency_series(REST, {"p50": None})])
-
-
-def test_a_drawing_says_its_figures_to_those_who_do_not_see_it() -> None:
-    """And a cell that has none says so."""
-    cells = [make_latency_series(REST, {"p50": 1.0, "p99": 3.5}, {"p99"}), make_latency_series(GRPC, {"p50": None})]
-    on = lines.make_latency_plot(cells)
-    assert on is not None
-    drawn = Drawn(lines.draw_latencies("Latency", cells, on))
-    assert "REST p50 1.00 ms, p99 3.50 ms, where a gate failed; gRPC not measured" == drawn.description
-    assert ("img", "Latency") == (drawn.root.get("role"), drawn.root.get("aria-label"))
-    assert 1 == len(drawn.all("mark unfit"))
+    assert (4, 1, 2, 1) == tuple(len(drawn.all(kind)) for kind in ("mark", "mark unfit", "behind", "truth"))
+    assert "REST p50 4.00 ms, p99 8.00 ms, where a gate failed" == drawn.description
+    assert ("img", "users.get") == (drawn.root.get("role"), drawn.root.get("aria-label"))
+    assert ["REST p50 4.00", "REST p90 8.00"] == [each.text for each in drawn.root.iter("title")][:2]
+    assert None is lines.make_latency_plot([PlotSeries(REST)])
 
 
 def test_levels_lie_as_far_apart_as_their_ratios() -> None:
-    """And where their labels have no room, they are left out until they are pointed at, but for the last."""
+    """And where their labels have no room, they are left out, but for the last."""
     series = [PlotSeries(REST, [Mark(2.0**power, 100.0 * power, fit=power > 1) for power in range(1, 20)])]
-    drawn = Drawn(lines.draw_levels("Throughput over connections", series))
+    drawn = Drawn(lines.draw_levels("Throughput over connections", series, Scale.linear([1900])))
     distances = {round(after[0] - before[0]) for before, after in itertools.pairwise(drawn.marks())}
     assert max(distances) - min(distances) <= 1
-    *_, before_last, last = (each for each in drawn.all("scale") if each.get("text-anchor") == "middle")
-    assert ("524.3k", "scale", "scale rare") == (last.text, last.get("class"), before_last.get("class"))
+    labels = [each.text for each in drawn.all("scale") if each.get("text-anchor") == "middle"]
+    assert "524.3k" == labels[0]
+    assert "262.1k" not in labels
     assert "REST 100 at 2, where a gate failed, 1,900 at 524288" == drawn.description

@@ -12,10 +12,9 @@ from tests.support.report_run import RunBuilder, cell
 from wirebench.analysis.compare_cells import find_comparisons
 from wirebench.analysis.summary import summarise
 from wirebench.model import labels as names
-from wirebench.model.scenario import Load, Objective
 from wirebench.present.answer import describe_common_factors
 from wirebench.present.comparison import make_comparison_view
-from wirebench.present.facts import describe_load, make_repeat_command
+from wirebench.present.facts import make_repeat_command
 from wirebench.present.numbers import format_duration, format_moment, format_number
 
 
@@ -99,19 +98,3 @@ def test_a_seed_in_the_command_is_not_told_twice(tmp_path: Path) -> None:
     """The command that was given may have named it."""
     info = RunBuilder(blocks=0, info={"command": "wirebench run q.yaml --seed 5", "seed": 5}).write(tmp_path).info
     assert "wirebench run q.yaml --seed 5" == make_repeat_command(info)
-
-
-@pytest.mark.parametrize(
-    ("load", "expected"),
-    [
-        (Load(), "closed"),
-        (Load(timeout_s=0.2), "closed, timeout 0.2 s"),
-        (Load(model="open", concurrency_max=1000), "open, up to 1,000 connections"),
-        (Load(spawn_rate_per_s=20), "closed, 20 users start a second"),
-        (Load(model="calls", calls=2000, warmup_calls=15), "2,000 calls a connection, 15 to warm up"),
-        (Load(model="capacity", objective=Objective(p99_ms=50)), "capacity, p99 at most 50 ms, errors at most 0.1 %"),
-    ],
-)
-def test_a_load_is_described(load: Load, expected: str) -> None:
-    """Its model, and what differs from the default."""
-    assert expected == describe_load(load)

@@ -68,7 +68,7 @@ def test_the_p99_is_the_same_in_every_view(run: Run, tmp_path: Path) -> None:
     views = {
         "results --csv": float(line["p99_ms"]),
         "results --json": json.loads(printed.getvalue())["cells"][0]["p99_ms"],
-        "compare": change.baseline_figures.figures["p99_ms"],
+        "compare": change.baseline_figures["p99_ms"],
         "index and API": row.p99_ms,
         "a run in the API": described.p99_ms,
     }

@@ -15,7 +15,7 @@ from wirebench.present.charts.svg import WIDTH, Drawing, Point, element, line, m
 from wirebench.present.numbers import format_number
 
 #: Below the rows are the scale's numbers.
-AXIS_HEIGHT = 20
+_AXIS_HEIGHT = 20
 
 _CHARACTER_WIDTH = 6.6
 _ARROW_LENGTH, _ARROW_WIDTH = 7, 5
@@ -51,7 +51,7 @@ class Track:
                 yield text(center, bottom + 14, label, anchor="middle")
                 taken = center + half + _CHARACTER_WIDTH
 
-    def draw_interval(self, ends: Point, y: float, stroke: str = "currentColor") -> Iterator[Markup]:
+    def draw_interval(self, ends: Point, y: float, stroke: str) -> Iterator[Markup]:
         """Draw an interval, with an arrow at an end of the scale beyond which it continues."""
         low, high = ends
         yield line("interval", (self.x(low), y), (self.x(high), y), stroke)
@@ -75,17 +75,12 @@ class Bar:
     failed_gates: Sequence[str] = ()
 
 
-def make_bar_scale(bars: Sequence[Bar]) -> Scale:
-    """Return the scale that holds all bars: what pictures of a kind share, so that they compare."""
+def draw_bars(title: str, groups: Mapping[str, Sequence[Bar]]) -> Drawing:
+    """Draw each group's bars below its title; on a logarithmic scale, marks alone."""
+    bars = [bar for group in groups.values() for bar in group]
     figures = [figure for bar in bars for figure in (bar.value, *bar.blocks)]
     most = _INTERVAL_MAX * max(figures, default=0.0)
-    return Scale.of([*figures, *(min(bar.interval[1], most) for bar in bars if bar.interval)])
-
-
-def draw_bars(title: str, groups: Mapping[str, Sequence[Bar]], on: Scale | None = None) -> Drawing:
-    """Draw each group's bars below its title, unless that is empty; on a logarithmic scale, marks alone."""
-    bars = [bar for group in groups.values() for bar in group]
-    on = on or make_bar_scale(bars)
+    on = Scale.of([*figures, *(min(bar.interval[1], most) for bar in bars if bar.interval)])
     is_beside = all(len(bar.style.name) <= _NAME_BESIDE_MAX for bar in bars)
     track = Track(on, _NAME_WIDTH if is_beside else _GAP, WIDTH - _FIGURE_WIDTH)
     rows: list[Markup] = []
@@ -102,7 +97,7 @@ def draw_bars(title: str, groups: Mapping[str, Sequence[Bar]], on: Scale | None 
             y = bottom
         y += _GAP
     axis = track.draw_axis(on.ticks(_TICKS_MAX), y)
-    return Drawing("bars", title, _describe(groups), (WIDTH, y + AXIS_HEIGHT), (*axis, *rows))
+    return Drawing("bars", title, _describe(groups), (WIDTH, y + _AXIS_HEIGHT), (*axis, *rows))
 
 
 def _draw_bar(bar: Bar, name: Sequence[str], track: Track, baseline: float, y: float) -> Iterator[Markup]:
@@ -126,11 +121,11 @@ def _draw_bar(bar: Bar, name: Sequence[str], track: Track, baseline: float, y: f
 
 
 def _describe(groups: Mapping[str, Sequence[Bar]]) -> str:
-    described = []
-    for heading, bars in groups.items():
-        figures = (
+    return ". ".join(
+        f"{heading}: "
+        + "; ".join(
             f"{bar.style.name} {format_number(bar.value)}{', where a gate failed' if bar.failed_gates else ''}"
             for bar in bars
         )
-        described.append(f"{f'{heading}: ' if heading else ''}{'; '.join(figures)}")
-    return ". ".join(described)
+        for heading, bars in groups.items()
+    )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from wirebench.present.charts.plot import Mark, Plot, PlotSeries
 from wirebench.present.charts.scale import Scale
 from wirebench.present.charts.style import Style
-from wirebench.present.charts.svg import Drawing, Point
+from wirebench.present.charts.svg import Drawing
+from wirebench.present.latencies import CellLatency
 from wirebench.present.numbers import format_number
 
 #: The percentiles, and which share of the requests is slower: one in so many. The first have room for their labels.
@@ -20,27 +21,19 @@ _DESCRIBED = ("p50", "p99")
 _THOUSAND = 1000
 
 
-def make_latency_series(  # noqa: PLR0913 - what there may be of a cell
-    style: Style,
-    percentiles_ms: Mapping[str, float | None],
-    unfit: Collection[str] = (),
-    *,
-    curve: Sequence[Point] = (),
-    blocks: Sequence[Sequence[Point]] = (),
-    errors_ms: Mapping[str, Point] | None = None,
-) -> PlotSeries:
-    """Return a cell's latencies in milliseconds, at percentiles where they are known.
-
-    `curve`, and that of each block, goes through (one in so many requests is slower, latency); `errors_ms` are the
-    driver's at percentiles: measured minus truth, from, to. Marks of the percentiles in `unfit` are hollow.
-    """
+def make_latency_series(style: Style, of: CellLatency, unfit: Collection[str] = ()) -> PlotSeries:
+    """Return a cell's latencies over how many requests one of is slower; marks of percentiles in `unfit` are hollow."""
+    least_ms = of.curve[0][1] if of.curve else 0.0
     marks = []
     for place, name in sorted(_PERCENTILES.items()):
-        if value := percentiles_ms.get(name):
-            low, high = (errors_ms or {}).get(name, (None, None))
-            truth = None if low is None or high is None else (value - high, value - low)
+        if value := of.quantile_ms(1 - 1 / ONE_IN[name]):
+            value = max(value, least_ms)
+            error_ms = of.errors_ms.get(name)
+            truth = (value - error_ms[1], value - error_ms[0]) if error_ms else None
             marks.append(Mark(place, value, name not in unfit, truth=truth))
-    line, *behind = ([(math.log10(one_in), latency_ms) for one_in, latency_ms in each] for each in (curve, *blocks))
+    line, *behind = (
+        [(math.log10(one_in), latency_ms) for one_in, latency_ms in each] for each in (of.curve, *of.block_curves)
+    )
     return PlotSeries(style, marks, line, behind)
 
 
@@ -61,21 +54,16 @@ def make_latency_plot(cells: Iterable[PlotSeries]) -> Plot | None:
 
 def draw_latencies(title: str, cells: Sequence[PlotSeries], plot: Plot) -> Drawing:
     """Draw latency by percentile: the curve of each cell, and behind it, thin, that of each of its blocks."""
-    return plot.draw(title, "; ".join(f"{cell.style.name} {_describe_latencies(cell.marks)}" for cell in cells), cells)
+    described = []
+    for cell in cells:
+        named = {_PERCENTILES[mark.x]: mark.y for mark in cell.marks}
+        figures = ", ".join(f"{name} {format_number(named[name])} ms" for name in _DESCRIBED if name in named)
+        failed = "" if all(mark.fit for mark in cell.marks) else ", where a gate failed"
+        described.append(f"{cell.style.name} {figures or 'not measured'}{failed}")
+    return plot.draw(title, "; ".join(described), cells)
 
 
-def _describe_latencies(marks: Sequence[Mark]) -> str:
-    named = {_PERCENTILES[mark.x]: mark.y for mark in marks}
-    figures = ", ".join(f"{name} {format_number(named[name])} ms" for name in _DESCRIBED if name in named)
-    return (figures or "not measured") + ("" if all(mark.fit for mark in marks) else ", where a gate failed")
-
-
-def make_level_scale(lines: Iterable[PlotSeries]) -> Scale:
-    """Return the scale that holds all lines: what pictures of a kind share, so that they compare."""
-    return Scale.of(value for line in lines for mark in line.marks for value in (mark.y, *mark.blocks))
-
-
-def draw_levels(title: str, lines: Sequence[PlotSeries], on: Scale | None = None) -> Drawing:
+def draw_levels(title: str, lines: Sequence[PlotSeries], on: Scale) -> Drawing:
     """Draw marks over levels that are numbers, as far apart as their ratios; 0 is where a half would be."""
     levels = sorted({mark.x for line in lines for mark in line.marks}, reverse=True)
     least = min((level for level in levels if level > 0), default=1.0)
@@ -87,7 +75,7 @@ def draw_levels(title: str, lines: Sequence[PlotSeries], on: Scale | None = None
         for level, place in places.items()
     }
     description = "; ".join(f"{line.style.name} {_describe_ends(line.marks)}" for line in lines)
-    return Plot(on or make_level_scale(lines), (min(labels), max(labels)), labels).draw(title, description, placed)
+    return Plot(on, (min(labels), max(labels)), labels).draw(title, description, placed)
 
 
 def _describe_ends(marks: Sequence[Mark]) -> str:
@@ -98,11 +86,8 @@ def _describe_ends(marks: Sequence[Mark]) -> str:
 
 
 def draw_curves(title: str, curves: Sequence[PlotSeries], *, is_log: bool) -> Drawing:
-    """Draw points and bands over a number that only grows, as of calls; there is at least one curve.
-
-    `is_log` is of the scale of their values.
-    """
-    values = [value for curve in curves for _, *values in (*curve.points, *curve.band) for value in values]
+    """Draw points over a number that only grows, as of calls; `is_log` is of the scale of their values."""
+    values = [value for curve in curves for _, value in curve.points]
     scale = Scale.logarithmic(values) if is_log else Scale.linear(values)
     last = max(curve.points[-1][0] for curve in curves)
     ends = (

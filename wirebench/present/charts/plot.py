@@ -1,4 +1,4 @@
-"""A plot: a line for each series, with marks at some places, whose figures pointing at a place shows."""
+"""A plot: a line for each series, with marks at some places, whose figures pointing at them shows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from wirebench.present.charts.scale import Scale
 from wirebench.present.charts.style import Style
-from wirebench.present.charts.svg import WIDTH, Drawing, Point, element, join, line, mark, polyline, text
+from wirebench.present.charts.svg import WIDTH, Drawing, Point, element, line, mark, polyline, text
 from wirebench.present.numbers import format_number
 
 LEFT, RIGHT, TOP, BOTTOM = 48, 14, 14, 24
@@ -18,11 +18,6 @@ _HEIGHT = 240
 _INSET = 10
 _FLOOR = _HEIGHT - BOTTOM
 
-#: What two figures written below each other need, and how far a figure stands from its mark.
-_LINE_HEIGHT = 13
-_FIGURE_GAP = 8
-#: Nearer to the right end than this, figures are written to the left of their marks: they'd leave the drawing.
-_FIGURE_ROOM = 48
 #: How far labels below a drawing are apart at least.
 _LABELS_APART = 32
 
@@ -45,23 +40,19 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class PlotSeries:
-    """What a line goes through: its points, or else its marks.
-
-    Thin lines lie behind it; a band holds (x, low, high) at each of its places.
-    """
+    """What a line goes through: its points, or else its marks. Thin lines lie behind it."""
 
     style: Style
     marks: Sequence[Mark] = ()
     points: Sequence[Point] = ()
     behind: Sequence[Sequence[Point]] = ()
-    band: Sequence[tuple[float, float, float]] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Plot:
     """Where things go: `reach` is of x, from the left to the right; `labels` are written below their places.
 
-    Where labels have no room, the first of them are written; the others are there while they are pointed at.
+    Where labels have no room, the first of them are written.
     """
 
     scale: Scale
@@ -71,7 +62,7 @@ class Plot:
     def draw(self, title: str, description: str, series: Sequence[PlotSeries]) -> Drawing:
         lines = (part for each in series for part in self._series(each))
         marks = (part for each in series for part in self._draw_marks(each))
-        parts = (*self._grid(), *lines, *marks, *self._columns(series))
+        parts = (*self._grid(), *lines, *marks, *self._write_labels())
         return Drawing("plot", title, description, (WIDTH, _HEIGHT), parts)
 
     def x(self, value: float) -> float:
@@ -91,10 +82,6 @@ class Plot:
     def _series(self, of: PlotSeries) -> Iterator[Markup]:
         for points in of.behind:
             yield polyline("behind", self._place(points), of.style)
-        if of.band:
-            lower = ((x, low) for x, low, _ in of.band)
-            upper = ((x, high) for x, _, high in reversed(of.band))
-            yield element("polygon", class_="band", points=join(self._place((*lower, *upper))), fill=of.style.colour)
         for each in of.marks:
             for kind, ends in (("truth", each.truth), ("interval", each.interval)):
                 if ends:
@@ -108,55 +95,18 @@ class Plot:
                 yield element(
                     "circle", class_="block", cx=self.x(each.x), cy=self.y(block), r=1.6, fill=of.style.colour
                 )
-            yield mark(of.style, self.x(each.x), self.y(each.y), fit=each.fit)
+            name = " ".join((of.style.name, self.labels.get(each.x, ""), format_number(each.y)))
+            sign = mark(of.style, self.x(each.x), self.y(each.y), fit=each.fit)
+            yield element("g", element("title", name), sign)
 
     def _place(self, points: Iterable[Point]) -> list[Point]:
         return [(self.x(x), self.y(y)) for x, y in points]
 
-    def _columns(self, series: Sequence[PlotSeries]) -> Iterator[Markup]:
-        written = choose_places((self.x(value) for value in self.labels), _LABELS_APART)
-        marked = {each.x for one in series for each in one.marks}
-        for value in sorted(self.labels.keys() - marked):
-            if self.x(value) in written:
-                yield text(self.x(value), _HEIGHT - 7, self.labels[value], anchor="middle")
-        places = sorted(marked & self.labels.keys())
-        for index, value in enumerate(places):
+    def _write_labels(self) -> Iterator[Markup]:
+        """Write the labels, but for those that would be written over one of the first."""
+        written: list[float] = []
+        for value, label in self.labels.items():
             x = self.x(value)
-            left = (self.x(places[index - 1]) + x) / 2 if index else LEFT
-            right = (self.x(places[index + 1]) + x) / 2 if index + 1 < len(places) else WIDTH
-            around = element("rect", class_="around", x=left, y=0, width=right - left, height=_HEIGHT)
-            here = line("here", (x, TOP), (x, _FLOOR))
-            kind = "scale" if x in written else "scale rare"
-            label = text(x, _HEIGHT - 7, self.labels[value], kind, "middle")
-            yield element("g", around, here, label, *self._figures(series, value), class_="column")
-
-    def _figures(self, series: Sequence[PlotSeries], value: float) -> Iterator[Markup]:
-        marks = [(self.y(each.y), one.style, each.y) for one in series for each in one.marks if each.x == value]
-        marks.sort(key=lambda each: each[0])
-        x = self.x(value)
-        is_left = x > WIDTH - _FIGURE_ROOM
-        anchor, at = ("end", x - _FIGURE_GAP) if is_left else ("start", x + _FIGURE_GAP)
-        for y, (_, style, figure) in zip(spread([each[0] for each in marks], TOP, _FLOOR), marks, strict=True):
-            yield element(
-                "text", format_number(figure), class_="figure", x=at, y=y + 4, text_anchor=anchor, fill=style.colour
-            )
-
-
-def choose_places(places: Iterable[float], apart: float) -> set[float]:
-    """Return the places whose labels aren't written over another; the first come first."""
-    written: set[float] = set()
-    for place in places:
-        if all(abs(place - other) >= apart for other in written):
-            written.add(place)
-    return written
-
-
-def spread(wished: Sequence[float], top: float, bottom: float) -> list[float]:
-    """Move figures apart that would be written over each other: from the top down, then back up from the bottom."""
-    places: list[float] = []
-    for y in wished:
-        places.append(max(y, places[-1] + _LINE_HEIGHT) if places else max(y, top))
-    for index in reversed(range(len(places))):
-        places[index] = min(places[index], bottom)
-        bottom = places[index] - _LINE_HEIGHT
-    return places
+            if all(abs(x - other) >= _LABELS_APART for other in written):
+                written.append(x)
+                yield text(x, _HEIGHT - 7, label, anchor="middle")
