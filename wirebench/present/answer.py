@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from typing import get_args
 
+from wirebench.analysis.pair import Verdict
 from wirebench.analysis.series import FactorSeries, find_series
 from wirebench.analysis.summary import CellSummary
 from wirebench.model.labels import capitalise, describe_settings, describe_situation, name_gate, pluralise
@@ -56,10 +58,10 @@ def _summarise_pair(views: Sequence[ComparisonView]) -> str:
     where = "both situations" if len(views) == 2 else f"all {len(views)} situations"  # noqa: PLR2004
     if len(counts) == 1 and first.verdict != "withheld":
         return f"{first.statement} in {where}: {_format_ranges(views)}."
-    verdicts = [f"{verdict} in {count}" for verdict, count in counts.most_common()]
+    verdicts = [f"{verdict} in {counts[verdict]}" for verdict in get_args(Verdict) if counts[verdict]]
     judged = [view for view in views if view.verdict != "withheld"]
     measured = f"; {_format_ranges(judged)}" if judged else ""
-    return f"{first.label}: {', '.join(verdicts)} of {len(views)} situations{measured}."
+    return f"{first.label.replace(' / ', ' against ')}: {', '.join(verdicts)} of {len(views)} situations{measured}."
 
 
 def _format_ranges(views: Sequence[ComparisonView]) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from wirebench.analysis.compare_cells import find_comparisons
 from wirebench.analysis.ladder import find_steps
-from wirebench.analysis.results import RunCell, describe_cells
+from wirebench.analysis.results import CellGate, RunCell, describe_cells
 from wirebench.analysis.summary import CellSummary, compute_excess, summarise
 from wirebench.model.labels import name_gate, pluralise
 from wirebench.model.record import Gate
@@ -64,6 +64,7 @@ def make_run_view(run: Run) -> RunView:
     """Describe a run; one that is still running has no answer yet."""
     cells = summarise(run.records, run.info.compare)
     comparisons = tuple(map(make_comparison_view, find_comparisons(run)))
+    described = describe_cells(run.info, cells)
     is_over = run.info.status != "running"
     few = describe_few_blocks(comparisons)
     return RunView(
@@ -72,21 +73,21 @@ def make_run_view(run: Run) -> RunView:
         summary=summarise_run(cells, comparisons) if is_over else (),
         notes=(*(list_findings(cells, comparisons) if is_over else ()), *list_service_notes(cells)),
         caveats=(*list_caveats(run, cells), *([few] if few else [])),
-        cells=describe_cells(run.info, cells),
+        cells=described,
         comparisons=comparisons,
         steps=tuple(map(make_comparison_view, find_steps(cells, run.info.equivalence_margin))) if is_over else (),
         operations=list_operations(run, cells),
-        failed_gates=tuple(_list_failed_gates(cells)),
+        failed_gates=tuple(_list_failed_gates(cells, described)),
         errors=tuple(_describe_errors(cells)),
     )
 
 
-def _list_failed_gates(cells: Sequence[CellSummary]) -> Iterator[FailedGate]:
+def _list_failed_gates(cells: Sequence[CellSummary], described: Sequence[RunCell]) -> Iterator[FailedGate]:
     """Yield the failures of all cells by gate, the most frequent first."""
     checks = Counter(gate.name for cell in cells for record in cell.records for gate in record.gates)
     failed: dict[str, list[tuple[str, CellGate]]] = {}
-    for cell in cells:
-        for gate in _list_gates(cell):
+    for cell, row in zip(cells, described, strict=True):
+        for gate in row.gates:
             if gate.failed_blocks:
                 failed.setdefault(gate.worst.name, []).append((cell.full_name, gate))
     for name, found in sorted(failed.items(), key=lambda each: -sum(len(gate.failed_blocks) for _, gate in each[1])):

@@ -8,13 +8,18 @@ from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Mount
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
 
 from wirebench.errors import WirebenchError
 from wirebench.store.store import Store
-from wirebench.web import api, pages
+from wirebench.web import api
 from wirebench.web.guard import Guard, Hosts
+from wirebench.web.pages.compare import show_comparison
+from wirebench.web.pages.results import show_results
+from wirebench.web.pages.run import show_report, show_run
 from wirebench.web.problems import answer_problem, make_problem
+from wirebench.web.templates import STATIC
 
 _LOOPBACK = Hosts()
 #: Under this many bytes a smaller answer isn't a faster one.
@@ -29,7 +34,14 @@ def make_app(store: Store, *, hosts: Hosts = _LOOPBACK, grafana: str = "") -> St
     Endpoints find the runs by `request.app.state.store`. They are plain functions: starlette runs those in threads.
     """
     app = Starlette(
-        routes=[Mount("/api/v1", app=api.ROUTER), *pages.make_routes()],
+        routes=[
+            Mount("/api/v1", app=api.ROUTER),
+            Route("/", show_results),
+            Route("/runs/{run_id}", show_run),
+            Route("/runs/{run_id}/report", show_report),
+            Route("/compare", show_comparison),
+            Mount("/static", StaticFiles(directory=STATIC)),
+        ],
         middleware=[
             Middleware(Guard, hosts=hosts),
             Middleware(GZipMiddleware, minimum_size=_GZIP_BYTES_MIN, compresslevel=5),

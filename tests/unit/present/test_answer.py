@@ -43,9 +43,9 @@ def test_a_sentence_counts_mixed_verdicts(comparison: ComparisonView) -> None:
     noise = {"throughput": Ratio(77.7, None, None, 1, None, None)}
     withheld = dataclasses.replace(comparison, verdict="withheld", ratios=noise)
     (only,) = summarise_run((), [comparison, withheld, comparison])
-    assert only.startswith("Socket / REST: faster in 2, withheld in 1 of 3 situations; ")
+    assert only.startswith("Socket against REST: faster in 2, withheld in 1 of 3 situations; ")
     assert "77.7" not in only
-    assert ("Socket / REST: withheld in 2 of 2 situations.",) == summarise_run((), [withheld, withheld])
+    assert ("Socket against REST: withheld in 2 of 2 situations.",) == summarise_run((), [withheld, withheld])
 
 
 def test_ranges_are_of_what_each_situation_is_judged_by(comparison: ComparisonView) -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from tests.support.report_run import RunBuilder, cell, quick_cells
 from wirebench.present.pictures import RunPictures
-from wirebench.store.query import Filters
 from wirebench.web.pages.form import make_address, make_moment_fields
 from wirebench.web.pages.results import LATENCIES_MAX, draw_cells
 
@@ -36,20 +35,12 @@ def test_a_page_draws_the_latencies_of_the_first_groups(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "kind", "value"),
-    [
-        ("", "date", ""),
-        ("2026-11-21", "date", "2026-11-21"),
-        ("2026-11-21T18:00Z", "datetime-local", "2026-11-21T18:00:00"),
-        ("2026-11-21T18:00:00.5+02:00", "datetime-local", "2026-11-21T16:00:00.500"),
-    ],
+    ("text", "kind"), [("", "date"), ("2026-11-21", "date"), ("2026-11-21T18:00:00.5+02:00", "text")]
 )
-def test_a_time_is_asked_for_again(text: str, kind: str, value: str) -> None:
-    """A field of a date can't hold one; what the field sends is read as the same moment."""
-    asked = Filters.read([("since", text)])
-    made, _ = make_moment_fields(asked, [("since", text)])
-    assert (kind, value) == (made.kind, made.value)
-    assert asked == Filters.read([("since", made.value)])
+def test_a_time_is_asked_for_again(text: str, kind: str) -> None:
+    """A field of a date can't hold one."""
+    made, _ = make_moment_fields([("since", text)])
+    assert (kind, text) == (made.kind, made.value)
 
 
 def test_an_address_keeps_what_it_does_not_change() -> None:

@@ -14,7 +14,7 @@ from pydantic import Field
 from wirebench.analysis.compare_runs import compare_runs
 from wirebench.analysis.summary import summarise
 from wirebench.model.histogram_file import Clock
-from wirebench.present.latencies import compute_quantile_ms
+from wirebench.model.record import Latency, summarise_histogram
 from wirebench.present.run import RunView, make_run_view
 from wirebench.present.two_runs import RunComparisonView, make_run_comparison_view
 from wirebench.store.histograms import CellHistograms, merge_blocks, read_histograms
@@ -25,7 +25,6 @@ from wirebench.web.problems import HttpError
 
 #: So many replies are kept for the next who asks: merging and encoding a run's histograms takes a second.
 _HISTOGRAMS_MAX = 8
-_PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 97.5, 99, 99.5, 99.9, 99.95, 99.99)
 
 
 def run(asked: ApiRequest[Query]) -> RunView:
@@ -33,32 +32,19 @@ def run(asked: ApiRequest[Query]) -> RunView:
     return make_run_view(asked.store.load(asked.run_id))
 
 
-@dataclass(frozen=True, slots=True)
-class Percentile:
-    """The latency that so many percent of the requests don't exceed."""
-
-    percentile: float
-    latency_ms: float
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellHistogram:
     """The latencies of a cell's successful requests on one clock, its blocks merged exactly.
 
-    `operation` is null where several are merged. Percentiles with fewer than 10 samples beyond them are left out.
-    `hdr_histogram` is HdrHistogram's V2 compressed form in base64, of nanoseconds, with 3 significant digits.
+    `operation` is null where several are merged. `hdr_histogram` is HdrHistogram's V2 compressed form in base64, of
+    nanoseconds, with 3 significant digits.
     """
 
     cell: str
     operation: str | None
     clock: Clock
     blocks: int
-    count: int
-    min_ms: float
-    mean_ms: float
-    stdev_ms: float
-    max_ms: float
-    percentiles: tuple[Percentile, ...]
+    latency: Latency
     hdr_histogram: str
 
 
@@ -108,19 +94,13 @@ def _describe_histograms(cell: str, found: CellHistograms) -> Iterator[CellHisto
     """Yield a cell's histograms: one a clock, and one an operation besides where it has several."""
     for (clock, operation), blocks in found.blocks.items():
         merged = merge_blocks(blocks)
-        if merged.count:
-            known = ((each, compute_quantile_ms(merged, each / 100)) for each in _PERCENTILES)
+        if latency := summarise_histogram(merged):
             yield CellHistogram(
                 cell=cell,
                 operation=operation,
                 clock=clock,
                 blocks=len(blocks),
-                count=merged.count,
-                min_ms=merged.compute_quantiles_ns(0)[0] / 1e6,
-                mean_ms=merged.mean_ns / 1e6,
-                stdev_ms=merged.stdev_ns / 1e6,
-                max_ms=merged.compute_quantiles_ns(1)[0] / 1e6,
-                percentiles=tuple(Percentile(each, latency_ms) for each, latency_ms in known if latency_ms is not None),
+                latency=latency,
                 hdr_histogram=merged.encode(),
             )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Literal
 from urllib.parse import urlencode
 
@@ -53,28 +52,22 @@ class FormField:
 
 @dataclass(frozen=True, slots=True)
 class MomentField:
-    """A field of a date; or of a date and a time in UTC, where that was asked for. `kind` is the input's type."""
+    """A field of a date, or of a text where a time was asked for. `kind` is the input's type."""
 
     name: str
     label: str
-    kind: Literal["date", "datetime-local"]
+    kind: Literal["date", "text"]
     value: str
 
 
-def make_moment_fields(asked: Filters, pairs: Pairs) -> tuple[MomentField, ...]:
+def make_moment_fields(pairs: Pairs) -> tuple[MomentField, ...]:
     """Return the fields of the first and the last moment, which ask again for what was asked for."""
-    texts = {name: text for name, text in pairs if text}
-    return (
-        _make_moment_field("since", "From", texts.get("since", ""), asked.since),
-        _make_moment_field("until", "To", texts.get("until", ""), asked.until),
+    texts = dict(pairs)
+    return tuple(
+        MomentField(name, label, "date" if len(text) in (0, len("2026-11-21")) else "text", text)
+        for name, label in (("since", "From"), ("until", "To"))
+        for text in (texts.get(name, ""),)
     )
-
-
-def _make_moment_field(name: str, label: str, text: str, moment: datetime | None) -> MomentField:
-    if moment is None or len(text) == len("2026-11-21"):
-        return MomentField(name, label, "date", text)
-    exact = "milliseconds" if moment.microsecond else "seconds"
-    return MomentField(name, f"{label}, UTC", "datetime-local", moment.replace(tzinfo=None).isoformat(timespec=exact))
 
 
 def make_fields(asked: Filters, choices: Choices) -> tuple[FormField, ...]:

@@ -72,7 +72,7 @@ def show_results(request: Request) -> Response:
     of_runs = (query.model_copy(update={"run_id": (run_id,)}) for run_id in chosen[:CHARTED_RUNS_MAX])
     drawn = [made for each in of_runs if (made := _draw(store, each, pairs))]
     runs = store.runs(query.model_copy(update={"run_id": ()}), limit=LISTED_RUNS, cursor=query.cursor)
-    fields, moments = make_fields(query, choices), make_moment_fields(query, pairs)
+    fields, moments = make_fields(query, choices), make_moment_fields(pairs)
     text = render_template(
         "results.html.j2",
         current_page="/",
