@@ -139,18 +139,6 @@ func TestUsersShareConnections(t *testing.T) {
 	}
 }
 
-func TestAnOpenLoadSharesConnections(t *testing.T) {
-	forMultiplexed(t, func(t *testing.T, name string) {
-		m := &multiplexed{handler: echo}
-		load := m.load(t, name, 4, 1, 0, 0)
-		load.Duration, load.RatePerS, load.UsersMax = 400*time.Millisecond, 500, 16
-		expectSuccesses(t, measure(t, load), 200)
-		if got := m.connections.Load(); got != 1 {
-			t.Errorf("want 1 connection, got %d", got)
-		}
-	})
-}
-
 // TestASharedConnectionIsReplacedWhenTheServerLeaves has a server say goodbye every so often, which it does without a loss.
 func TestASharedConnectionIsReplacedWhenTheServerLeaves(t *testing.T) {
 	forMultiplexed(t, func(t *testing.T, name string) {
