@@ -183,7 +183,9 @@ def receiver() -> Iterator[tuple[str, list[Received]]]:
         def keep(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             target = urlsplit(self.path)
-            received.append(Received(target.path, parse_qs(target.query, keep_blank_values=True), dict(self.headers), body))
+            received.append(
+                Received(target.path, parse_qs(target.query, keep_blank_values=True), dict(self.headers), body)
+            )
             self.answer(200, b"{}")
 
         do_GET = do_POST = do_PUT = do_PATCH = keep  # noqa: N815 - names of http.server

@@ -38,7 +38,7 @@ class VariantServices:
         self._application = application
         self._variables = variables
         self._variants = variants
-        self._running: dict[str, tuple[Backend, tuple[Pod, ...]]] = {}
+        self._running: dict[str, tuple[PodGroup, tuple[Pod, ...]]] = {}
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -61,21 +61,12 @@ class VariantServices:
     def create_secrets(self) -> None:
         """Create the Secrets of load pods: environment variables and files for TLS. Raises WirebenchError."""
         if self._variables:
-            self._cluster.create_secret(
-                _ENVIRONMENT_SECRET, {name: os.environ[name].encode() for name in self._variables}
-            )
+            values = {name: os.environ[name].encode() for name in self._variables}
+            self._cluster.create_secret(_ENVIRONMENT_SECRET, values)
         for name in self._variants:
-            tls = self._application.variants[name].tls
-            if tls is None:
-                continue
-            content = {}
-            if tls.authority:
-                try:
-                    content[CLIENT_AUTHORITY.name] = (self._application.folder / tls.authority).read_bytes()
-                except OSError as error:
-                    message = f"the variant {name}: can't read tls file {tls.authority}: {error.strerror}"
-                    raise UsageError(message, "correct it") from None
-            self._cluster.create_secret(f"{CLIENT_SECRET}-{name}", content)
+            if tls := self._application.find_tls(name):
+                content = {CLIENT_AUTHORITY.name: tls.authority.read_bytes()} if tls.authority else {}
+                self._cluster.create_secret(f"{CLIENT_SECRET}-{name}", content)
 
     def start(self, services: Sequence[ServiceSpec], agents: Callable[[], Agents]) -> Mapping[ServiceSpec, Endpoint]:
         """Wait until the services are ready, and return where they are reached. Raises WirebenchError."""
@@ -83,13 +74,13 @@ class VariantServices:
         return {service: self._wait_ready(service, str(service.variant), agents()) for service in services}
 
     def check(self) -> None:
-        for backend, pods in self._running.values():
-            backend.pods.check(pods)
+        for group, pods in self._running.values():
+            group.check(pods)
 
     def _wait_ready(self, service: ServiceSpec, name: str, agents: Agents) -> Endpoint:
         backend, variant = self._find_backend(name), self._application.variants[name]
         pods = backend.pods.wait_ready("wait for its rollout, or start it")
-        self._running[name] = backend, pods
+        self._running[name] = backend.pods, pods
         namespace = backend.pods.cluster.namespace
         load_values: dict[str, Any] = {"targetPods": {"namespace": namespace, "labels": dict(backend.pods.labels)}}
         tls = None
@@ -98,19 +89,14 @@ class VariantServices:
             load_values["tls"] = {"secretName": f"{CLIENT_SECRET}-{name}"}
         if self._variables:
             load_values["environment"] = {"secretName": _ENVIRONMENT_SECRET}
-        replicas = tuple(
-            Replica(
-                pod.name,
-                None,
-                containers=agents.find_containers(pod),
-                metrics_url=_find_metrics_url(pod, variant.metrics),
-            )
-            for pod in pods
-        )
+        replicas = []
+        for pod in pods:
+            containers, metrics_url = agents.find_containers(pod), _find_metrics_url(pod, variant.metrics)
+            replicas.append(Replica(pod.name, None, containers=containers, metrics_url=metrics_url))
         return Endpoint(
             service,
             backend.find_address(pods[0]),
-            replicas,
+            tuple(replicas),
             addresses=tuple(f"{pod.find_host(namespace if tls else None)}:{backend.find_port(pod)}" for pod in pods),
             tls=tls,
             usage_problem=agents.problem,
