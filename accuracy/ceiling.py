@@ -21,7 +21,7 @@ from wirebench.model.histogram_file import HistogramFile
 from wirebench.system import processes
 from wirebench.system.paths import CONTRACT, TOOLS
 from wirebench.system.ports import LOOPBACK
-from wirebench.targets import Cores
+from wirebench.targets.cores import Cores
 
 ROUNDS = 5
 DURATION_S = 3

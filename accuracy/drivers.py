@@ -26,8 +26,7 @@ from wirebench.model.histogram_file import CLOCKS, OK, merge
 from wirebench.model.scenario import Load
 from wirebench.present.numbers import ABSENT
 from wirebench.system.signals import STOPPING, Interrupted, handle_interrupts
-from wirebench.targets import Cores, divide_cores
-from wirebench.targets.cores import CoreClaim
+from wirebench.targets.cores import CoreClaim, Cores, divide_cores
 
 WARMUP_S = 1.0
 STALL_S = 1.0

@@ -14,7 +14,7 @@ from wirebench.measure.truth import measure_truth
 from wirebench.model.contract import Connection, Driver, Transport
 from wirebench.model.histogram_file import HistogramFile
 from wirebench.model.scenario import Load
-from wirebench.targets import divide_cores
+from wirebench.targets.cores import divide_cores
 
 #: What the server does.
 CONSTANT = ("-behaviour", "constant", "-latency", "20ms")

@@ -23,7 +23,7 @@ from wirebench.measure.calibration import (
 from wirebench.measure.truth import SERVER
 from wirebench.measure.usage import Interference
 from wirebench.run.environment import read_machine
-from wirebench.targets import divide_cores
+from wirebench.targets.cores import divide_cores
 
 pytestmark = [
     all_cores,

@@ -18,7 +18,8 @@ from wirebench.model.run_info import Run
 from wirebench.system.paths import APPLICATIONS, TOOLS
 from wirebench.system.ports import LOOPBACK, reserve_ports
 from wirebench.system.readiness import accepts_connections
-from wirebench.targets import LocalTarget, divide_cores
+from wirebench.targets.cores import divide_cores
+from wirebench.targets.local import LocalTarget
 
 pytestmark = [
     second_lane,

@@ -12,7 +12,8 @@ import pytest
 from tests.support.runs import TINY, all_cores, needs_tools, only_run, wirebench
 from wirebench.model.cell import ServiceSpec
 from wirebench.model.run_info import Run
-from wirebench.targets import LocalTarget, divide_cores
+from wirebench.targets.cores import divide_cores
+from wirebench.targets.local import LocalTarget
 
 pytestmark = [all_cores, needs_tools]
 

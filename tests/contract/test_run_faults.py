@@ -24,7 +24,8 @@ from tests.support.runs import (
 )
 from tests.support.waiting import TIMEOUT_S
 from wirebench.model.cell import ServiceSpec
-from wirebench.targets import LocalTarget, divide_cores
+from wirebench.targets.cores import divide_cores
+from wirebench.targets.local import LocalTarget
 
 pytestmark = [first_lane, needs_tools]
 

@@ -20,7 +20,7 @@ from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import PerSecond, Series
 from wirebench.model.record import Gate, Instrument
 from wirebench.model.scenario import Load
-from wirebench.targets import divide_cores
+from wirebench.targets.cores import divide_cores
 
 SECOND_NS = 10**9
 WINDOW_S = 4

@@ -15,7 +15,9 @@ from wirebench.model.record import Record
 from wirebench.plan.load import read_scenario
 from wirebench.plan.plan import make_plan
 from wirebench.run.ids import find_free, lay_out
-from wirebench.targets import Endpoint, LocalTarget, divide_cores
+from wirebench.targets.cores import divide_cores
+from wirebench.targets.endpoint import Endpoint
+from wirebench.targets.local import LocalTarget
 
 
 @dataclass

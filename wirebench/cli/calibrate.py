@@ -28,8 +28,7 @@ from wirebench.model.labels import format_error
 from wirebench.present.numbers import format_duration
 from wirebench.run.environment import find_warnings, read_machine
 from wirebench.system.signals import STOPPING, handle_interrupts
-from wirebench.targets import divide_cores
-from wirebench.targets.cores import CoreClaim
+from wirebench.targets.cores import CoreClaim, divide_cores
 
 _HEADINGS = ("driver", "transport", "load", "connections", "reply, ms", "requests/s", "p50 error, ms", "p99 error, ms")
 _ROW = "{:<9} {:<9} {:>8} {:>11} {:>9} {:>10}  {:<18} {}\n"

@@ -23,7 +23,8 @@ from wirebench.model.record import join_intervals
 from wirebench.present.numbers import format_moment, format_number
 from wirebench.run import environment
 from wirebench.store.runs import DEFAULT_FOLDER
-from wirebench.targets import divide_cores, toxiproxy
+from wirebench.targets import toxiproxy
+from wirebench.targets.cores import divide_cores
 
 _DISK_BYTES_MIN = 200 * 2**20
 

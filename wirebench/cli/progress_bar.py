@@ -19,7 +19,7 @@ from wirebench.model.run_info import RunInfo
 from wirebench.plan.plan import Plan
 from wirebench.present.numbers import format_minutes
 from wirebench.run.progress import Progress, TimeLeft
-from wirebench.targets import Cores
+from wirebench.targets.cores import Cores
 
 _PLAIN_INTERVAL_S = 5.0
 

@@ -12,7 +12,7 @@ from wirebench.errors import UsageError
 from wirebench.model.contract import TRANSPORTS, TargetName
 from wirebench.run.target_options import SEED_MAX, TargetOptions
 from wirebench.system.tls import ClientTls
-from wirebench.targets import ExternalTarget
+from wirebench.targets.external import ExternalTarget
 
 Seed = Annotated[
     int | None,
@@ -51,7 +51,7 @@ def make_target_options(  # noqa: PLR0913 - of options
         )
     external = None
     if kind == "external" and not has_variants:
-        external = ExternalTarget.of_transports(_add_environment(addresses), tls)
+        external = ExternalTarget(_add_environment(addresses), tls)
     return TargetOptions(kind, external, cluster.context, cluster.kubeconfig, cluster.values or (), prometheus)
 
 

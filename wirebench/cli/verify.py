@@ -24,7 +24,7 @@ from wirebench.run.load_source import LoadSource
 from wirebench.run.own_variants import VERIFIED_IDS, Variants, check_variants
 from wirebench.run.target_options import choose_target, plan_for_target
 from wirebench.system.signals import STOPPING, handle_interrupts
-from wirebench.targets import Endpoint
+from wirebench.targets.endpoint import Endpoint
 
 
 def verify(

@@ -29,7 +29,7 @@ from wirebench.model.histogram_file import OK, Clock
 from wirebench.model.record import CALIBRATED_CONNECTIONS_MAX, Instrument, Interval, join_intervals
 from wirebench.model.scenario import Load
 from wirebench.system.files import make_write_error, write_atomic
-from wirebench.targets import Cores
+from wirebench.targets.cores import Cores
 
 #: What calibrating may add to a run.
 COARSE_S_MAX = 30.0

@@ -15,7 +15,7 @@ from wirebench.errors import WirebenchError
 from wirebench.measure.client import connect
 from wirebench.model.application import Operation, load_builtin
 from wirebench.model.contract import TRANSPORTS
-from wirebench.targets import Endpoint
+from wirebench.targets.endpoint import Endpoint
 
 REQUESTS = 100
 #: The ids of users that conformance creates and deletes again: below the seeded ones and every job's, and so few that

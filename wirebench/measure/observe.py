@@ -25,7 +25,7 @@ from wirebench.measure.usage import (
 )
 from wirebench.model.frozen import FrozenModel
 from wirebench.model.histogram_file import HistogramFile, merge
-from wirebench.targets import Cores
+from wirebench.targets.cores import Cores
 from wirebench.targets.endpoint import Replica
 
 _SECOND_NS = 1_000_000_000

@@ -21,7 +21,7 @@ from wirebench.system import processes
 from wirebench.system.paths import TOOLS
 from wirebench.system.ports import LOOPBACK, reserve_ports
 from wirebench.system.readiness import wait_ready
-from wirebench.targets import Cores
+from wirebench.targets.cores import Cores
 
 SERVER = TOOLS / "truth"
 _TIMEOUT_S = 20.0

@@ -13,7 +13,8 @@ from wirebench.drivers import DRIVERS
 from wirebench.system import processes
 from wirebench.system.paths import IS_WHEEL, ROOT
 from wirebench.system.processes import ProcessError
-from wirebench.targets import Cores, toxiproxy
+from wirebench.targets import toxiproxy
+from wirebench.targets.cores import Cores
 
 _PACKAGES = (
     "wirebench",

@@ -47,9 +47,11 @@ from wirebench.run.own_variants import VERIFIED_IDS, Variants
 from wirebench.run.progress import Progress
 from wirebench.store.runs import RunWriter
 from wirebench.system.signals import Interrupted
-from wirebench.targets import Endpoint, Target, divide_cores
 from wirebench.targets.cluster.namespace import name_namespace
 from wirebench.targets.cluster.release import POSTGRES_CPU_MILLICORES
+from wirebench.targets.cores import divide_cores
+from wirebench.targets.endpoint import Endpoint
+from wirebench.targets.target import Target
 
 #: How long a service whose load has failed may take to end.
 _ENDING_S = 2.0

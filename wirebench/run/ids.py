@@ -16,7 +16,7 @@ from wirebench.measure.client import connect
 from wirebench.model.cell import Cell
 from wirebench.model.scenario import Scenario
 from wirebench.plan.plan import Plan, PlannedCell
-from wirebench.targets import Endpoint
+from wirebench.targets.endpoint import Endpoint
 
 _STEPS = (2**31 - CREATED_FIRST_ID) // ID_STEP
 #: Several times what the generators of a large machine create; and the same of requests that create many users at once.

@@ -10,7 +10,8 @@ from wirebench.drivers.wireload import Answer, reflect, send_requests
 from wirebench.measure.calibration import Point, Probe, measure_coarsely
 from wirebench.measure.conformance import Conformance, check_services
 from wirebench.measure.observe import Observation, observe
-from wirebench.targets import Cores, Endpoint, divide_cores
+from wirebench.targets.cores import Cores, divide_cores
+from wirebench.targets.endpoint import Endpoint
 
 
 class LoadSource:

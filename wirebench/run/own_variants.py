@@ -24,7 +24,7 @@ from wirebench.run.load_source import LoadSource
 from wirebench.system.files import open_atomic, write_atomic
 from wirebench.system.paths import CONTRACT
 from wirebench.system.tls import make_context
-from wirebench.targets import Endpoint
+from wirebench.targets.endpoint import Endpoint
 
 #: Ids for what verification creates, each time that something else is verified.
 VERIFIED_IDS = ID_STEP // 100

@@ -19,7 +19,8 @@ from wirebench.run import environment
 from wirebench.run.ids import lay_out
 from wirebench.run.own_variants import check_variants
 from wirebench.system.network_namespace import explain_no_netem
-from wirebench.targets import Target, toxiproxy
+from wirebench.targets import toxiproxy
+from wirebench.targets.target import Target
 
 #: Files that a process has open besides its connections.
 _OTHER_FILES = 200

@@ -10,7 +10,7 @@ from pathlib import Path
 from wirebench.model.record import Record
 from wirebench.model.run_info import RunInfo
 from wirebench.plan.plan import Plan
-from wirebench.targets import Cores
+from wirebench.targets.cores import Cores
 
 #: What a cell takes besides warm-up and window, in seconds: for the first guess of the time left.
 _CELL_OVERHEAD_S = {"local": 0.5, "external": 0.5, "kubernetes": 9.0}

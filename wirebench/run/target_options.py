@@ -15,10 +15,13 @@ from wirebench.model.contract import TargetName
 from wirebench.model.scenario import BLOCKS_MAX, EVERY_TRANSPORT, Scenario
 from wirebench.plan.plan import Plan, make_plan
 from wirebench.run.own_variants import find_variables
-from wirebench.targets import ExternalTarget, LocalTarget, Target, divide_cores
 from wirebench.targets.cluster.client import find_access
+from wirebench.targets.cores import divide_cores
 from wirebench.targets.deployed import DeployedTarget
+from wirebench.targets.external import ExternalTarget
 from wirebench.targets.kubernetes import KubernetesTarget
+from wirebench.targets.local import LocalTarget
+from wirebench.targets.target import Target
 
 SEED_MAX = 2**31 - 1 - BLOCKS_MAX  # each block adds its number
 
@@ -49,7 +52,7 @@ class TargetOptions:
         elif self.kind == "external" and scenario.variants:
             target = ExternalTarget.of_variants(scenario.application, scenario.variants)
         elif self.kind == "external":
-            target = self.external or ExternalTarget.of_transports({})
+            target = self.external or ExternalTarget({})
         elif self.deployed:
             target = self.deployed
         else:

@@ -26,25 +26,23 @@ class ExternalTarget(Target):
     name = "external"
     restarts_services = False
 
-    def __init__(
-        self, addresses: Mapping[str, str], tls: Mapping[str, ClientTls | None], variants: Mapping[str, Variant]
-    ) -> None:
-        """Take addresses, what it takes for TLS, and variants, all by the name of the variant or of the transport."""
-        self._addresses = {name: _parse_address(name, address) for name, address in addresses.items()}
-        self._tls = tls
-        self._variants = variants
-        self._claim: CoreClaim | None = None
+    def __init__(self, addresses: Mapping[str, str], tls: ClientTls | None = None) -> None:
+        """Take addresses of the built-in application's services, by transport, and what TLS takes.
 
-    @classmethod
-    def of_transports(cls, addresses: Mapping[str, str], tls: ClientTls | None = None) -> ExternalTarget:
-        """Return a target of the built-in application at these addresses (`connect` says which forms)."""
-        return cls(addresses, {name: split_address(each, tls)[1] for name, each in addresses.items()}, {})
+        `split_address` says which of them speak TLS.
+        """
+        self._addresses = {name: _parse_address(name, address) for name, address in addresses.items()}
+        self._tls = {name: split_address(address, tls)[1] for name, address in addresses.items()}
+        self._variants: Mapping[str, Variant] = {}
+        self._claim: CoreClaim | None = None
 
     @classmethod
     def of_variants(cls, application: Application, variants: Mapping[str, Variant]) -> ExternalTarget:
         """Return a target of variants, by name, at the addresses of their application file."""
-        addresses = {name: variant.address for name, variant in variants.items() if variant.address}
-        return cls(addresses, {name: application.find_tls(name) for name in variants}, variants)
+        target = cls({name: variant.address for name, variant in variants.items() if variant.address})
+        target._tls = {name: application.find_tls(name) for name in variants}
+        target._variants = variants
+        return target
 
     @property
     def tls_levels(self) -> Mapping[str, Tls]:

@@ -19,7 +19,7 @@ from wirebench.model.record import Gate
 from wirebench.model.run_info import TIMING_FILE, Run
 from wirebench.present.comparison import make_comparison_view
 from wirebench.present.two_runs import make_run_comparison_view
-from wirebench.targets import ExternalTarget
+from wirebench.targets.external import ExternalTarget
 
 REST, GRPC = cell("rest"), cell("grpc")
 MACHINE = {"cpu": "Some CPU", "cores": "2", "memory": "24 GiB", "core_separation": "server on core 0"}
@@ -306,7 +306,7 @@ def test_services_elsewhere_are_another_machine(make: Maker) -> None:
             name,
             info={
                 "target": "external",
-                "machine": MACHINE | dict(ExternalTarget.of_transports({"rest": address}).describe().machine),
+                "machine": MACHINE | dict(ExternalTarget({"rest": address}).describe().machine),
             },
         )
         for name, address in (("here", "http://127.0.0.1:5000"), ("there", "https://example.org:443"))

@@ -14,7 +14,7 @@ from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.scenario import Scenario
 from wirebench.plan.plan import make_plan
 from wirebench.run.target_options import TargetOptions, set_tls_levels
-from wirebench.targets import ExternalTarget
+from wirebench.targets.external import ExternalTarget
 
 ADDRESSES = {"rest": "https://127.0.0.1:5000", "grpc": "tls://127.0.0.1:50051"}
 
@@ -26,13 +26,13 @@ def scenario(**factors: Any) -> Scenario:  # noqa: ANN401 - levels of factors
 
 def test_the_address_sets_the_factor() -> None:
     """What is measured is what is there, and so it is named."""
-    plan = make_plan(set_tls_levels(scenario(), ExternalTarget.of_transports(ADDRESSES)), 1, "external")
+    plan = make_plan(set_tls_levels(scenario(), ExternalTarget(ADDRESSES)), 1, "external")
     assert {"server"} == {cell.tls for cell in plan.cells}
 
 
 def test_transports_that_differ_in_tls_are_not_compared() -> None:
     """One in plain text against one with TLS would compare TLS as well."""
-    found = set_tls_levels(scenario(), ExternalTarget.of_transports({**ADDRESSES, "grpc": "127.0.0.1:50051"}))
+    found = set_tls_levels(scenario(), ExternalTarget({**ADDRESSES, "grpc": "127.0.0.1:50051"}))
     with pytest.raises(UsageError, match="nothing to compare"):
         make_plan(found, 1, "external")
 
@@ -41,12 +41,12 @@ def test_transports_that_differ_in_tls_are_not_compared() -> None:
 def test_a_scenario_that_says_otherwise_is_rejected(tls: object) -> None:
     """Nothing here can make a service speak TLS, or not."""
     with pytest.raises(UsageError, match="tls: the address of rest has the level server"):
-        set_tls_levels(scenario(tls=tls), ExternalTarget.of_transports(ADDRESSES))
+        set_tls_levels(scenario(tls=tls), ExternalTarget(ADDRESSES))
 
 
 def test_a_name_that_no_host_can_have_is_a_clear_error() -> None:
     """Python finds no name for it, and so no error of the network."""
-    target = ExternalTarget.of_transports({"rest": "http://a..b:80"})
+    target = ExternalTarget({"rest": "http://a..b:80"})
     (rest,) = {each.service for each in make_plan(scenario(transport="rest"), 1, "external").cells}
     with pytest.raises(WirebenchError, match=r"nothing answers at a\.\.b:80"):
         target.start([rest])

@@ -20,7 +20,8 @@ from wirebench.plan.overrides import Override, parse_assignment
 from wirebench.plan.plan import make_plan
 from wirebench.present.facts import list_facts
 from wirebench.run.preparation import create_info
-from wirebench.targets import LocalTarget, divide_cores
+from wirebench.targets.cores import divide_cores
+from wirebench.targets.local import LocalTarget
 
 TEXT = """\
 question: Which transport?

@@ -27,7 +27,8 @@ from wirebench.plan import driver_support as facts
 from wirebench.plan.plan import make_plan
 from wirebench.run.preparation import prepare
 from wirebench.system.tls import ClientTls
-from wirebench.targets import LocalTarget, divide_cores
+from wirebench.targets.cores import divide_cores
+from wirebench.targets.local import LocalTarget
 
 CELL = dataclasses.replace(jobs.CELL, transport="rest", runtime="gunicorn-gthread", driver="oha", codec="json")
 JOB = dataclasses.replace(jobs.JOB, cell=CELL, cores=frozenset({1}))

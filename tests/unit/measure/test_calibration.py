@@ -29,7 +29,7 @@ from wirebench.model.cell import Cell
 from wirebench.model.contract import Driver, Transport
 from wirebench.model.record import Interval
 from wirebench.model.scenario import Load
-from wirebench.targets import Cores
+from wirebench.targets.cores import Cores
 
 MACHINE = {"cpu": "Some CPU @ 2.50GHz", "cores": "2", "kernel": "Linux 6.1", "memory": "8.0 GiB"}
 CORES = Cores(frozenset({0}), frozenset({1}))

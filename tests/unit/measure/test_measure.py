@@ -39,8 +39,8 @@ from wirebench.measure.usage import (
 from wirebench.model.histogram_file import PerSecond, merge
 from wirebench.system import cgroup, processes
 from wirebench.system.processes import read_cpu_s
-from wirebench.targets import Replica, divide_cores
-from wirebench.targets.cores import CoreClaim
+from wirebench.targets.cores import CoreClaim, divide_cores
+from wirebench.targets.endpoint import Replica
 
 METRICS = """\
 # TYPE wirebench_request_duration_seconds_count counter

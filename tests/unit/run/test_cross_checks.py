@@ -11,7 +11,7 @@ from wirebench.drivers import DRIVERS, K6
 from wirebench.errors import UsageError
 from wirebench.run.preparation import create_info, prepare
 from wirebench.run.target_options import TargetOptions, plan_for_target
-from wirebench.targets import ExternalTarget
+from wirebench.targets.external import ExternalTarget
 
 CHECKED = "question: x\nfactors: {transport: rest}\ncross_check: {driver: k6}\n"
 NAMED = "question: x\nfactors: {transport: rest, driver: k6}\n"
@@ -21,7 +21,7 @@ NOTE = "cross-check by k6 skipped: k6 is not installed; make setup-cross-check"
 @pytest.fixture
 def target() -> ExternalTarget:
     """Return a target that starts nothing."""
-    return ExternalTarget.of_transports({"rest": "http://127.0.0.1:9"})
+    return ExternalTarget({"rest": "http://127.0.0.1:9"})
 
 
 @pytest.mark.parametrize(("version", "drivers", "notes"), [(None, {"wireload"}, 1), ("2.2.0", {"wireload", "k6"}, 0)])

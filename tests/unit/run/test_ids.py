@@ -16,7 +16,7 @@ from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.cell import ServiceSpec
 from wirebench.plan.plan import Plan, make_plan
 from wirebench.run.ids import find_free, lay_out
-from wirebench.targets import Endpoint
+from wirebench.targets.endpoint import Endpoint
 
 INT32_MAX = 2**31 - 1
 CREATING = """\

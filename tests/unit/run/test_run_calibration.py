@@ -19,7 +19,7 @@ from wirebench.plan.plan import make_plan
 from wirebench.run.execution import Execution
 from wirebench.run.load_pod import main
 from wirebench.run.load_pod.task import CalibrateTask, encode_answer, read_task
-from wirebench.targets import Description
+from wirebench.targets.endpoint import Description
 
 SCENARIO = """\
 question: What are the figures of a load pod worth?

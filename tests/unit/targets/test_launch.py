@@ -19,8 +19,10 @@ from wirebench.run.load_source import LoadSource
 from wirebench.run.own_variants import Variants
 from wirebench.system.processes import ProcessError
 from wirebench.system.readiness import is_serving
-from wirebench.targets import Endpoint, LocalTarget, divide_cores
+from wirebench.targets.cores import divide_cores
+from wirebench.targets.endpoint import Endpoint
 from wirebench.targets.launch import find_command, launch_variant
+from wirebench.targets.local import LocalTarget
 
 APPLICATION = """\
 operations: {item: {rest: {request: GET /item}}}

@@ -35,7 +35,7 @@ from wirebench.run.load_pod.task import (
 )
 from wirebench.system import cgroup
 from wirebench.system.signals import Interrupted, handle_interrupts
-from wirebench.targets import divide_cores
+from wirebench.targets.cores import divide_cores
 from wirebench.targets.endpoint import Containers, Replica
 
 TASK = Path("/etc/wirebench/load.json")

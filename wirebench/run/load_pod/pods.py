@@ -25,7 +25,8 @@ from wirebench.run.load_pod.task import (
     decode_answer,
 )
 from wirebench.run.load_source import LoadSource
-from wirebench.targets import Endpoint, LoadPods
+from wirebench.targets.cluster.load_pods import LoadPods
+from wirebench.targets.endpoint import Endpoint
 
 T = TypeVar("T")
 
