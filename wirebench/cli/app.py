@@ -9,31 +9,50 @@ from importlib import import_module, metadata
 from typing import Annotated, Any, cast
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from wirebench.errors import UsageError
 
 #: What `wirebench --help` shows. The modules are named after the commands, as are their functions or apps.
-COMMANDS = {
-    "init": "Draft an application file and a scenario for your own service.",
-    "run": "Measure a scenario, and report what differs.",
-    "resume": "Continue an interrupted run.",
-    "load": "Send a plain load to a service.",
-    "list": "List scenarios and runs.",
-    "results": "Show the figures and verdicts of a run.",
-    "report": "Write the report of a run: one HTML file.",
-    "compare": "Compare two runs by the cells that both have.",
-    "serve": "Serve results as pages and as an API, until Ctrl-C.",
-    "calibrate": "Measure how accurate each driver is on this machine.",
-    "verify": "Check that all services answer the same requests alike.",
-    "doctor": "Check this machine for what would spoil runs or their figures.",
-    "timing": "Fetch when messages came to a Hedera topic, for loads to replay.",
-    "client": "Talk to a service: one call, an interactive menu, or a demo.",
-    "completion": "Print a script that makes a shell complete commands.",
+GROUPS = {
+    "Measure": {
+        "run": "Measure a scenario, and report what differs.",
+        "resume": "Continue an interrupted run.",
+        "load": "Send a plain load to a service.",
+        "calibrate": "Measure how accurate each driver is on this machine.",
+        "verify": "Check that all services answer the same requests alike.",
+    },
+    "Look": {
+        "results": "Show the figures and verdicts of a run.",
+        "report": "Write the report of a run: one HTML file.",
+        "compare": "Compare two runs by the cells that both have.",
+        "serve": "Serve results as pages and as an API, until Ctrl-C.",
+        "list": "List scenarios and runs.",
+        "delete": "Delete runs.",
+    },
+    "Prepare": {
+        "init": "Draft an application file and a scenario for your own service.",
+        "doctor": "Check this machine for what would spoil runs or their figures.",
+        "timing": "Fetch when messages came to a Hedera topic, for loads to replay.",
+        "completion": "Print a script that makes a shell complete commands.",
+    },
+    "Services": {"client": "Talk to a service: one call, an interactive menu, or a demo."},
 }
+COMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}
 _MODULES = {"list": "list_"}
 #: Set by a shell that asks for completions, which typer then prints.
 COMPLETE_VARIABLE = "_WIREBENCH_COMPLETE"
+
+
+class GroupedCommands(TyperGroup):
+    """Lists commands in the groups in which a user looks for them."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002 - typer exports no types
+        """Write the commands, each group under its heading."""
+        width = max(map(len, COMMANDS))
+        for heading, commands in GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(width), summary) for name, summary in commands.items()])
 
 
 class GroupedCommand(TyperCommand):
@@ -80,6 +99,7 @@ def make_app(arguments: Sequence[str]) -> typer.Typer:
     called = next((argument for argument in arguments if not argument.startswith("-")), None)
     app = typer.Typer(
         name="wirebench",
+        cls=GroupedCommands,
         help="REST, gRPC or a plain socket? Measures one application behind all three, or your own services, and "
         "reports only the differences that the data supports.",
         callback=show_help_without_command,
