@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.report_run import RunBuilder
 from tests.support.command_line import reject, wirebench
+from tests.support.report_run import RunBuilder
 
 
 @pytest.fixture
