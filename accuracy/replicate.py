@@ -105,11 +105,12 @@ def find_outcomes(run: Run) -> Iterator[Outcome]:
     for name in _JUDGED:
         pairs = [replace(each, metric=METRICS[name], failed_gates=each.list_failed_gates(name)) for each in comparisons]
         for pair in judge(pairs, run.info.equivalence_margin):
-            is_slowed = pair.baseline_level == "as-it-is"
-            is_unknown = name == "p99" if is_slowed else pair.subject_level.startswith("slower")
+            subject, baseline = (str(cell.factors[pair.factor]) for cell in (pair.subject, pair.baseline))
+            is_slowed = baseline == "as-it-is"
+            is_unknown = name == "p99" if is_slowed else subject.startswith("slower")
             if is_unknown:
                 continue
-            percent = int(pair.subject_level.rpartition("-")[2]) if is_slowed else 0
+            percent = int(subject.rpartition("-")[2]) if is_slowed else 0
             ratio = pair.ratios.get(name)
             yield Outcome(name, percent, pair.verdict, ratio.estimate if ratio else None)
 

@@ -10,8 +10,7 @@ from wirebench.analysis.pair import CellPair, compute_paired_ratio, compute_rati
 from wirebench.analysis.ratio import Ratio, paired_ratio
 from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.model.cell import FACTORS
-from wirebench.model.record import Record
-from wirebench.model.run_info import Run, RunInfo
+from wirebench.model.run_info import Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,19 +34,6 @@ class Comparison(CellPair):
     factor: str
     checks: tuple[Comparison, ...] = ()
     gains: tuple[Gain, ...] = ()
-
-    @property
-    def subject_level(self) -> str:
-        return str(self.subject.factors[self.factor])
-
-    @property
-    def baseline_level(self) -> str:
-        return str(self.baseline.factors[self.factor])
-
-    @property
-    def drivers(self) -> tuple[str, ...]:
-        """The drivers of both cells: one, unless no driver measured both."""
-        return tuple(dict.fromkeys(str(cell.factors["driver"]) for cell in (self.subject, self.baseline)))
 
 
 def compare_cells(cells: Sequence[CellSummary], factor: str, margin: float) -> tuple[Comparison, ...]:
@@ -179,9 +165,6 @@ def find_comparisons(run: Run) -> tuple[Comparison, ...]:
 
     Verdicts that come and go tempt readers to stop at the one they like.
     """
-    return () if run.info.status == "running" else compare_records(run.records, run.info)
-
-
-def compare_records(records: Iterable[Record], info: RunInfo) -> tuple[Comparison, ...]:
-    """Return what records of a run support: all of them, or those up to a look at it."""
-    return compare_cells(summarise(records), info.compare, info.equivalence_margin)
+    if run.info.status == "running":
+        return ()
+    return compare_cells(summarise(run.records), run.info.compare, run.info.equivalence_margin)

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from wirebench.analysis.differences import Difference, find_differences
-from wirebench.analysis.pair import CellPair, Verdict, compute_ratios, compute_unpaired_ratio, find_failed_gates, judge
+from wirebench.analysis.pair import CellPair, compute_ratios, compute_unpaired_ratio, find_failed_gates, judge
 from wirebench.analysis.ratio import Ratio
-from wirebench.analysis.series import OVERLOADED
 from wirebench.analysis.significance import FALSE_ALARMS, find_significant
 from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.errors import UsageError
@@ -20,6 +19,8 @@ from wirebench.model.run_info import Run, RunInfo
 #: By how much the shares of the pinned cores that other programs take may differ. Beside a program that took 5 % of
 #: each core, services had up to 14 % fewer requests/s than themselves.
 _INTERFERENCE_DIFFERENCE_MAX = 0.01
+#: Gates that fail because the service has no room for the load, and not because of how it was measured.
+_OVERLOADED = frozenset({"dropped_iterations", "rate_error", "error_rate"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +40,7 @@ class CellChange(CellPair):
     def tested_ratio(self) -> Ratio | None:
         """The ratio that tells whether head is slower beyond the margin; None if nothing can."""
         failed = {gate.name for gate in self.failed_gates}
-        if self.reasons or self.baseline.failed_gates(self.metric) or not failed <= OVERLOADED:
+        if self.reasons or self.baseline.failed_gates(self.metric) or not failed <= _OVERLOADED:
             return None
         ratio = self.ratios.get(self.metric.name)
         return ratio if ratio and ratio.log_error is not None else None
@@ -71,9 +72,6 @@ class RunComparison:
         both = [(change.subject.reference_us(), change.baseline.reference_us()) for change in self.changes]
         ratios = [head_us / base_us for head_us, base_us in both if head_us and base_us]
         return statistics.geometric_mean(ratios) if ratios else None
-
-    def with_verdict(self, *verdicts: Verdict) -> tuple[CellChange, ...]:
-        return tuple(change for change in self.changes if change.verdict in verdicts)
 
 
 def compare_runs(base: Run, head: Run, metric: Metric | None = None) -> RunComparison:

@@ -15,14 +15,9 @@ POINTS_MIN = 3
 #: One in so many fewer requests than the most is as good as the most.
 _AS_GOOD_AS = 0.95
 #: Gates whose failure says that something gave way under the load, and not that too little was measured.
-BREAKING = frozenset(
+_BREAKING = frozenset(
     {"error_rate", "conformance", "counts", "connections", "dropped_iterations", "generator_cpu", "ceiling"}
 )
-#: Those that fail because the service has no room for the load, and not because of how it was measured.
-OVERLOADED = frozenset({"dropped_iterations", "rate_error", "error_rate"})
-
-#: Those whose failure makes a capacity that was found a lower bound of the service's.
-LIMITING = frozenset({"generator_cpu", "ceiling", "throttled_generator", "resolution"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +44,7 @@ class FactorSeries:
         """The first cell in which something gave way, and what did: the gate that failed."""
         for cell in self.cells:
             for gate in cell.failed_gates():
-                if gate.name in BREAKING:
+                if gate.name in _BREAKING:
                     return cell, gate
         return None
 

@@ -104,12 +104,6 @@ def describe_disturbances(run: Run) -> Iterator[str]:
         for block, cell, ratio in found.windows
     ]
     yield from list_some(windows, _WINDOWS_NAMED_MAX)
-    if found.after_heavy is not None:
-        yield (
-            "order effect: cells that follow the one with the most server CPU are "
-            f"{_judge(found.after_heavy)} than those that follow the one with the least; the order is random, so this "
-            "favours none, and a longer warm-up may remove it"
-        )
 
 
 def _judge(ratio: float) -> str:

@@ -1,4 +1,4 @@
-"""Drift, outliers and order effects: found where they are, seldom elsewhere, and said wherever a run is shown."""
+"""Drift and outliers: found where they are, seldom elsewhere, and said wherever a run is shown."""
 
 from __future__ import annotations
 
@@ -88,18 +88,6 @@ def test_an_outlier_window_is_named(built: Run) -> None:
     ((block, cell, ratio),) = find_disturbances(disturb(built, logs)).windows
     assert (5, _CELLS[1].id) == (block, cell.cell)
     assert 0.55 < ratio < 0.75
-
-
-def test_a_cell_that_suffers_from_the_one_before_is_an_order_effect(built: Run) -> None:
-    """What a heavy cell leaves behind: work to finish, caches of others, a hot core."""
-    logs, names = noise(), [each.id for each in _CELLS]
-    places = {(each.block, each.order): names.index(each.cell) for each in built.records}
-    cpu_s = {each.cell: each.server.cpu_s or 0.0 for each in built.records}
-    for (block, order), place in places.items():
-        if order:
-            logs[place, block - 1] -= 0.15 * cpu_s[names[places[block, order - 1]]] / max(cpu_s.values())
-    found = find_disturbances(disturb(built, logs))
-    assert found.after_heavy == pytest.approx(np.exp(-0.15), rel=0.05)
 
 
 def test_few_blocks_say_nothing(tmp_path: Path) -> None:
