@@ -77,7 +77,7 @@ func dispatch(ctx context.Context, arguments []string, out, log io.Writer) error
 	if len(arguments) == 0 {
 		return newUsageError("name a command: rest, grpc, socket, run, request, render, check, resolve or schema")
 	}
-	if slices.ContainsFunc(arguments, isHelp) {
+	if slices.Contains(arguments, "--help") || slices.Contains(arguments, "-h") {
 		fmt.Fprint(out, usage)
 		options := new(hand).flags()
 		options.SetOutput(out)
@@ -97,7 +97,7 @@ func dispatch(ctx context.Context, arguments []string, out, log io.Writer) error
 		return writeSchema(ctx, rest)
 	case "check", "resolve":
 		return checkFiles(command, rest, out, log)
-	case "--version", "-version", "version":
+	case "--version":
 		_, err := fmt.Fprintln(out, Version)
 		return err
 	default:
@@ -117,10 +117,6 @@ func parse(options *flag.FlagSet, arguments []string) (others []string, err erro
 		}
 	}
 	return others, nil
-}
-
-func isHelp(argument string) bool {
-	return slices.Contains([]string{"--help", "-help", "-h", "help"}, argument)
 }
 
 // measure runs a load and writes its histogram file, if there is a path for one.

@@ -248,7 +248,6 @@ func TestWrongUsageIsOneLine(t *testing.T) {
 		"at least generators":   wrong("generators", 5),
 		"exclude each other":    wrong("rate_per_s", 5),
 		"calls of all users":    wrong("calls", 1_000_000),
-		"warmup_calls needs":    wrong("calls", 0),
 		"use warmup_calls; see": wrong("warmup_s", 0.5),
 		`socket, not "smtp"`: wrong("requests", map[string]any{
 			"transport": "smtp", "clients": []any{map[string]any{"sequence": []string{"users.get"}}},

@@ -137,7 +137,6 @@ func (j *Job) prepare(command string) error {
 		{j.RatePerS > 0 && j.Calls > 0 || (j.RatePerS > 0 || j.Calls > 0) && j.Arrivals != "", "rate_per_s, arrivals and calls exclude each other"},
 		{j.Calls > 0 && *j.WarmupS > 0, "warmup_s excludes calls; use warmup_calls"},
 		{j.RequestsEach < 1 || j.RequestsEach > requestsEachMax && !isRender, "requests_each must be from 1 to 1000"},
-		{j.WarmupCalls > 0 && j.Calls == 0, "warmup_calls needs calls"},
 		{j.Generators < 1 || j.Generator < 0 || j.Generator >= j.Generators, "generator must be from 0 to generators - 1"},
 		{j.Concurrency < j.Generators, "concurrency must be at least generators"},
 		{j.Slices < 0 || j.Slices > histogram.SlicesMax, fmt.Sprintf("slices must be from 0 to %d", histogram.SlicesMax)},

@@ -15,10 +15,7 @@ import (
 	"wirebench.dev/wireload/variable"
 )
 
-const (
-	answerTimeout     = 10 * time.Second
-	reflectionTimeout = time.Minute
-)
+const reflectionTimeout = time.Minute
 
 // schemaJob says where messages are to be read from: from files, which are proto files or compiled sets, or by reflection.
 type schemaJob struct {
@@ -59,7 +56,7 @@ func writeSchema(ctx context.Context, arguments []string) error {
 func (j *schemaJob) reflect(ctx context.Context) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, reflectionTimeout, fmt.Errorf("%s: server reflection takes longer than %s", j.Reflection, reflectionTimeout))
 	defer cancel()
-	load := &engine.Load{Addresses: []string{j.Reflection}, Generators: 1, Timeout: answerTimeout}
+	load := &engine.Load{Addresses: []string{j.Reflection}, Generators: 1, Timeout: reflectionTimeout / 6}
 	connection := &Job{Requests: request.Options{Transport: "grpc"}, TLS: j.TLS}
 	if err := connection.connect(load, false); err != nil {
 		return nil, err

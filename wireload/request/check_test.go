@@ -93,7 +93,7 @@ func TestCheckOfEveryOperation(t *testing.T) {
 			where := operation + " over " + wire[0] + " with " + wire[1]
 			values := source.(*user).values
 			data, _ := decodeJSON(source.(*user).current.expectations[0].expected.append(nil, values))
-			if keys := source.(*user).current.expectations[0].keys; keys != nil && slices.Contains([]string{"payload", "text"}, keys[len(keys)-1]) {
+			if keys := source.(*user).current.expectations[0].keys; len(keys) > 0 && slices.Contains([]string{"payload", "text"}, keys[len(keys)-1]) {
 				data = map[string]any{keys[len(keys)-1]: data}
 			}
 			expectError(t, where, source.Check(&r, reply(t, application, operation, wire, data)), "")

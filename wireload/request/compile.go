@@ -234,11 +234,7 @@ func (c *compiler) setBody(o, e, body field) (asText bool) {
 func (c *compiler) findMethod(call field) protoreflect.MethodDescriptor {
 	name := call.value.(string)
 	method, known := c.schema.Methods[name], slices.Sorted(maps.Keys(c.schema.Methods))
-	switch {
-	case method != nil || c.options.isCheck && len(known) == 0:
-	case len(known) == 0:
-		call.fail("protobuf needs its messages: the job has no descriptors")
-	default:
+	if method == nil && (!c.options.isCheck || len(known) > 0) {
 		call.fail("the descriptors have no method %s; %s", name, suggest.Name(name, known))
 	}
 	return method

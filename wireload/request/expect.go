@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,12 +60,12 @@ func (e *expectation) check(reply any, values []slotValue) error {
 }
 
 // checkConsecutive compares the first and the last item of a stream.
-func (e *expectation) checkConsecutive(first, last any, items int) error {
+func (e *expectation) checkConsecutive(replies [2]any, items int) error {
 	if e.matcher != "consecutive" {
 		return nil
 	}
 	var ends [2]int64
-	for i, item := range []any{first, last} {
+	for i, item := range replies {
 		for _, found := range at(item, e.keys) {
 			var err error
 			text, _ := textOf(found)
@@ -109,10 +109,7 @@ func (e *expectation) matches(actual, expected any) bool {
 }
 
 func keysOf(path string) []string {
-	if path == "" {
-		return nil
-	}
-	return strings.Split(path, ".")
+	return strings.FieldsFunc(path, func(each rune) bool { return each == '.' })
 }
 
 // at returns what a reply has at a path, nil for nothing: many values where it has a *, which stands for all items of a list.
@@ -175,16 +172,16 @@ func holds(actual, expected any) bool {
 
 // compareNumbers compares two numbers, which may be given as texts.
 func compareNumbers(a, b any) (order int, ok bool) {
-	textA, errA := textOf(a)
-	textB, errB := textOf(b)
-	wholeA, notWholeA := strconv.ParseInt(textA, 10, 64)
-	wholeB, notWholeB := strconv.ParseInt(textB, 10, 64)
-	if notWholeA == nil && notWholeB == nil {
-		return cmp.Compare(wholeA, wholeB), true
+	var numbers [2]*big.Float
+	for i, each := range []any{a, b} {
+		text, err := textOf(each)
+		number, _, notNumber := big.ParseFloat(text, 10, 256, big.ToNearestEven)
+		if err != nil || notNumber != nil {
+			return 0, false
+		}
+		numbers[i] = number
 	}
-	floatA, notFloatA := strconv.ParseFloat(textA, 64)
-	floatB, notFloatB := strconv.ParseFloat(textB, 64)
-	return cmp.Compare(floatA, floatB), errors.Join(errA, errB, notFloatA, notFloatB) == nil
+	return numbers[0].Cmp(numbers[1]), true
 }
 
 // decodeJSON keeps numbers as they are.

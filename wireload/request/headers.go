@@ -21,8 +21,8 @@ type Header struct {
 
 // varyingHeader is a header whose value is not the same for all requests.
 type varyingHeader struct {
-	name, key string
-	value     program
+	Header
+	program program
 }
 
 // reserved are headers of the connection and the framing, which the client sets.
@@ -101,7 +101,7 @@ func (r *Request) CheckHeaders(transport string) error {
 // addDefault adds a header of REST, unless the request has it.
 func (c *compiler) addDefault(name, value string) {
 	key := strings.ToLower(name)
-	if !c.template.HasHeader(key) && !slices.ContainsFunc(c.headers, func(each varyingHeader) bool { return each.key == key }) {
+	if !c.template.HasHeader(key) && !slices.ContainsFunc(c.headers, func(each varyingHeader) bool { return each.Key == key }) {
 		c.template.Headers = append(c.template.Headers, Header{name, key, []byte(value)})
 	}
 }
@@ -121,7 +121,7 @@ func (c *compiler) addHeaders(own field) {
 		if isConstant {
 			c.template.Headers = append(c.template.Headers, made)
 		} else {
-			c.headers = append(c.headers, varyingHeader{made.Name, made.Key, value})
+			c.headers = append(c.headers, varyingHeader{made, value})
 		}
 	}
 }

@@ -54,7 +54,11 @@ func (c *compiler) input(in field) any {
 		size := c.count(of, 1)
 		return strings.Repeat(fixedText, size/len(fixedText)+1)[:size]
 	case "bytes":
-		return base64.StdEncoding.EncodeToString(countingBytes(c.count(of, 1)))
+		counting := make([]byte, c.count(of, 1))
+		for i := range counting {
+			counting[i] = byte(i)
+		}
+		return base64.StdEncoding.EncodeToString(counting)
 	case "random_text":
 		size := c.count(of, 1)
 		return c.addSlot(textKind, func(u *user, v *slotValue) {
@@ -166,12 +170,4 @@ func (c *compiler) count(given field, size int) int {
 		return count
 	}
 	return 0
-}
-
-func countingBytes(size int) []byte {
-	counting := make([]byte, size)
-	for i := range counting {
-		counting[i] = byte(i)
-	}
-	return counting
 }

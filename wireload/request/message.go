@@ -124,7 +124,7 @@ func (p *program) nested(of protoreflect.FieldDescriptor, build func(inner *prog
 		p.literal(string(protowire.AppendBytes(nil, constant)))
 		return
 	}
-	*p = append(*p, step{nested: inner})
+	*p = append(*p, step{encode: inner.appendNested})
 }
 
 // isWrapper says whether a message stands for its value in JSON: google.protobuf.StringValue and the like.
@@ -165,15 +165,10 @@ func encodeMessage(descriptor protoreflect.MessageDescriptor, constant any) (str
 }
 
 func isConstant(value any) bool {
-	switch value := value.(type) {
-	case slot:
-		return false
-	case []any:
-		return !slices.ContainsFunc(value, func(each any) bool { return !isConstant(each) })
-	case object:
-		return !slices.ContainsFunc(value, func(each member) bool { return !isConstant(each.value) })
-	}
-	return true
+	var p program
+	p.json(value)
+	_, ok := p.constant()
+	return ok
 }
 
 // describeReply returns the JSON form of a message, with the fields that are empty.

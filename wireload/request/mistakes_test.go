@@ -138,7 +138,7 @@ func TestMistakes(t *testing.T) {
 		{"{transport: rest, start", "{transport: http, start", `18: variants.rest-a.transport: must be one of rest, grpc, socket (it is "http")`},
 		{"{transport: rest, start", "{start", "18: variants.rest-a: transport is missing"},
 		{"{X-Key:", "{Content-Length:", "18: variants.rest-a.headers.Content-Length: wireload sends it by itself"},
-		{`"${KEY}"`, `"Bearer ${key} {id}"`, "18: variants.rest-a.headers.X-Key: {key}: there is no input \"key\" before it\n18: variants.rest-a.headers.X-Key: {key}: there is no input \"key\" before it; there are full, id"},
+		{`"${KEY}"`, `"Bearer ${key} {id}"`, "18: variants.rest-a.headers.X-Key: {key}: there is no input \"key\" before it; there are full, id\n18: variants.rest-a.headers.X-Key: {key}: there is no input \"key\" before it; there are none"},
 		{`"${KEY}"`, `"Bearer {id}"`, "18: variants.rest-a.headers.X-Key: {id}: there is no input \"id\" before it"},
 		{`start: "serve {port}"`, "start: serve {port}", "18: not valid YAML: did not find expected ',' or '}'; quote texts that have braces"},
 		{"schema: set.binpb", "schema: none.proto", "20: variants.grpc.schema: ./none.proto: no such file; name proto files, a compiled set (.binpb), or reflection"},

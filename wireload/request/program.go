@@ -1,7 +1,9 @@
 package request
 
 import (
+	"encoding/binary"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -10,25 +12,17 @@ import (
 // program appends bytes, some of which depend on a request's values.
 type program []step
 
-// step appends its literal, and then a value or a nested message after its length, if it has one.
+// step appends its literal, and then what depends on the values, if anything does.
 type step struct {
 	literal []byte
-	place   int
-	encode  encoder
-	nested  program
+	encode  func(dst []byte, values []slotValue) []byte
 }
-
-type encoder func(dst []byte, v *slotValue) []byte
 
 func (p program) append(dst []byte, values []slotValue) []byte {
 	for i := range p {
-		s := &p[i]
-		dst = append(dst, s.literal...)
-		switch {
-		case s.encode != nil:
-			dst = s.encode(dst, &values[s.place])
-		case s.nested != nil:
-			dst = s.nested.appendNested(dst, values)
+		dst = append(dst, p[i].literal...)
+		if p[i].encode != nil {
+			dst = p[i].encode(dst, values)
 		}
 	}
 	return dst
@@ -36,15 +30,10 @@ func (p program) append(dst []byte, values []slotValue) []byte {
 
 // appendNested appends the length of what the program appends, and that.
 func (p program) appendNested(dst []byte, values []slotValue) []byte {
+	var length [binary.MaxVarintLen64]byte
 	start := len(dst)
-	dst = p.append(append(dst, 0), values) // One byte suffices for most lengths.
-	length := len(dst) - start - 1
-	if more := protowire.SizeVarint(uint64(length)) - 1; more > 0 {
-		dst = append(dst, make([]byte, more)...)
-		copy(dst[start+1+more:], dst[start+1:][:length])
-	}
-	protowire.AppendVarint(dst[:start], uint64(length))
-	return dst
+	dst = p.append(dst, values)
+	return slices.Insert(dst, start, protowire.AppendVarint(length[:0], uint64(len(dst)-start))...)
 }
 
 // fill returns what the program appends: in the buffer, unless it is the same for all requests.
@@ -61,17 +50,15 @@ func (p program) constant() (literal []byte, ok bool) {
 	switch {
 	case len(p) == 0:
 		return nil, true
-	case len(p) == 1 && p[0].isLiteral():
+	case len(p) == 1 && p[0].encode == nil:
 		return p[0].literal, true
 	}
 	return nil, false
 }
 
-func (s *step) isLiteral() bool { return s.encode == nil && s.nested == nil }
-
 // literal appends a constant to what the program appends.
 func (p *program) literal(literal string) {
-	if last := len(*p) - 1; last >= 0 && (*p)[last].isLiteral() {
+	if last := len(*p) - 1; last >= 0 && (*p)[last].encode == nil {
 		(*p)[last].literal = append((*p)[last].literal, literal...)
 	} else if literal != "" {
 		*p = append(*p, step{literal: []byte(literal)})
@@ -79,8 +66,8 @@ func (p *program) literal(literal string) {
 }
 
 // value appends what encode makes of a slot's value.
-func (p *program) value(s slot, encode encoder) {
-	*p = append(*p, step{place: s.place, encode: encode})
+func (p *program) value(s slot, encode func(dst []byte, v *slotValue) []byte) {
+	*p = append(*p, step{encode: func(dst []byte, values []slotValue) []byte { return encode(dst, &values[s.place]) }})
 }
 
 // scalar appends an expanded value: what is known already as render has it, and texts that vary as escape has them.

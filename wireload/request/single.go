@@ -81,7 +81,8 @@ func (s *Single) Show(replies [][]byte, isStream bool) json.RawMessage {
 			}
 		}
 		if len(reply) > shownBytesMax || !json.Valid(shown[i]) {
-			shown[i] = quote(variable.Hide(string(reply)))
+			text := variable.Hide(string(reply))
+			shown[i] = encodeJSON(text[:min(len(text), shownBytesMax)])
 		}
 	}
 	all := bytes.Join(shown, []byte(","))
@@ -90,12 +91,7 @@ func (s *Single) Show(replies [][]byte, isStream bool) json.RawMessage {
 	}
 	hidden := variable.Hide(string(all))
 	if !json.Valid([]byte(hidden)) {
-		return quote(hidden)
+		return encodeJSON(hidden)
 	}
 	return []byte(hidden)
-}
-
-// quote returns a text, or the start of a long one, as JSON.
-func quote(text string) json.RawMessage {
-	return encodeJSON(text[:min(len(text), shownBytesMax)])
 }

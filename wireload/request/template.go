@@ -163,9 +163,6 @@ func appendEscaped(dst, text []byte) []byte {
 }
 
 func (c *compiler) missingInput(name string) error {
-	if len(c.known) == 0 {
-		return fmt.Errorf("there is no input %q before it", name)
-	}
 	return fmt.Errorf("there is no input %q before it; %s", name, suggest.Name(name, slices.Sorted(maps.Keys(c.known))))
 }
 

@@ -76,7 +76,7 @@ func (u *user) Next(r *Request) {
 	r.Path = op.path.fill(&u.path, u.values)
 	r.Body = op.body.fill(&u.body, u.values)
 	for i, each := range op.headers {
-		u.headers[i] = Header{each.name, each.key, each.value.append(u.headers[i].Value[:0], u.values)}
+		u.headers[i] = Header{each.Name, each.Key, each.program.append(u.headers[i].Value[:0], u.values)}
 	}
 	r.Varying = u.headers[:len(op.headers)]
 }
@@ -146,16 +146,15 @@ func (u *user) CheckStream(r *Request, first, last []byte, items int) error {
 	if items == 0 {
 		return nil
 	}
-	start, err := u.read(r, first)
-	if err != nil {
-		return err
-	}
-	end, err := u.read(r, last)
-	if err != nil {
-		return err
+	var ends [2]any
+	for i, item := range [][]byte{first, last} {
+		var err error
+		if ends[i], err = u.read(r, item); err != nil {
+			return err
+		}
 	}
 	for i := range u.current.expectations {
-		if err := u.current.expectations[i].checkConsecutive(start, end, items); err != nil {
+		if err := u.current.expectations[i].checkConsecutive(ends, items); err != nil {
 			return fmt.Errorf("%s: %w", r.Operation, err)
 		}
 	}
