@@ -41,8 +41,14 @@ class Databases:
         return self._connection.info.parameter_status("server_version") or "unknown"
 
     def prepare(self) -> None:
-        """Make the database that is copied, by the services' own command. Raises WirebenchError."""
-        self._drop_left_over()
+        """Make the database that is copied, by the services' own command, in place of left-over ones.
+
+        Raises WirebenchError.
+        """
+        for (name,) in self._connection.execute("SELECT datname FROM pg_database").fetchall():
+            found = re.fullmatch(rf"{_PREFIX}(\d+)_\d+", name)
+            if found and not (psutil.pid_exists(int(found[1])) and name != self._template):
+                self._drop(name)
         self._execute(f"CREATE DATABASE {self._template}")
         command = (Path(sys.executable).parent / "wirebench-store", "migrate")
         environment = {"WIREBENCH_STORE_URL": self._build_url(self._template)}
@@ -72,12 +78,6 @@ class Databases:
         self._drop(self._template)
         self._connection.close()
 
-    def _drop_left_over(self) -> None:
-        for (name,) in self._connection.execute("SELECT datname FROM pg_database").fetchall():
-            found = re.fullmatch(rf"{_PREFIX}(\d+)_\d+", name)
-            if found and not (psutil.pid_exists(int(found[1])) and name != self._template):
-                self._drop(name)
-
     def _drop(self, name: str) -> None:
         self._execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
 
@@ -86,9 +86,8 @@ class Databases:
             self._connection.execute(statement.encode())
         except psycopg.Error as error:
             reason = str(error).partition("\n")[0]
-            raise WirebenchError(
-                f"PostgreSQL: {reason}", "see build/postgres/data/log; run `make postgres-up`"
-            ) from None
+            hint = "see build/postgres/data/log; run `make postgres-up`"
+            raise WirebenchError(f"PostgreSQL: {reason}", hint) from None
 
     def _build_url(self, name: str) -> str:
         return f"{self._url.rpartition('/')[0]}/{name}"

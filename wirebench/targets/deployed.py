@@ -12,7 +12,7 @@ from wirebench.model.cell import ServiceSpec
 from wirebench.model.contract import Store, Transport
 from wirebench.targets.cluster import namespace
 from wirebench.targets.cluster.agents import read_agents
-from wirebench.targets.cluster.client import Access, Cluster, require_tools
+from wirebench.targets.cluster.client import Access, Cluster
 from wirebench.targets.cluster.load_pods import LoadPods
 from wirebench.targets.cluster.nodes import Nodes, parse_millicores, read_nodes
 from wirebench.targets.cluster.pods import Pod, PodGroup
@@ -48,7 +48,6 @@ class DeployedTarget(Target):
 
         Raises WirebenchError if the cluster can't be reached, a run is measuring, or the service isn't there.
         """
-        require_tools()
         self._cluster.check()
         namespace.check_no_other_run(self._cluster)
         self._find_deployment(may_be_empty=replicas is not None)

@@ -73,11 +73,11 @@ class ExternalTarget(Target):
     def describe(self) -> Description:
         note = "services were not restarted between blocks: intervals leave out what differs from start to start"
         addresses = ", ".join(f"{name} at {address}" for name, address in self._addresses.items())
-        places = {name: variant.find_foreign(self.name) for name, variant in self._variants.items()}
-        limits = [
-            f"{name} {place}: its limit is {self._variants[name].limit}" for name, place in places.items() if place
-        ]
-        return Description(machine={"services": addresses}, notes=(note, *limits))
+        notes = [note]
+        for name, variant in self._variants.items():
+            if place := variant.find_foreign(self.name):
+                notes.append(f"{name} {place}: its limit is {variant.limit}")
+        return Description(machine={"services": addresses}, notes=tuple(notes))
 
     def _build_endpoint(self, service: ServiceSpec, name: str) -> Endpoint:
         address = self._addresses[name]

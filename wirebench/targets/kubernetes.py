@@ -10,7 +10,7 @@ from wirebench.model.cell import ServiceSpec
 from wirebench.model.scenario import Scenario
 from wirebench.targets.cluster import namespace
 from wirebench.targets.cluster.agents import RELEASE, Agents, build_agent_values, wait_for_agents
-from wirebench.targets.cluster.client import Access, Cluster, require_tools
+from wirebench.targets.cluster.client import Access, Cluster
 from wirebench.targets.cluster.load_pods import LoadPods
 from wirebench.targets.cluster.nodes import Nodes, read_nodes
 from wirebench.targets.cluster.release import BuiltinServices
@@ -53,7 +53,6 @@ class KubernetesTarget(Target):
 
     def prepare(self, services: Sequence[ServiceSpec]) -> None:
         """See that the cluster can be reached, and that no other run is measuring there. Raises WirebenchError."""
-        require_tools()
         self._cluster.check()
         namespace.check_no_other_run(self._cluster)
         namespace.check_no_load(self._cluster)
@@ -81,7 +80,8 @@ class KubernetesTarget(Target):
     def clean_up(self) -> None:
         if self._is_there:
             self._is_there = False
-            namespace.remove(self._cluster, *([self._agents_cluster] if self._has_agents else []))
+            names = [self._cluster.namespace, *([self._agents_cluster.namespace] if self._has_agents else [])]
+            self._cluster.delete_namespaces(*names)
 
     def _install_agents(self) -> None:
         """Install what reads CPU time and memory; without it, a run has neither, and says why."""

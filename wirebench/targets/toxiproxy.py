@@ -46,7 +46,10 @@ class Toxiproxy:
 
         `host` is the address of this machine to connect to. Raises WirebenchError.
         """
-        name, wanted = f"route-{next(self._numbers)}", build_toxics(delay_ms)
+        name = f"route-{next(self._numbers)}"
+        # It answers with all attributes, and its answer has to be what was asked for.
+        delay = {"name": "delay", "type": "latency", "stream": "downstream", "toxicity": 1}
+        wanted = [{**delay, "attributes": {"latency": delay_ms, "jitter": 0}}] if delay_ms else []
         opened = self._call("POST", "/proxies", {"name": name, "listen": f"{host}:0", "upstream": upstream})
         for toxic in wanted:
             self._call("POST", f"/proxies/{name}/toxics", toxic)
@@ -91,12 +94,3 @@ def start_toxiproxy(log: Path, cores: frozenset[int] | None) -> Iterator[Toxipro
         child.check_alive()
     finally:
         child.stop()
-
-
-def build_toxics(delay_ms: int) -> list[dict[str, Any]]:
-    """Return the toxics of a delay, in the API's words."""
-    if not delay_ms:
-        return []
-    # It answers with all attributes, and its answer has to be what was asked for.
-    attributes = {"latency": delay_ms, "jitter": 0}
-    return [{"name": "delay", "type": "latency", "stream": "downstream", "toxicity": 1, "attributes": attributes}]

@@ -143,7 +143,7 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[dict[str, Any]]]:
     """Return what a cluster that can be reached has, by kind; nothing runs there."""
     found: dict[str, list[dict[str, Any]]] = {"deployments": [a_deployment()], "jobs": []}
     monkeypatch.setattr(Cluster, "get", lambda _self, kind, *_: found[kind])
-    for module, name in ((deployed, "require_tools"), (Cluster, "check"), (namespace, "check_no_other_run")):
+    for module, name in ((Cluster, "check"), (namespace, "check_no_other_run")):
         monkeypatch.setattr(module, name, lambda *_: None)
     return found
 

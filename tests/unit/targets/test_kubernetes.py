@@ -100,7 +100,7 @@ def test_a_pod_that_may_become_ready_is_waited_for(make_status: Callable[[], dic
     assert (("", ""), False) == (pod.problem, pod.ready)
 
 
-def test_calls_are_repeated_while_the_api_server_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calls_are_repeated_while_the_api_server_is_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A refused connection is tried again; what the server rejects is not, nor what lasts for too long."""
     monkeypatch.setattr(client, "_RETRY_PAUSE_S", 0.01)
     away = ProcessError("kubectl ended", "", "The connection to the server 127.0.0.1:1 was refused")
@@ -119,6 +119,9 @@ def test_calls_are_repeated_while_the_api_server_is_away(monkeypatch: pytest.Mon
     with pytest.raises(ProcessError, match="ended"):
         there.read_logs("pod", "container")
     answers = iter([away, "too late"])
+    monkeypatch.setattr(client, "TOOLS", tmp_path)
+    for tool in ("kubectl", "helm"):
+        (tmp_path / tool).touch()
     with pytest.raises(WirebenchError, match="can't reach the cluster of the current context"):
         there.check()
 
@@ -140,7 +143,7 @@ def test_the_namespace_of_agents_goes_also_if_it_came_half_way(monkeypatch: pyte
             raise Interrupted
 
     monkeypatch.setattr(namespace, "create", create)
-    monkeypatch.setattr(namespace, "remove", lambda *all_: removed.extend(each.namespace for each in all_))
+    monkeypatch.setattr(Cluster, "delete_namespaces", lambda _, *names: removed.extend(names))
     target = KubernetesTarget("it", Access(None, None))
     with pytest.raises(Interrupted):
         target.start([SERVICE])

@@ -18,6 +18,7 @@ from wirebench.system.processes import ProcessError, list_flags
 #: The context of `make cluster-up`.
 OUR_CONTEXT = "kind-wirebench"
 _TIMEOUT_S = 60.0
+_DELETE_TIMEOUT_S = 120.0
 #: An API server may be away for as long as this: it restarts, or a leader is elected.
 _AWAY_S_MAX = 60.0
 _RETRY_PAUSE_S = 1.0
@@ -40,12 +41,6 @@ _AWAY = (
 _NO_RIGHT = "is forbidden: User "
 
 Values = Mapping[str, Any]
-
-
-def require_tools() -> None:
-    for tool in ("kubectl", "helm"):
-        if not (TOOLS / tool).is_file():
-            raise UsageError(f"{tool} is not at {TOOLS / tool}", "run `make cluster-up`, which builds it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +88,10 @@ class Cluster:
     namespace: str
 
     def check(self) -> None:
-        """Raise WirebenchError if the cluster can't be reached, at once and not after a minute."""
+        """Raise WirebenchError if a tool is missing, or the cluster can't be reached; at once, not after a minute."""
+        for tool in (TOOLS / "kubectl", TOOLS / "helm"):
+            if not tool.is_file():
+                raise UsageError(f"{tool.name} is not at {tool}", "run `make cluster-up`, which builds it")
         try:
             self._run("kubectl", "get", "--raw", "/readyz", "--request-timeout=10s", away_s=0.0)
         except ProcessError as error:
@@ -132,9 +130,9 @@ class Cluster:
         metadata = {"name": name, "namespace": self.namespace}
         self.apply({"apiVersion": "v1", "kind": "Secret", "type": kind, "metadata": metadata, "data": data})
 
-    def delete(self, kind: str, *names: str, timeout_s: float) -> None:
-        flags = ("--ignore-not-found", f"--timeout={timeout_s:.0f}s")
-        self._run("kubectl", "delete", kind, *names, *flags, timeout_s=timeout_s + 5)
+    def delete_namespaces(self, *names: str) -> None:
+        flags = ("--ignore-not-found", f"--timeout={_DELETE_TIMEOUT_S:.0f}s")
+        self._run("kubectl", "delete", "namespace", *names, *flags, timeout_s=_DELETE_TIMEOUT_S + 5)
 
     def upgrade(self, release: str, values: Values) -> None:
         """Install our chart as a release, or bring it to these values; doesn't wait for pods."""

@@ -20,7 +20,6 @@ from wirebench.targets.cluster.client import Cluster
 LABEL = "wirebench.dev/run"
 _HOST = "wirebench.dev/host"
 _PID = "wirebench.dev/pid"
-_DELETE_TIMEOUT_S = 120.0
 _NAME_MAX = 63
 OF_AGENTS = "-agents"
 
@@ -57,18 +56,13 @@ def create(cluster: Cluster, run: str, security: Literal["restricted", "privileg
     """
     for other in cluster.get("namespaces", LABEL, namespaced=False):
         if _is_abandoned(other["metadata"]):
-            cluster.delete("namespace", other["metadata"]["name"], timeout_s=_DELETE_TIMEOUT_S)
+            cluster.delete_namespaces(other["metadata"]["name"])
     metadata = {
         "name": cluster.namespace,
         "labels": {LABEL: "", "pod-security.kubernetes.io/enforce": security},
         "annotations": {LABEL: run, _HOST: platform.node(), _PID: str(os.getpid())},
     }
     cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
-
-
-def remove(cluster: Cluster, *others: Cluster) -> None:
-    names = [each.namespace for each in (cluster, *others)]
-    cluster.delete("namespace", *names, timeout_s=_DELETE_TIMEOUT_S)
 
 
 def _is_abandoned(metadata: Mapping[str, Any]) -> bool:

@@ -55,10 +55,7 @@ class Nodes:
 
     def are_this_machine(self) -> bool:
         """Return whether that one machine is ours: what is read of ours is then theirs."""
-        try:
-            return self.are_one_machine and self.all[0].boot_id == _BOOT_ID.read_text().strip()
-        except OSError:
-            return False
+        return self.are_one_machine and _BOOT_ID.exists() and self.all[0].boot_id == _BOOT_ID.read_text().strip()
 
     def describe(self, version: str) -> Description:
         system = self.all[0].system

@@ -124,12 +124,11 @@ class PodGroup:
         pods = map(Pod.read, self.cluster.get("pods", self.selector))
         return tuple(sorted((pod for pod in pods if pod.phase not in _TERMINATED), key=lambda pod: pod.name))
 
-    def wait_ready(self, hint: str, timeout_s: float | None = None) -> tuple[Pod, ...]:
+    def wait_ready(self, hint: str, timeout_s: float = _READY_TIMEOUT_S) -> tuple[Pod, ...]:
         """Wait until all pods are ready and the rollouts of their workloads are complete; return them by name.
 
         Raises WirebenchError with events and last log lines if one can't become ready, or takes too long.
         """
-        timeout_s = _READY_TIMEOUT_S if timeout_s is None else timeout_s
         deadline = time.monotonic() + timeout_s
         while True:
             # Read before the pods, which are then those that were rolled out.

@@ -20,6 +20,8 @@ from wirebench.targets.endpoint import Endpoint, Replica
 #: The release of the services, which begins the names of their objects.
 SERVICES = "wirebench"
 _PORTS = {"rest": 5000, "grpc": 50051, "socket": 9000}
+#: How far above them their admin ports are.
+_ADMIN = 1000
 #: Where the chart puts the URL of its own PostgreSQL server, and what that server may use.
 _STORE_SECRET = f"{SERVICES}-postgres"
 POSTGRES_CPU_MILLICORES = 500
@@ -113,7 +115,7 @@ def build_endpoint(service: ServiceSpec, pods: Sequence[Pod], namespace: str, ag
     replicas = []
     for pod in pods:
         containers = agents.find_containers(pod, service.transport)
-        replicas.append(Replica(pod.name, _locate_admin(service, pod.find_host()), containers=containers))
+        replicas.append(Replica(pod.name, f"http://{pod.find_host()}:{port + _ADMIN}", containers=containers))
     return Endpoint(
         service,
         f"{name}:{port}",
@@ -127,18 +129,15 @@ def build_endpoint(service: ServiceSpec, pods: Sequence[Pod], namespace: str, ag
 
 def build_endpoint_beside_load(service: ServiceSpec, agents: Agents) -> Endpoint:
     """Return the endpoint of a service in the pod of its load, which finds the service's container itself."""
+    port = _PORTS[service.transport]
     return Endpoint(
         service,
-        f"{LOOPBACK}:{_PORTS[service.transport]}",
-        (Replica("same-pod", _locate_admin(service, LOOPBACK)),),
+        f"{LOOPBACK}:{port}",
+        (Replica("same-pod", f"http://{LOOPBACK}:{port + _ADMIN}"),),
         agents=agents.urls,
         usage_problem=agents.problem,
         **_describe_client_tls(service),
     )
-
-
-def _locate_admin(service: ServiceSpec, host: str) -> str:
-    return f"http://{host}:{_PORTS[service.transport] + 1000}"
 
 
 def _describe_client_tls(service: ServiceSpec) -> dict[str, Any]:

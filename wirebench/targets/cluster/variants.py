@@ -43,12 +43,12 @@ class VariantServices:
     @property
     def notes(self) -> tuple[str, ...]:
         """The limits of the services, and that these weren't restarted."""
-        texts = []
-        for name in self._variants:
-            variant = self._application.variants[name]
-            place = variant.find_foreign("kubernetes")
-            texts.append(f"{name} {place}: its limit is {variant.limit}, and it was not restarted between blocks")
-        return tuple(texts)
+        return tuple(map(self._make_note, self._variants))
+
+    def _make_note(self, name: str) -> str:
+        variant = self._application.variants[name]
+        place = variant.find_foreign("kubernetes")
+        return f"{name} {place}: its limit is {variant.limit}, and it was not restarted between blocks"
 
     def prepare(self, services: Sequence[ServiceSpec], nodes: Nodes) -> None:  # noqa: ARG002 - those of all services
         """Check that each has a running pod. Raises WirebenchError."""
