@@ -30,6 +30,9 @@ from wirebench.present.numbers import format_interval, format_multiple
 #: What is shown beside the metric that is judged.
 _BESIDE = ("p99", *CAPACITIES, "item_rate", "first_item", "cpu", "item_cpu")
 
+#: A difference that can't be missed.
+_DETECTABLE_MAX = 1000
+
 #: What is said of two sides, by verdict; None is of two drivers of one cell.
 _STATEMENTS: dict[Verdict | None, str] = {
     "faster": "{subject} {be} faster than {baseline}",
@@ -238,7 +241,7 @@ def _describe_detectable_ratio(pair: CellPair) -> str:
     more = f"about {tests.blocks_needed:,}" if tests.blocks_needed else f"more than {BLOCKS_MAX:,}"
     return (
         f"{alone if is_different_alone else ''}At this noise level {ratio.blocks} blocks can't detect differences "
-        f"below {format_multiple(tests.detectable)}; {more} would decide it."
+        f"below {format_multiple(min(tests.detectable, _DETECTABLE_MAX))}; {more} would decide it."
     )
 
 

@@ -19,7 +19,7 @@ from wirebench.web.pages.compare import show_comparison
 from wirebench.web.pages.results import show_results
 from wirebench.web.pages.run import show_report, show_run
 from wirebench.web.problems import answer_problem, make_problem
-from wirebench.web.templates import STATIC
+from wirebench.web.render import STATIC
 
 _LOOPBACK = Hosts()
 #: Under this many bytes a smaller answer isn't a faster one.

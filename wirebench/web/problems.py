@@ -16,7 +16,7 @@ from wirebench.errors import UsageError, WirebenchError
 from wirebench.store.database import IndexUnusableError
 from wirebench.store.query import ParameterError
 from wirebench.store.store import FolderMissingError, RunMissingError
-from wirebench.web.templates import render_template
+from wirebench.web.render import render_template
 
 _RETRY_AFTER_S = "5"
 

@@ -12,7 +12,7 @@ from wirebench.present.pictures import draw_run
 from wirebench.present.run import make_run_view
 from wirebench.present.table import make_comparison_table, make_full_table, make_operation_table
 from wirebench.system.files import write_atomic
-from wirebench.web.templates import render_template
+from wirebench.web.render import render_template
 
 FILE_NAME = "report.html"
 

@@ -19,7 +19,7 @@ from wirebench.present.two_runs import make_run_comparison_view
 from wirebench.store.query import Filters, Query, Single
 from wirebench.store.store import Store
 from wirebench.web.pages.form import make_address
-from wirebench.web.templates import render_template
+from wirebench.web.render import render_template
 
 #: So many of the newest runs can be chosen from.
 CHOICES_MAX = 200

@@ -24,7 +24,7 @@ from wirebench.store.select import PAGE_ROWS_MAX
 from wirebench.store.store import Store
 from wirebench.web.pages.form import Pairs, make_address, make_fields, make_moment_fields
 from wirebench.web.pages.run import view_run
-from wirebench.web.templates import render_template
+from wirebench.web.render import render_template
 
 #: So many runs are drawn at most, and so many listed on a page.
 CHARTED_RUNS_MAX = 4

@@ -16,8 +16,8 @@ from wirebench.present.run import RunView, make_run_view
 from wirebench.store.runs import is_run_name, load_info, load_run, read_changed_ns
 from wirebench.store.store import Store
 from wirebench.targets.cluster.namespace import name_namespace
+from wirebench.web.render import render_template
 from wirebench.web.report import FILE_NAME, gather_run
-from wirebench.web.templates import render_template
 
 #: A report has its styles inside. It may load nothing and run nothing, and is of no origin: whatever is in it can't act
 #: for its readers.
