@@ -16,7 +16,6 @@ import (
 	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/live"
 	"wirebench.dev/wireload/request"
-	"wirebench.dev/wireload/secure"
 	"wirebench.dev/wireload/transport"
 	"wirebench.dev/wireload/transport/grpc"
 	"wirebench.dev/wireload/transport/rest"
@@ -238,7 +237,7 @@ func (j *Job) connect(load *engine.Load, lines bool) (err error) {
 		return socket.New(j.Requests.Codec == "protobuf")
 	}
 	if j.TLS != nil {
-		load.TLS, err = secure.NewConfig(j.TLS.Authority, j.Requests.Transport == "grpc")
+		load.TLS, err = transport.NewTLS(j.TLS.Authority, j.Requests.Transport == "grpc")
 	}
 	return err
 }

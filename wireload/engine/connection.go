@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/transport"
 )
 
@@ -58,6 +59,9 @@ func (u *user) dial(deadline time.Time) (net.Conn, *meteredConnection, error) {
 		return socket, socket, err
 	}
 	secured, err := transport.Secure(ctx, socket, u.address, u.run.load.TLS)
+	if err == nil {
+		u.run.update(func(f *histogram.Fold) { f.AddHandshake(secured.ConnectionState()) })
+	}
 	return secured, socket, err
 }
 

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
-	"wirebench.dev/wireload/secure"
 )
 
 const (
@@ -31,13 +30,13 @@ type File struct {
 	DroppedIterations int64           `json:"dropped_iterations"`
 	Retried           int64           `json:"retried,omitempty"`
 	// Bytes are the payload of TCP.
-	BytesSent     int64              `json:"bytes_sent"`
-	BytesReceived int64              `json:"bytes_received"`
-	BytesRequests int64              `json:"bytes_requests"`
-	Streams       *FileStreams       `json:"streams,omitempty"`
-	Errors        []FileError        `json:"errors"`
-	ErrorClasses  map[string]int64   `json:"error_classes,omitempty"`
-	TLS           []secure.Agreement `json:"tls,omitempty"`
+	BytesSent     int64            `json:"bytes_sent"`
+	BytesReceived int64            `json:"bytes_received"`
+	BytesRequests int64            `json:"bytes_requests"`
+	Streams       *FileStreams     `json:"streams,omitempty"`
+	Errors        []FileError      `json:"errors"`
+	ErrorClasses  map[string]int64 `json:"error_classes,omitempty"`
+	TLS           []FileTLS        `json:"tls,omitempty"`
 }
 
 // Driver is the tool that made the load.
@@ -95,6 +94,16 @@ type FileError struct {
 	Count   int64  `json:"count"`
 }
 
+// FileTLS is what TLS handshakes came to.
+type FileTLS struct {
+	Version     string `json:"version"`
+	CipherSuite string `json:"cipher_suite"`
+	KeyExchange string `json:"key_exchange"`
+	// Resumed says whether an earlier session was resumed, which saves most of a handshake.
+	Resumed    bool  `json:"resumed"`
+	Handshakes int64 `json:"handshakes"`
+}
+
 // Latencies is a histogram of nanoseconds, or nil.
 type Latencies struct{ *hdr.Histogram }
 
@@ -109,7 +118,7 @@ func (l Latencies) MarshalText() ([]byte, error) {
 // Report returns what was folded of a load that ended at this moment.
 func (f *Fold) Report(driver Driver, endedUnixNS int64) File {
 	made := &f.File
-	made.Schema, made.Driver, made.TLS = schema, driver, secure.Counted()
+	made.Schema, made.Driver = schema, driver
 	made.Series, made.PerSecond, made.RequestsTotal = []FileSeries{}, []FilePerSecond{}, map[Code]int64{}
 	seconds := int64(0)
 	if f.start != 0 {

@@ -3,6 +3,7 @@
 package histogram
 
 import (
+	"crypto/tls"
 	"time"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
@@ -168,6 +169,22 @@ func (f *Fold) Streams(operation string) *FileStreams {
 		f.streamed, f.File.Streams = operation, &FileStreams{PerSecond: []int64{}}
 	}
 	return f.File.Streams
+}
+
+// AddHandshake counts what a TLS handshake came to.
+func (f *Fold) AddHandshake(state tls.ConnectionState) {
+	made := FileTLS{
+		Version: tls.VersionName(state.Version), CipherSuite: tls.CipherSuiteName(state.CipherSuite),
+		KeyExchange: state.CurveID.String(), Resumed: state.DidResume,
+	}
+	for i := range f.File.TLS {
+		if made.Handshakes = f.File.TLS[i].Handshakes; f.File.TLS[i] == made {
+			f.File.TLS[i].Handshakes++
+			return
+		}
+	}
+	made.Handshakes = 1
+	f.File.TLS = append(f.File.TLS, made)
 }
 
 func (f *Fold) isInside(moment int64) bool { return f.start <= moment && moment < f.end }

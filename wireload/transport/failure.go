@@ -62,23 +62,6 @@ func NewGarbage(format string, values ...any) *Failure {
 	return &Failure{Class: Garbage, Message: fmt.Sprintf(format, values...)}
 }
 
-// Secure does the TLS handshake with an address.
-func Secure(ctx context.Context, plain net.Conn, address string, config *tls.Config) (net.Conn, error) {
-	own := config.Clone()
-	own.ServerName, _, _ = net.SplitHostPort(address)
-	secured := tls.Client(plain, own)
-	err := secured.HandshakeContext(ctx)
-	if err == nil {
-		return secured, nil
-	}
-	_ = plain.Close()
-	failure := FailedConnect(err)
-	if failure.Class != TLS && failure.Class != Timeout {
-		failure = &Failure{Class: TLS, Message: "the TLS handshake failed: " + words(err)}
-	}
-	return nil, failure
-}
-
 // FailedConnect returns why a connection couldn't be opened.
 func FailedConnect(err error) *Failure {
 	failure := FailedCall(err, false)
