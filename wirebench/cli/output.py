@@ -18,7 +18,6 @@ from wirebench.store.runs import DamagedRun
 _ERROR_TEXTS_SHOWN = 5
 _VERDICTS = "Ratios with 95 % intervals; !: a gate failed for it; –: two drivers of one service have no verdict"
 _CHANGES = "Ratios of head to base with 95 % intervals; !: a gate failed for it"
-_STEPS = "Codec, framing and framework, a step at a time"
 _OPERATIONS = "Operation by operation; ratios are of the mean latency"
 
 
@@ -55,7 +54,6 @@ def print_run(run: Run, console: Console) -> None:
         console.print("Requests and errors are sums of the blocks, latencies of all requests; others geometric means.")
     for heading, table in (
         (_VERDICTS, make_comparison_table(view.comparisons)),
-        (_STEPS, make_comparison_table(view.steps)),
         (_OPERATIONS, make_operation_table(view.operations)),
     ):
         if table.groups:

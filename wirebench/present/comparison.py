@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from wirebench.analysis.compare_cells import Comparison, Gain
 from wirebench.analysis.compare_runs import CellChange
-from wirebench.analysis.ladder import Step
 from wirebench.analysis.pair import CellPair, Verdict
 from wirebench.analysis.ratio import BLOCKS_MIN, LEVEL, Ratio
 from wirebench.analysis.significance import Significance
@@ -56,8 +55,7 @@ _GAIN_STATEMENTS: dict[Verdict | None, str] = {
 class ComparisonView:
     """Two cells: ratios of subject to baseline, and what they support.
 
-    The cells differ in `factor`, or are one cell in two runs: then subject is head's, and the factor is `run`; or
-    neighbours on the ladder of codecs and framings, whose factor is `step`.
+    The cells differ in `factor`, or are one cell in two runs: then subject is head's, and the factor is `run`.
     The verdict is on `metric`, and withheld for failed gates that it depends on and for other `reasons`. Two drivers of
     one cell (`instruments`) have none: their ratio is the instruments' error. `checks` are the comparisons of the same
     two services by other drivers, on which no verdict rests. `gains` compare what this step does with what it does for
@@ -153,8 +151,6 @@ def _describe_sides(pair: CellPair) -> tuple[str, str, str, str, str]:
         name_by_factors(factors, OF_TRANSPORT) if factor in ("transport", "variant") else name_level(factor, factors)
         for factors in (cell.factors, pair.baseline.factors)
     )
-    if isinstance(pair, Step):
-        return "step", subject, baseline, situation, pair.change
     shared = describe_factors(cell.factors, factor, cell.factors.keys() - cell.shared)
     return factor, subject, baseline, shared, f"{subject} / {baseline}"
 

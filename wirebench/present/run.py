@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from wirebench.analysis.compare_cells import find_comparisons
-from wirebench.analysis.ladder import find_steps
 from wirebench.analysis.results import CellGate, RunCell, describe_cells
 from wirebench.analysis.summary import CellSummary, compute_excess, summarise
 from wirebench.model.labels import name_gate, pluralise
@@ -53,8 +52,6 @@ class RunView:
     caveats: tuple[str, ...]
     cells: tuple[RunCell, ...]
     comparisons: tuple[ComparisonView, ...]
-    #: From REST with JSON to bare frames, changing the codec or the framing at a time.
-    steps: tuple[ComparisonView, ...]
     operations: tuple[OperationView, ...]
     failed_gates: tuple[FailedGate, ...]
     errors: tuple[str, ...]
@@ -75,7 +72,6 @@ def make_run_view(run: Run) -> RunView:
         caveats=(*list_caveats(run, cells), *([few] if few else [])),
         cells=described,
         comparisons=comparisons,
-        steps=tuple(map(make_comparison_view, find_steps(cells, run.info.equivalence_margin))) if is_over else (),
         operations=list_operations(run, cells),
         failed_gates=tuple(_list_failed_gates(cells, described)),
         errors=tuple(_describe_errors(cells)),

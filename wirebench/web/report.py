@@ -39,7 +39,6 @@ def gather_run(run: Run) -> dict[str, Any]:
         "measured": len(run.records),
         "pictures": draw_run(run, summarise(run.records, run.info.compare)),
         "comparisons": make_comparison_table(view.comparisons),
-        "steps": make_comparison_table(view.steps),
         "operations": make_operation_table(view.operations),
         "figures_table": make_full_table(view.cells, run.info.compare),
         "command": make_repeat_command(run.info),
