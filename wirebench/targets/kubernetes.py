@@ -80,8 +80,7 @@ class KubernetesTarget(Target):
     def clean_up(self) -> None:
         if self._is_there:
             self._is_there = False
-            names = [self._cluster.namespace, *([self._agents_cluster.namespace] if self._has_agents else [])]
-            self._cluster.delete_namespaces(*names)
+            self._cluster.delete_namespaces(self._cluster.namespace, self._agents_cluster.namespace)
 
     def _install_agents(self) -> None:
         """Install what reads CPU time and memory; without it, a run has neither, and says why."""

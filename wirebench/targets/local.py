@@ -97,11 +97,9 @@ class LocalTarget(Target):
             pairs = zip(ports[::2], ports[1::2], strict=True)
         launches = [self._launch(service, *pair) for service, pair in zip(services, pairs, strict=True)]
         for service, launch in zip(services, launches, strict=True):
-            log, cores = self._log_path(str(service)), self.cores.server
-            environment, folder = launch.environment, launch.folder
-            self._children.append(
-                processes.start(f"the service {service}", launch.arguments, log, cores, environment, folder=folder)
-            )
+            name, log, cores = f"the service {service}", self._log_path(str(service)), self.cores.server
+            child = processes.start(name, launch.arguments, log, cores, launch.environment, folder=launch.folder)
+            self._children.append(child)
         endpoints = {}
         for service, launch, child in zip(services, launches, self._children, strict=True):
             with self._hide_variables(launch.where):

@@ -150,7 +150,7 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[dict[str, Any]]]:
 
 def a_target() -> DeployedTarget:
     """Return the deployed gRPC service."""
-    return DeployedTarget(Access(None, None), "grpc")
+    return DeployedTarget(Access("it", None), "grpc")
 
 
 def test_a_service_that_is_not_there_is_told_from_one_without_replicas(jobs: dict[str, list[dict[str, Any]]]) -> None:

@@ -113,7 +113,7 @@ def test_calls_are_repeated_while_the_api_server_is_away(tmp_path: Path, monkeyp
         return answer
 
     monkeypatch.setattr("wirebench.system.processes.run", run)
-    there = Cluster(Access(None, None), "run")
+    there = Cluster(Access("it", None), "run")
     assert "done" == there.read_logs("pod", "container")
     answers = iter([ProcessError("kubectl ended", "", 'pods "a" is forbidden'), "not asked for"])
     with pytest.raises(ProcessError, match="ended"):
@@ -122,7 +122,7 @@ def test_calls_are_repeated_while_the_api_server_is_away(tmp_path: Path, monkeyp
     monkeypatch.setattr(client, "TOOLS", tmp_path)
     for tool in ("kubectl", "helm"):
         (tmp_path / tool).touch()
-    with pytest.raises(WirebenchError, match="can't reach the cluster of the current context"):
+    with pytest.raises(WirebenchError, match="can't reach the cluster of the context it"):
         there.check()
 
 
@@ -144,7 +144,7 @@ def test_the_namespace_of_agents_goes_also_if_it_came_half_way(monkeypatch: pyte
 
     monkeypatch.setattr(namespace, "create", create)
     monkeypatch.setattr(Cluster, "delete_namespaces", lambda _, *names: removed.extend(names))
-    target = KubernetesTarget("it", Access(None, None))
+    target = KubernetesTarget("it", Access("it", None))
     with pytest.raises(Interrupted):
         target.start([SERVICE])
     target.clean_up()
@@ -307,7 +307,7 @@ def wait_for(monkeypatch: pytest.MonkeyPatch, statuses: list[tuple[int, int]], *
 
     monkeypatch.setattr(Cluster, "get", get)
     monkeypatch.setattr("wirebench.targets.cluster.pods._POLL_S", 0.0)
-    return agents.wait_for_agents(Cluster(Access(None, None), "run-agents"))
+    return agents.wait_for_agents(Cluster(Access("it", None), "run-agents"))
 
 
 def test_agents_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

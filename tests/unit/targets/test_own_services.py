@@ -102,7 +102,7 @@ class Cluster:
     @property
     def namespace(self) -> Namespace:
         """The namespace of the run."""
-        return Namespace(Access(None, None), "run")
+        return Namespace(Access("it", None), "run")
 
     def _get(self, kinds: str, *_: object) -> list[dict[str, Any]]:
         return [each for kind in kinds.split(",") for each in self.objects.get(kind, [])]
@@ -279,7 +279,7 @@ class FakeLoadPods(LoadPods):
     """Takes the tasks of load pods, as their file has them, and answers with what it was given."""
 
     def __init__(self, folder: Path, answer: object) -> None:
-        super().__init__(Namespace(Access(None, None), "run"))
+        super().__init__(Namespace(Access("it", None), "run"))
         self._file = folder / "load.json"
         self._answer = answer
         self.tasks: list[Task] = []

@@ -16,7 +16,7 @@ from wirebench.system.paths import CHARTS, IMAGES, IS_WHEEL, KUBECONFIG, TOOLS
 from wirebench.system.processes import ProcessError, list_flags
 
 #: The context of `make cluster-up`.
-OUR_CONTEXT = "kind-wirebench"
+_OUR_CONTEXT = "kind-wirebench"
 _TIMEOUT_S = 60.0
 _DELETE_TIMEOUT_S = 120.0
 #: An API server may be away for as long as this: it restarts, or a leader is elected.
@@ -45,17 +45,14 @@ Values = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Which cluster, and as whom: a context of a kubeconfig; None is what kubectl takes by itself.
+    """Which cluster, and as whom: a context of a kubeconfig, by default of the one that kubectl takes by itself.
 
     `values_files` of the chart name what is special about the cluster, such as its images.
     """
 
-    context: str | None
+    context: str
     kubeconfig: Path | None
     values_files: tuple[Path, ...] = ()
-
-    def __str__(self) -> str:
-        return f"the context {self.context}" if self.context else "the current context"
 
 
 def find_access(context: str | None, kubeconfig: Path | None, values: Sequence[Path] = ()) -> Access:
@@ -73,11 +70,11 @@ def find_access(context: str | None, kubeconfig: Path | None, values: Sequence[P
             raise UsageError(f"{path}: no such file", "correct the path")
     if context is None and kubeconfig is not None:
         raise UsageError("--kubeconfig: no context is named", "add --context NAME")
-    if context not in (None, OUR_CONTEXT) or kubeconfig is not None:
+    if context is not None and (context != _OUR_CONTEXT or kubeconfig is not None):
         return Access(context, kubeconfig, tuple(values))
     if not (KUBECONFIG.is_file() and IMAGES.is_file()):
         raise UsageError("no cluster of ours is there", "make cluster-up makes one; --context NAME takes another")
-    return Access(OUR_CONTEXT, KUBECONFIG, (IMAGES, *values))
+    return Access(_OUR_CONTEXT, KUBECONFIG, (IMAGES, *values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +93,7 @@ class Cluster:
             self._run("kubectl", "get", "--raw", "/readyz", "--request-timeout=10s", away_s=0.0)
         except ProcessError as error:
             raise WirebenchError(
-                f"can't reach the cluster of {self.access}",
+                f"can't reach the cluster of the context {self.access.context}",
                 "`make cluster-up` starts one; `kubectl config get-contexts` lists those that are known (--context)",
                 error.details,
             ) from None
@@ -168,8 +165,9 @@ class Cluster:
                 return processes.run(tool, command, timeout_s, stdin)
             except ProcessError as error:
                 if _NO_RIGHT in error.details:
+                    message = f"the user of the context {self.access.context} lacks rights"
                     hint = "the cluster's answer is above: get these rights, or use another context (--context)"
-                    raise ProcessError(f"the user of {self.access} lacks rights", hint, error.details) from None
+                    raise ProcessError(message, hint, error.details) from None
                 if time.monotonic() > deadline or not any(words in error.details for words in _AWAY):
                     raise
             time.sleep(_RETRY_PAUSE_S)
