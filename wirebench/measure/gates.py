@@ -43,10 +43,6 @@ class GateInput:
     def is_closed(self) -> bool:
         return self.record.rate_asked_per_s is None
 
-    @property
-    def failed(self) -> int:
-        return sum(self.record.errors.values())
-
 
 @dataclass(frozen=True, slots=True)
 class GateRule:
@@ -66,6 +62,9 @@ class GateRule:
     metrics: tuple[str, ...] = _ALL
     limit_is_minimum: bool = False
     unit_of_streams: str = ""
+    #: Whether a search for the capacity has its worst value in the windows that decided it. The others fail where a
+    #: rate is missed.
+    is_of_all_windows: bool = False
 
 
 def check_gates(measured: GateInput) -> tuple[Gate, ...]:
@@ -154,7 +153,7 @@ def _compute_error_rate(of: GateInput) -> float:
     """Return the share of requests that failed: 1 if there are none, unless all streams are longer than the window."""
     if not of.record.requests:
         return 0.0 if of.record.streams and of.record.streams.items else 1.0
-    return of.failed / of.record.requests
+    return of.record.failed / of.record.requests
 
 
 def _count_first_items(of: GateInput) -> int | None:
@@ -192,6 +191,7 @@ GATES = (
         limit=GENERATOR_CPU_MAX,
         unit="of its cores",
         metrics=_SPEED,
+        is_of_all_windows=True,
         advice="the generator was the bottleneck: give it more cores, or lower the concurrency or rate",
     ),
     GateRule(
@@ -200,6 +200,7 @@ GATES = (
         limit=0.7,
         unit="of what the driver makes at most",
         metrics=_SPEED,
+        is_of_all_windows=True,
         advice="the driver was nearly full: take a faster one, lower the rate, or give it more cores",
     ),
     GateRule(
@@ -257,7 +258,7 @@ GATES = (
     ),
     GateRule(
         "samples",
-        lambda of: of.record.streams.items if of.record.streams else of.record.requests - of.failed,
+        lambda of: of.record.streams.items if of.record.streams else of.record.requests - of.record.failed,
         limit=1000,
         limit_is_minimum=True,
         unit="requests",
@@ -269,6 +270,7 @@ GATES = (
         "conformance",
         lambda of: of.record.mismatches,
         unit="wrong replies",
+        is_of_all_windows=True,
         advice="the service answered wrongly under load: run `wirebench verify`",
     ),
     GateRule(
@@ -312,12 +314,14 @@ GATES = (
         lambda of: of.observations[0].interference,
         limit=INTERFERENCE_MAX,
         unit="of the pinned cores",
+        is_of_all_windows=True,
         advice="other programs, or other machines of the same host, took CPU time: close them, or run again later",
     ),
     GateRule(
         "dropped_packets",
         lambda of: sum_if_all_known([each.dropped_packets for each in of.observations]),
         unit="packets",
+        is_of_all_windows=True,
         advice="the kernel's table of connections was full, so that new ones waited for seconds: raise "
         "net.netfilter.nf_conntrack_max, or run again in two minutes",
     ),
@@ -343,6 +347,7 @@ GATES = (
         lambda of: sum_if_all_known([each.generator_throttled_periods for each in of.observations]),
         unit="periods",
         metrics=_SPEED,
+        is_of_all_windows=True,
         advice="the generator reached its CPU limit: raise the limit",
     ),
 )

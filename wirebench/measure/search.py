@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -12,7 +11,7 @@ from functools import partial
 from wirebench.drivers import Job
 from wirebench.measure.calibration import Calibration
 from wirebench.measure.figures import make_record
-from wirebench.measure.gates import RATE_ERROR_MAX
+from wirebench.measure.gates import GATES, RATE_ERROR_MAX
 from wirebench.measure.observe import Observation
 from wirebench.model.histogram_file import HistogramFile, merge_parallel
 from wirebench.model.record import CapacitySearch, Gate, Record, SearchWindow
@@ -26,10 +25,7 @@ _STEP_MAX = 4.0
 _START_SHARE = 0.7
 #: How many windows each end of the bracket has at least; where they disagree, one more decides.
 _TESTS_MIN = 2
-#: Gates that look at all windows that decided an end of the bracket. The others fail where a rate is missed.
-_GATES_OF_ALL_WINDOWS = frozenset(
-    {"generator_cpu", "ceiling", "conformance", "interference", "dropped_packets", "throttled_generator"}
-)
+_GATES_OF_ALL_WINDOWS = frozenset(rule.name for rule in GATES if rule.is_of_all_windows)
 #: A request that takes so many times as long as the objective, and so many seconds, isn't waited for.
 _TIMEOUT_OVER_OBJECTIVE = 2
 _TIMEOUT_S_MIN = 1.0
@@ -112,7 +108,7 @@ def judge_window(record: Record, objective: Objective) -> SearchWindow:
     are within the objective, and as many requests ended as were due, up to 1 %: otherwise a queue grew.
     """
     asked_per_s = round(record.rate_asked_per_s or 0)
-    failed = sum(record.errors.values()) + record.dropped_iterations
+    failed = record.failed + record.dropped_iterations
     due = record.requests + record.dropped_iterations
     kept = (
         record.response is not None
@@ -168,8 +164,8 @@ def choose_rate(windows: Sequence[SearchWindow], first: int, resolution: float) 
     middle = round(math.sqrt(low * high))
     if high > (1 + resolution) * low and low < middle < high:
         return middle
-    tests = Counter(window.rate_asked_per_s for window in windows)
-    return next((rate for rate in (low, high) if tests[rate] < _TESTS_MIN), None)
+    asked = [window.rate_asked_per_s for window in windows]
+    return next((rate for rate in (low, high) if asked.count(rate) < _TESTS_MIN), None)
 
 
 def find_bounds(windows: Sequence[SearchWindow]) -> tuple[int | None, int | None]:
@@ -179,11 +175,11 @@ def find_bounds(windows: Sequence[SearchWindow]) -> tuple[int | None, int | None
     return kept, min((rate for rate, vote in votes.items() if vote < 0), default=None)
 
 
-def _count_votes(windows: Sequence[SearchWindow]) -> Counter[int]:
+def _count_votes(windows: Sequence[SearchWindow]) -> dict[int, int]:
     """Return, by rate, how many more windows kept the objective than missed it."""
-    votes: Counter[int] = Counter()
+    votes: dict[int, int] = {}
     for window in windows:
-        votes[window.rate_asked_per_s] += 1 if window.kept else -1
+        votes[window.rate_asked_per_s] = votes.get(window.rate_asked_per_s, 0) + (1 if window.kept else -1)
     return votes
 
 
