@@ -14,7 +14,7 @@ from wirebench.cli import stdout
 from wirebench.cli.console import escape_controls
 from wirebench.cli.progress_bar import TerminalProgress
 from wirebench.cli.results import show_run
-from wirebench.cli.verbosity import note
+from wirebench.cli.verbosity import is_quiet, note
 from wirebench.errors import WirebenchError
 from wirebench.model.run_info import Run
 from wirebench.plan.plan import Plan
@@ -99,7 +99,8 @@ def _conclude(run: Run, *, json: bool) -> None:
 
 def _try_to_print(run: Run, *, json: bool) -> str:
     try:
-        show_run(run, json=json)
+        is_noted = sys.stdout.isatty() and sys.stderr.isatty() and not is_quiet()
+        show_run(run, json=json, known=run.info.notes if is_noted else ())
         sys.stdout.flush()
     except OSError as error:  # a closed pipe, a full disk
         stdout.drop()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection
 
 from rich.console import Console
 
@@ -36,8 +37,11 @@ def print_comparison(found: RunComparisonView, console: Console, *, is_verbose: 
     console.print(found.summary, style="bold")
 
 
-def print_run(run: Run, console: Console) -> None:
-    """Print a run on what `make_console` returns: its question, tables, what it comes to, and what to doubt."""
+def print_run(run: Run, console: Console, known: Collection[str] = ()) -> None:
+    """Print a run on what `make_console` returns: its question, tables, what it comes to, and what to doubt.
+
+    Caveats that are `known` stand on the terminal already.
+    """
     info, view = run.info, make_run_view(run)
     console.print(f"\n{info.question}", style="bold")
     if info.status != "complete":
@@ -62,7 +66,8 @@ def print_run(run: Run, console: Console) -> None:
     print_list("•", (*view.summary, *view.notes), console)
     errors = list_some(view.errors, _ERROR_TEXTS_SHOWN)
     failed = [gate.sentence for gate in view.failed_gates]
-    print_list("!", (*view.caveats, *failed, *map(escape_controls, errors)), console, "yellow")
+    caveats = (caveat for caveat in view.caveats if caveat not in known)
+    print_list("!", (*caveats, *failed, *map(escape_controls, errors)), console, "yellow")
 
 
 def _print_alike(alike: str, console: Console) -> None:

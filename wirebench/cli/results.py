@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import sys
+from collections.abc import Collection
 from typing import Annotated
 
 import typer
@@ -34,9 +35,9 @@ def results(
         show_run(found, json=json)
 
 
-def show_run(run: Run, *, json: bool) -> None:
+def show_run(run: Run, *, json: bool, known: Collection[str] = ()) -> None:
     if not json:
-        print_run(run, make_console())
+        print_run(run, make_console(), known)
         return
     from wirebench.present.run import RunView, make_run_view
 

@@ -15,8 +15,9 @@ from tests.support.command_line import Terminal, reject, render_run, wirebench
 from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell
 from tests.support.waiting import run_program
 from wirebench.cli import console
-from wirebench.cli.console import fit_installation
+from wirebench.cli.console import fit_installation, make_console
 from wirebench.cli.options import list_scenario_files
+from wirebench.cli.output import print_run
 from wirebench.model.histogram_file import ErrorText
 from wirebench.model.labels import name_gate
 
@@ -147,3 +148,11 @@ def test_the_list_of_commands_says_whole_sentences() -> None:
     assert 0 == status
     assert commands
     assert [] == [line for line in commands if not line.endswith(".") or line.endswith("...")]
+
+
+def test_a_caveat_that_stands_on_the_terminal_is_not_repeated(tmp_path: Path) -> None:
+    """A run has noted it while it was measured; others are still said."""
+    run = RunBuilder(cells=[cell("rest")], blocks=1, info={"notes": ("one is known", "another is not")}).write(tmp_path)
+    text = io.StringIO()
+    print_run(run, make_console(text), ("one is known",))
+    assert (False, True) == ("one is known" in text.getvalue(), "! another is not\n" in text.getvalue())
