@@ -113,7 +113,7 @@ def test_a_request_that_takes_longer_than_the_timeout_has_failed(loads: Loads, s
     text = """\
 question: What does an impatient client see?
 factors: {transport: [rest, grpc], implementation: go, driver: {rest: [wireload, k6], grpc: [wireload, ghz]},
-  concurrency: 2, network: {delay_ms: 600}}
+  concurrency: 2, delay_ms: 600}
 load: {timeout_s: 0.2, warmup_s: 0.3, window_s: 1}
 blocks: 1
 """

@@ -27,7 +27,7 @@ question: Does distance reach every request?
 factors:
   transport: [rest, grpc, socket]
   implementation: go
-  network: {delay_ms: 5}
+  delay_ms: 5
   connection: [keep, reopen]
   concurrency: 4
 load: {model: closed, warmup_s: 0.2, window_s: 0.5}
@@ -35,7 +35,7 @@ blocks: 1
 """
 LONG = """\
 question: What becomes of it?
-factors: {transport: socket, implementation: go, network: {delay_ms: [1, 2, 3, 4, 5, 6, 7, 8]}}
+factors: {transport: socket, implementation: go, delay_ms: [1, 2, 3, 4, 5, 6, 7, 8]}
 compare: delay_ms
 load: {warmup_s: 0.1, window_s: 0.9}
 blocks: 20

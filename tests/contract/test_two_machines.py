@@ -83,7 +83,7 @@ def test_a_service_on_another_machine_is_measured_as_the_guide_says(tmp_path: Pa
 
 LOSSY = """\
 question: What does loss cost?
-factors: {transport: socket, network: {delay_ms: 0, loss_percent: [0, 5]}}
+factors: {transport: socket, delay_ms: 0, loss_percent: [0, 5]}
 load: {warmup_s: 0.2, window_s: 2}
 blocks: 1
 """
@@ -97,7 +97,7 @@ def test_lost_packets_make_requests_wait_or_are_rejected_with_the_reason(tmp_pat
     done = wirebench("run", path, "--out", tmp_path / "results", "--no-calibrate")
     if missing:
         assert 2 == done.returncode
-        assert f"{path}:2: factors.network.loss_percent: packet loss is not available here: tc " in done.stderr
+        assert f"{path}:2: factors.loss_percent: packet loss is not available here: tc " in done.stderr
         assert not (tmp_path / "results").exists()
     else:
         assert 0 == done.returncode, done.stderr

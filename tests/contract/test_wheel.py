@@ -175,8 +175,8 @@ def test_own_services_are_measured(programs: Path, tmp_path: Path) -> None:
             "run `make setup` in a checkout of wirebench",
         ),
         (
-            (*QUICK, "--driver", "wireload", "--set", "factors.network={delay_ms: 5}"),
-            "toxiproxy, which factors.network needs, is not at",
+            (*QUICK, "--driver", "wireload", "--set", "factors.delay_ms=5"),
+            "toxiproxy, which factors.delay_ms needs, is not at",
             "run `make setup` in a checkout of wirebench",
         ),
         (

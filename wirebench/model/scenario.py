@@ -89,22 +89,18 @@ Levels = Annotated[dict[Literal["*", "rest", "grpc", "socket"], tuple[T, ...]], 
 _LEFT_OUT: Any = Field(default={})
 
 
-def _make_section(*, of_network: bool) -> Any:  # noqa: ANN401 - a class that is known by the declarations alone
+def _make_section() -> Any:  # noqa: ANN401 - a class that is known by the declarations alone
     """Return a model with a field for each factor that has levels by transport."""
     levels_of: Any = Levels
     fields: dict[str, Any] = {
-        name: (levels_of[make_level_type(name)], _LEFT_OUT)
-        for name, factor in FACTORS.items()
-        if (factor.group == "network") == of_network and name not in ("transport", "variant", "shape")
+        name: (levels_of[make_level_type(name)], Field(default={}))
+        for name in FACTORS
+        if name not in ("transport", "variant", "shape")
     }
     return create_model("Section", __base__=StrictModel, **fields)
 
 
-class Network(_make_section(of_network=True)):  # type: ignore[misc] # its fields are the factors of the network
-    """What lies between generator and server: a proxy, unless `delay_ms` is `none`."""
-
-
-class Factors(_make_section(of_network=False)):  # type: ignore[misc] # most of its fields are the other factors
+class Factors(_make_section()):  # type: ignore[misc] # most of its fields are the factors
     """The dimensions of the question; one with several levels is varied.
 
     A factor that is left out has no levels here: `cell.find_defaults` has them. `transport` is for the built-in
@@ -113,21 +109,15 @@ class Factors(_make_section(of_network=False)):  # type: ignore[misc] # most of 
 
     transport: Annotated[tuple[Transport, ...], BeforeValidator(_convert_levels)] = ()
     variant: Annotated[tuple[str, ...], BeforeValidator(_convert_levels)] = ()
-    network: Network = Network()
 
     def find_levels(self, name: str) -> Mapping[str, tuple[Any, ...]]:
-        """Return the levels of a factor by transport, whether it stands by itself or in `network`."""
-        section = self.network if FACTORS[name].group == "network" else self
-        levels: Mapping[str, tuple[Any, ...]] = getattr(section, name)
+        """Return the levels of a factor by transport."""
+        levels: Mapping[str, tuple[Any, ...]] = getattr(self, name)
         return levels
 
     def list_implementations(self, transport: Transport) -> tuple[Implementation, ...]:
         """Return those of a transport, whose runtimes and defaults differ."""
         return find_own(self.implementation, transport) or ("python",)
-
-
-def locate_factor(factor: str) -> FieldPath:
-    return ("factors", "network", factor) if factor in Network.model_fields else ("factors", factor)
 
 
 class Objective(StrictModel):

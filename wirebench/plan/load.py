@@ -19,7 +19,6 @@ from wirebench.model.scenario import (
     WINDOW_S_MIN,
     Factors,
     Load,
-    Network,
     Objective,
     Scenario,
 )
@@ -32,7 +31,6 @@ from wirebench.system.paths import APPLICATION, APPLICATIONS, SCENARIOS
 _SECTIONS: dict[str, type[BaseModel]] = {
     "": Scenario,
     "factors": Factors,
-    "factors.network": Network,
     "load": Load,
     "load.objective": Objective,
 }

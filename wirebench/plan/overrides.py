@@ -10,7 +10,6 @@ from typing import Any
 import yaml
 
 from wirebench.errors import UsageError
-from wirebench.model.scenario import locate_factor
 from wirebench.model.source import FieldPath, Source, join_field, parse_value
 
 #: Keys, from a section to a key in it.
@@ -113,7 +112,7 @@ def _list_consequences(data: Mapping[str, Any], given: Mapping[KeyPath, Override
             cause = next(iter(given.values()))
         if cause:
             yield Override(cause.option, _CROSS_CHECK, None)
-    compared = tuple(map(str, locate_factor(str(data.get("compare")))))
+    compared = ("factors", str(data.get("compare")))
     if compared in given and is_free(_COMPARE) and len(_list_levels(_find(data, compared))) == 1:
         yield Override(given[compared].option, _COMPARE, None)
 

@@ -24,7 +24,6 @@ from wirebench.model.scenario import (
     Only,
     Scenario,
     find_own,
-    locate_factor,
 )
 from wirebench.model.source import FieldPath
 from wirebench.plan.driver_support import explain_unsupported, name_able_drivers
@@ -204,7 +203,7 @@ def _validate_target(scenario: Scenario, target: TargetName) -> ValidationMessag
         by_transport = scenario.factors.find_levels(name) if target not in factor.targets else {}
         if len(collect_levels(by_transport)) > 1:
             hint = f"run it with --target {' or '.join(factor.targets)}, or leave the factor at one level"
-            yield locate_factor(name), f"the target {target} can't vary {name}", hint
+            yield ("factors", name), f"the target {target} can't vary {name}", hint
     if collect_levels(scenario.factors.replicas) - {1}:
         hint = "run it with --target kubernetes, or remove the factor"
         yield ("factors", "replicas"), f"the target {target} has one replica", hint
@@ -425,7 +424,7 @@ def collect_levels(by_transport: Mapping[Any, tuple[T, ...]]) -> set[T]:
 
 def locate_levels(factor: str, transport: str) -> FieldPath:
     """Return where the levels of a factor for a transport, or for all of them, are written."""
-    return (*locate_factor(factor), *(() if transport == EVERY_TRANSPORT else (transport,)))
+    return ("factors", factor, *(() if transport == EVERY_TRANSPORT else (transport,)))
 
 
 def _locate_level(scenario: Scenario, name: str, cell: Cell) -> FieldPath:
@@ -435,4 +434,4 @@ def _locate_level(scenario: Scenario, name: str, cell: Cell) -> FieldPath:
     levels = scenario.factors.find_levels(name)
     owner = cell.transport if cell.transport in levels else EVERY_TRANSPORT
     own, level = levels.get(owner, ()), getattr(cell, name)
-    return (*locate_levels(name, owner), own.index(level)) if level in own else locate_factor(name)
+    return (*locate_levels(name, owner), own.index(level)) if level in own else ("factors", name)

@@ -13,7 +13,6 @@ from wirebench.drivers import DRIVERS
 from wirebench.drivers.metrics_push import check_receiver
 from wirebench.errors import UsageError
 from wirebench.model.run_info import RunInfo
-from wirebench.model.scenario import locate_factor
 from wirebench.plan.plan import Plan
 from wirebench.run import environment
 from wirebench.run.ids import lay_out
@@ -40,9 +39,9 @@ def prepare(plan: Plan, target: Target) -> None:
             raise UsageError(f"the driver {name} is not at {DRIVERS[name].path}", hint)
     shaped = target.load_pods is None and any(cell.delay_ms is not None for cell in plan.cells)
     if shaped and toxiproxy.read_version() is None:
-        raise UsageError(f"toxiproxy, which factors.network needs, is not at {toxiproxy.PROGRAM}", "run `make setup`")
+        raise UsageError(f"toxiproxy, which factors.delay_ms needs, is not at {toxiproxy.PROGRAM}", "run `make setup`")
     if any(cell.loss_percent is not None for cell in plan.cells) and (missing := explain_no_netem()):
-        message = f"{plan.scenario.locate(locate_factor('loss_percent'))}: packet loss is not available here: {missing}"
+        message = f"{plan.scenario.locate(('factors', 'loss_percent'))}: packet loss is not available here: {missing}"
         hint = "it needs root and the kernel's sch_netem; without loss_percent a proxy adds the delay"
         raise UsageError(message, hint)
     if target.load_pods is None:

@@ -27,7 +27,7 @@ def test_open_files_are_raised_to_what_is_allowed() -> None:
     [
         ("  concurrency: [1, 2000]\n", "4: factors.concurrency: 2,000 users take 2,000 open files"),
         (
-            "  network: {delay_ms: 5}\n  concurrency: 1500\n",
+            "  delay_ms: 5\n  concurrency: 1500\n",
             "5: factors.concurrency: 1,500 users take 3,000 open",
         ),
         ("  rate_per_s: 10\nload: {model: open, concurrency_max: 2000}\n", "5: load.concurrency_max: 2,000 users take"),
