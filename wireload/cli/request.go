@@ -83,33 +83,32 @@ func requestJob(ctx context.Context, arguments []string, out io.Writer) error {
 
 // ask sends the next request of an operation.
 func ask(probe *engine.Probe, operation request.Single, address string) (made answer, err error) {
-	probed, err := probe.Send(operation)
-	if err != nil {
+	if err := probe.Send(operation); err != nil {
 		return made, err
 	}
-	reply := probed.Reply
+	reply := probe.Reply
 	made = answer{Operation: operation.Operation, Status: string(reply.Code)}
 	switch {
-	case probed.IsUnreachable:
-		return made, fmt.Errorf("%s can't be reached: %s", address, probed.Failure.Message)
-	case probed.Failure != nil:
-		made.Status, made.Problem = "", variable.Hide(probed.Failure.Message)
+	case probe.IsUnreachable:
+		return made, fmt.Errorf("%s can't be reached: %s", address, probe.Failure.Message)
+	case probe.Failure != nil:
+		made.Status, made.Problem = "", variable.Hide(probe.Failure.Message)
 		return made, nil
-	case probed.Wrong != nil:
-		made.Problem = variable.Hide(probed.Wrong.Error())
+	case probe.Wrong != nil:
+		made.Problem = variable.Hide(probe.Wrong.Error())
 	case reply.Code != histogram.OK:
 		made.Problem = variable.Hide(fmt.Sprintf("%s: %s", reply.Code, reply.Message))
 	}
 	if reply.Status != 0 {
 		made.Status = strconv.Itoa(reply.Status)
 		if reply.Code != histogram.OK {
-			made.Problem += fmt.Sprintf(" in place of %d", probed.Request.Status)
+			made.Problem += fmt.Sprintf(" in place of %d", probe.Request.Status)
 		}
 	} else if reply.Code != histogram.OK {
 		return made, nil
 	}
-	if probed.Request.Stream && (reply.Status == 0 || reply.Status == http.StatusOK) {
-		made.Reply = operation.Show(probed.Items, true)
+	if probe.Request.Stream && (reply.Status == 0 || reply.Status == http.StatusOK) {
+		made.Reply = operation.Show(probe.Items, true)
 		return made, nil
 	}
 	content, err := reply.Content() // A stream that was rejected has a body instead.

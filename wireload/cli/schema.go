@@ -68,22 +68,22 @@ func (j *schemaJob) reflect(ctx context.Context) ([]byte, error) {
 	probe := engine.NewProbe(ctx, load)
 	defer probe.Close()
 	descriptors, err := contract.Reflect(func(method string, question []byte) ([]byte, error) {
-		probed, err := probe.Send(&request.Constant{Request: request.Request{
+		err := probe.Send(&request.Constant{Request: request.Request{
 			Operation: method, Path: []byte("/" + method), Headers: headers, Body: question, Stream: true,
 		}})
 		switch {
 		case err != nil:
 			return nil, err
-		case probed.Failure != nil:
-			return nil, errors.New(probed.Failure.Message)
-		case probed.Reply.Code == histogram.Unimplemented:
+		case probe.Failure != nil:
+			return nil, errors.New(probe.Failure.Message)
+		case probe.Reply.Code == histogram.Unimplemented:
 			return nil, contract.ErrUnimplemented
-		case probed.Reply.Code != histogram.OK:
-			return nil, fmt.Errorf("server reflection failed: %s: %s", probed.Reply.Code, probed.Reply.Message)
-		case len(probed.Items) == 0:
+		case probe.Reply.Code != histogram.OK:
+			return nil, fmt.Errorf("server reflection failed: %s: %s", probe.Reply.Code, probe.Reply.Message)
+		case len(probe.Items) == 0:
 			return nil, errors.New("server reflection gave no answer")
 		}
-		return probed.Items[0], nil
+		return probe.Items[0], nil
 	}, j.Calls)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s", j.Reflection, variable.Hide(strings.Join(strings.Fields(err.Error()), " ")))

@@ -140,6 +140,10 @@ func (f *Fold) Report(driver Driver, endedUnixNS int64) File {
 		made.addClock(Key{f.streamed, OK}, "first_item", f.firstItem)
 		made.addClock(Key{f.streamed, OK}, "gap", f.gap)
 	}
+	for each, count := range f.handshakes {
+		each.Handshakes = count
+		made.TLS = append(made.TLS, each)
+	}
 	made.Errors = f.reportErrors()
 	return *made
 }

@@ -62,6 +62,7 @@ type Fold struct {
 	lastEnd    int64
 	series     map[Key]*series
 	reasons    map[FileError]int64
+	handshakes map[FileTLS]int64
 	// A load has streams of one operation. Their histograms are nil until the window has a value for them.
 	streamed       string
 	firstItem, gap *hdr.Histogram
@@ -92,7 +93,7 @@ func NewFold(options Options) *Fold {
 		File:    File{ErrorClasses: map[string]int64{}},
 		options: options,
 		series:  map[Key]*series{},
-		reasons: map[FileError]int64{},
+		reasons: map[FileError]int64{}, handshakes: map[FileTLS]int64{},
 	}
 }
 
@@ -173,18 +174,10 @@ func (f *Fold) Streams(operation string) *FileStreams {
 
 // AddHandshake counts what a TLS handshake came to.
 func (f *Fold) AddHandshake(state tls.ConnectionState) {
-	made := FileTLS{
+	f.handshakes[FileTLS{
 		Version: tls.VersionName(state.Version), CipherSuite: tls.CipherSuiteName(state.CipherSuite),
 		KeyExchange: state.CurveID.String(), Resumed: state.DidResume,
-	}
-	for i := range f.File.TLS {
-		if made.Handshakes = f.File.TLS[i].Handshakes; f.File.TLS[i] == made {
-			f.File.TLS[i].Handshakes++
-			return
-		}
-	}
-	made.Handshakes = 1
-	f.File.TLS = append(f.File.TLS, made)
+	}]++
 }
 
 func (f *Fold) isInside(moment int64) bool { return f.start <= moment && moment < f.end }
