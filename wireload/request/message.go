@@ -94,10 +94,11 @@ func (p *program) field(at field, of protoreflect.FieldDescriptor, value any, is
 				return
 			}
 		}
-		keepsZero := of.HasPresence() || of.IsList()
+		wire, encodeNumber := numberEncoder(of.Kind())
+		tag, keepsZero := protowire.AppendTag(nil, of.Number(), wire), of.HasPresence() || of.IsList()
 		p.value(s, func(dst []byte, v *slotValue) []byte {
 			if number := v.number + s.add; number != 0 || keepsZero {
-				return appendNumber(dst, of, number)
+				return encodeNumber(append(dst, tag...), number)
 			}
 			return dst
 		})
@@ -132,22 +133,27 @@ func isWrapper(message protoreflect.MessageDescriptor) bool {
 	return message != nil && message.ParentFile().Path() == "google/protobuf/wrappers.proto"
 }
 
-// appendNumber appends a field that is a whole number.
-func appendNumber(dst []byte, of protoreflect.FieldDescriptor, number int64) []byte {
-	tag := func(wire protowire.Type) []byte { return protowire.AppendTag(dst, of.Number(), wire) }
-	switch of.Kind() {
+// numberEncoder returns how a kind of field has whole numbers.
+func numberEncoder(kind protoreflect.Kind) (wire protowire.Type, encode func(dst []byte, number int64) []byte) {
+	switch kind {
 	case protoreflect.Sint32Kind, protoreflect.Sint64Kind:
-		return protowire.AppendVarint(tag(protowire.VarintType), protowire.EncodeZigZag(number))
+		return protowire.VarintType, func(dst []byte, number int64) []byte {
+			return protowire.AppendVarint(dst, protowire.EncodeZigZag(number))
+		}
 	case protoreflect.Fixed32Kind, protoreflect.Sfixed32Kind:
-		return protowire.AppendFixed32(tag(protowire.Fixed32Type), uint32(number))
+		return protowire.Fixed32Type, func(dst []byte, number int64) []byte { return protowire.AppendFixed32(dst, uint32(number)) }
 	case protoreflect.Fixed64Kind, protoreflect.Sfixed64Kind:
-		return protowire.AppendFixed64(tag(protowire.Fixed64Type), uint64(number))
+		return protowire.Fixed64Type, func(dst []byte, number int64) []byte { return protowire.AppendFixed64(dst, uint64(number)) }
 	case protoreflect.FloatKind:
-		return protowire.AppendFixed32(tag(protowire.Fixed32Type), math.Float32bits(float32(number)))
+		return protowire.Fixed32Type, func(dst []byte, number int64) []byte {
+			return protowire.AppendFixed32(dst, math.Float32bits(float32(number)))
+		}
 	case protoreflect.DoubleKind:
-		return protowire.AppendFixed64(tag(protowire.Fixed64Type), math.Float64bits(float64(number)))
+		return protowire.Fixed64Type, func(dst []byte, number int64) []byte {
+			return protowire.AppendFixed64(dst, math.Float64bits(float64(number)))
+		}
 	}
-	return protowire.AppendVarint(tag(protowire.VarintType), uint64(number))
+	return protowire.VarintType, func(dst []byte, number int64) []byte { return protowire.AppendVarint(dst, uint64(number)) }
 }
 
 // protoPrefix is what protobuf's errors begin with; its place isn't one of the file.

@@ -1,7 +1,6 @@
 package request
 
 import (
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"strconv"
@@ -30,10 +29,12 @@ func (p program) append(dst []byte, values []slotValue) []byte {
 
 // appendNested appends the length of what the program appends, and that.
 func (p program) appendNested(dst []byte, values []slotValue) []byte {
-	var length [binary.MaxVarintLen64]byte
-	start := len(dst)
-	dst = p.append(dst, values)
-	return slices.Insert(dst, start, protowire.AppendVarint(length[:0], uint64(len(dst)-start))...)
+	start := len(dst) + 1 // One byte suffices for most lengths.
+	dst = p.append(append(dst, 0), values)
+	length := uint64(len(dst) - start)
+	dst = slices.Insert(dst, start, make([]byte, protowire.SizeVarint(length)-1)...)
+	protowire.AppendVarint(dst[:start-1], length)
+	return dst
 }
 
 // fill returns what the program appends: in the buffer, unless it is the same for all requests.
