@@ -64,18 +64,10 @@ func TestHeadersThatCannotBeSentAreRejected(t *testing.T) {
 		{"rest", "X-A", "${WIREBENCH_NONE}", "rest.headers.X-A: ${WIREBENCH_NONE}: the environment has no variable WIREBENCH_NONE"},
 		{"rest", "X-A", "${BROKEN}", "X-A: its value has a line break"},
 		{"rest", "X-A", "a\u0000b", "X-A: its value has a line break"},
-		{"rest", "X-A", "{none}", `there is no input "none"`},
-		{"rest", "X A", "1", `headers.X A: this can't be a name`},
 		{"rest", "X:A", "1", `headers.X:A: this can't be a name`},
 		{"rest", "", "1", `headers: this can't be a name`},
-		{"rest", "Content-Length", "1", "Content-Length: wireload sends it by itself"},
-		{"rest", "transfer-encoding", "chunked", "sends it by itself"},
-		{"grpc", "grpc-timeout", "1S", "sends it by itself"},
-		{"grpc", "User-Agent", "me", "sends it by itself"},
-		{"grpc", "a!", "1", `metadata.a!: this can't be a name`},
 		{"grpc", ":path", "/", `metadata.:path: this can't be a name`},
 		{"grpc", "a", "${FOREIGN}", "its value isn't ASCII"},
-		{"grpc", "a-bin", "no base64!", "a-bin: its value isn't base64"},
 	} {
 		name, _ := json.Marshal(each.name)
 		value, _ := json.Marshal(each.value)
