@@ -235,7 +235,7 @@ func TestALoadByHandSendsHeadersMetadataAndLines(t *testing.T) {
 		{"grpc", grpcUsers(t, "x"), "wirebench.v1.UserService/GetUser", "--protoset", "../../proto/contract.binpb", "--header", "authorization: ${TOKEN}", "--header", "trace-bin: AAE="},
 		{"socket", lines(t, "{}\n"), "PING", "--line"},
 	} {
-		exit, out, log := run(t, append(arguments, "-d", "100ms", "-c", "1")...)
+		exit, out, log := run(t, append(arguments, "-d", "500ms", "-c", "1")...)
 		if exit != 0 || !strings.Contains(out, "service (ms): ") || strings.Contains(out+log, "s3cret") {
 			t.Errorf("%v: exit %d, %s%s", arguments, exit, out, log)
 		}

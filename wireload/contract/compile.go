@@ -17,20 +17,11 @@ import (
 	// Google's protos that others import, beside those of google/protobuf, which protocompile has.
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	_ "google.golang.org/genproto/googleapis/api/httpbody"
-	_ "google.golang.org/genproto/googleapis/rpc/code"
 	_ "google.golang.org/genproto/googleapis/rpc/errdetails"
 	_ "google.golang.org/genproto/googleapis/rpc/status"
-	_ "google.golang.org/genproto/googleapis/type/color"
 	_ "google.golang.org/genproto/googleapis/type/date"
-	_ "google.golang.org/genproto/googleapis/type/datetime"
-	_ "google.golang.org/genproto/googleapis/type/dayofweek"
-	_ "google.golang.org/genproto/googleapis/type/decimal"
-	_ "google.golang.org/genproto/googleapis/type/interval"
 	_ "google.golang.org/genproto/googleapis/type/latlng"
-	_ "google.golang.org/genproto/googleapis/type/localized_text"
 	_ "google.golang.org/genproto/googleapis/type/money"
-	_ "google.golang.org/genproto/googleapis/type/phone_number"
-	_ "google.golang.org/genproto/googleapis/type/postaladdress"
 	_ "google.golang.org/genproto/googleapis/type/timeofday"
 )
 

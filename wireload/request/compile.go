@@ -43,14 +43,10 @@ type compiler struct {
 	compiled
 	application *Application
 	kind        *kind
-	options     *Options
+	work        *Workload
 	// known are the inputs so far, expanded; sizes is the sum of theirs.
 	known map[string]any
 	sizes int
-	// tookPayload says that an input has a value for the payload.
-	tookPayload bool
-	// idsEach is how many ids a request takes.
-	idsEach int64
 }
 
 // compile reports whether an operation is without mistakes.
@@ -64,14 +60,14 @@ func (c *compiler) compile(o field) bool {
 	if !c.addInputs(o.get("inputs").each()) {
 		return false
 	}
-	e := c.application.request(o, c.options.Transport)
+	e := c.application.request(o, c.work.options.Transport)
 	switch {
 	case e.value == nil:
-		o.fail("has no request on transport %q", c.options.Transport)
+		o.fail("has no request on transport %q", c.work.options.Transport)
 		return false
-	case c.options.Transport == "rest":
+	case c.work.options.Transport == "rest":
 		c.compileREST(o, e)
-	case c.options.Transport == "grpc":
+	case c.work.options.Transport == "grpc":
 		c.compileGRPC(o, e)
 	case e.text("line") != "":
 		c.compileLine(o, e)
@@ -99,7 +95,7 @@ func (c *compiler) addInputs(inputs []field) bool {
 			c.creates, c.createdID = created, value.(slot).place
 		}
 		if in.text("stream") == "items" {
-			c.template.Items = c.options.StreamItems
+			c.template.Items = c.work.options.StreamItems
 		}
 	}
 	return true
@@ -114,16 +110,16 @@ func (c *compiler) compileREST(o, e field) {
 	c.path, err = c.target(target)
 	e.get("request").check(err)
 	c.addHeaders(e.get("headers"))
-	media := map[string]string{"json": "application/json", "protobuf": "application/x-protobuf"}[c.options.Codec]
+	media := map[string]string{"json": "application/json", "protobuf": "application/x-protobuf"}[c.work.options.Codec]
 	body, accept := e.get("body"), media
 	switch {
 	case c.template.Stream:
 		accept = "text/event-stream"
-	case c.options.Codec == "json" && len(expect.get("json").each()) == 0:
+	case c.work.options.Codec == "json" && len(expect.get("json").each()) == 0:
 		accept = "*/*"
 	}
 	c.addDefault("Accept", accept)
-	if call := o.get("grpc"); body.value != nil && c.options.Codec == "protobuf" && call.value != nil {
+	if call := o.get("grpc"); body.value != nil && c.work.options.Codec == "protobuf" && call.value != nil {
 		body = call.getOr("message", object{}) // It is the request message as it is, with what in JSON only the path says.
 	}
 	if c.setBody(o, e, body) {
@@ -193,7 +189,7 @@ func (c *compiler) compileLine(o, e field) {
 	c.isLine = true
 	c.template.Idempotent = false
 	switch {
-	case c.options.Codec != "json":
+	case c.work.options.Codec != "json":
 		e.fail("a line has no codec")
 	case c.template.Stream:
 		o.fail("a line is answered by one line, not by a stream")
@@ -206,7 +202,7 @@ func (c *compiler) compileLine(o, e field) {
 // sent as a text.
 func (c *compiler) setBody(o, e, body field) (asText bool) {
 	var method protoreflect.MethodDescriptor
-	if c.options.Codec == "protobuf" {
+	if c.work.options.Codec == "protobuf" {
 		call := c.application.request(o, "grpc").get("call")
 		if call.value == nil {
 			e.fail("codec protobuf needs grpc.call, which names the messages")
@@ -221,7 +217,7 @@ func (c *compiler) setBody(o, e, body field) (asText bool) {
 	case body.value == nil:
 	case method != nil:
 		c.body.message(body, method.Input(), value)
-	case c.options.Transport == "rest" && isText(value):
+	case c.work.options.Transport == "rest" && isText(value):
 		body.check(c.body.text(value, appendText))
 		return true
 	default:
@@ -234,7 +230,7 @@ func (c *compiler) setBody(o, e, body field) (asText bool) {
 func (c *compiler) findMethod(call field) protoreflect.MethodDescriptor {
 	name := call.value.(string)
 	method, known := c.schema.Methods[name], slices.Sorted(maps.Keys(c.schema.Methods))
-	if method == nil && (!c.options.isCheck || len(known) > 0) {
+	if method == nil && (!c.work.options.isCheck || len(known) > 0) {
 		call.fail("the descriptors have no method %s; %s", name, suggest.Name(name, known))
 	}
 	return method

@@ -67,7 +67,7 @@ func (h *Header) check(transport string) error {
 
 // Metadata returns metadata of gRPC whose values may have variables of the environment.
 func Metadata(given map[string]string) (all []Header, err error) {
-	c := &compiler{options: &Options{}}
+	c := &compiler{work: &Workload{}}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		value, err := c.text(given[name], appendText, true)
 		var made Header
@@ -116,7 +116,7 @@ func (c *compiler) addHeaders(own field) {
 		value, err := c.text(each.value.(string), appendText, true)
 		each.check(err)
 		constant, isConstant := value.constant()
-		made, err := NewHeader(c.options.Transport, each.name, constant)
+		made, err := NewHeader(c.work.options.Transport, each.name, constant)
 		each.check(err)
 		if isConstant {
 			c.template.Headers = append(c.template.Headers, made)

@@ -24,14 +24,14 @@ func (c *compiler) input(in field) any {
 	case "seeded":
 		return c.seededID(in, of.value.(string))
 	case "fresh":
-		c.idsEach = max(c.idsEach, int64(c.count(in.getOr("count", json.Number("1")), 1)))
-		base := c.options.IDBase
+		c.work.idsEach = max(c.work.idsEach, int64(c.count(in.getOr("count", json.Number("1")), 1)))
+		base := c.work.options.IDBase
 		return c.addNumber(base, base, func(u *user) int64 {
 			u.fresh++
 			return base + u.inTurn(u.fresh-1)*u.work.idsEach
 		})
 	case "created":
-		base, kind := c.options.IDBase, of.value.(string)
+		base, kind := c.work.options.IDBase, of.value.(string)
 		return c.addNumber(base, base, func(u *user) int64 {
 			if ids := u.created[kind]; len(ids) > 0 {
 				return ids[len(ids)-1]
@@ -70,7 +70,7 @@ func (c *compiler) input(in field) any {
 	case "payload":
 		return c.payload(of, in.get("max").whole())
 	case "stream":
-		setting := map[any]int{"items": c.options.StreamItems, "rate_limit_per_s": c.options.StreamRateLimit}[of.value]
+		setting := map[any]int{"items": c.work.options.StreamItems, "rate_limit_per_s": c.work.options.StreamRateLimit}[of.value]
 		if setting == 0 && of.value != "items" {
 			return nil
 		}
@@ -101,14 +101,14 @@ func (c *compiler) seededID(in field, kind string) any {
 
 // payload returns what the load's payload stands for; the first choice where it stands for nothing.
 func (c *compiler) payload(choices field, sizeMax int64) any {
-	asked := c.options.Payload
+	asked := c.work.options.Payload
 	if size, err := strconv.ParseInt(asked, 10, 64); err == nil && 0 <= size && size <= sizeMax {
-		c.tookPayload = true
+		c.work.tookPayload = true
 		return json.Number(asked)
 	}
 	for _, each := range choices.each() {
 		if each.name == asked {
-			c.tookPayload = true
+			c.work.tookPayload = true
 			return c.expand(each)
 		}
 	}

@@ -99,7 +99,7 @@ func TestEveryTypeOfField(t *testing.T) {
 	found := application.root.get("operations").get("send")
 	descriptor := application.schema.Methods["all.Types/Send"].Input()
 	// The compiler is deterministic: it gives the same slots.
-	c := &compiler{application: application, kind: source.kind, options: &source.work.options}
+	c := &compiler{application: application, kind: source.kind, work: source.work}
 	c.addInputs(found.get("inputs").each())
 	var template program
 	template.json(c.expand(found.get("grpc").get("message")))

@@ -144,7 +144,7 @@ func TestAnyReplyMessageIsChecked(t *testing.T) {
 // inputsOf returns the values of all inputs of a source's last request. The compiler is deterministic: it gives the same slots.
 func inputsOf(t *testing.T, application *Application, operation string, source *user) map[string]any {
 	t.Helper()
-	c := &compiler{application: application, kind: source.kind, options: &source.work.options}
+	c := &compiler{application: application, kind: source.kind, work: source.work}
 	c.addInputs(application.root.get("operations").get(operation).get("inputs").each())
 	values := map[string]any{}
 	for name, value := range c.known {

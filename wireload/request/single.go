@@ -31,11 +31,10 @@ func (a *Application) CompileEach(options Options) ([]Single, error) {
 	}
 	options.setDefaults()
 	options.Users = len(a.operations())
-	idsEach := int64(1) // The most that a request of any operation takes.
+	all := &Workload{options: options, idsEach: 1} // It gets the most ids that a request of any operation takes.
 	for _, each := range a.operations() {
-		c := &compiler{application: a, kind: &kind{}, options: &options}
+		c := &compiler{application: a, kind: &kind{}, work: all}
 		c.addInputs(each.get("inputs").each())
-		idsEach = max(idsEach, c.idsEach)
 	}
 	a.mistakes = nil // Those are of operations that aren't sent.
 	var singles []Single
@@ -49,7 +48,7 @@ func (a *Application) CompileEach(options Options) ([]Single, error) {
 			creator := a.operations()[slices.IndexFunc(a.operations(), creates)]
 			sequence = []string{creator.name, each.name}
 		}
-		w := &Workload{options: options, idsEach: idsEach}
+		w := &Workload{options: options, idsEach: all.idsEach}
 		if err := w.addKind(a, Client{Sequence: sequence}); err != nil {
 			return nil, err
 		}

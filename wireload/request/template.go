@@ -100,7 +100,7 @@ func (c *compiler) text(template string, escape func(dst, text []byte) []byte, t
 			value, err = c.resolve(part(1), part(2))
 		case !takesVariables:
 			err = errors.New("only headers and metadata take variables")
-		case c.options.isCheck:
+		case c.work.options.isCheck:
 			value = ""
 		default:
 			value, err = variable.LookUp(name)

@@ -143,15 +143,13 @@ func (w *Workload) addKind(a *Application, client Client) error {
 			if o.value == nil {
 				return fmt.Errorf("operations: there is no %q; %s", name, suggest.Name(name, names(a.operations())))
 			}
-			c := &compiler{application: a, kind: k, options: &w.options}
+			c := &compiler{application: a, kind: k, work: w}
 			if !c.compile(o) {
 				return a.err()
 			}
 			places[name] = len(k.operations)
 			k.operations = append(k.operations, &c.compiled)
 			k.keepsCreated = k.keepsCreated || c.deletes != ""
-			w.idsEach = max(w.idsEach, c.idsEach)
-			w.tookPayload = w.tookPayload || c.tookPayload
 			w.lines, w.frames = w.lines || c.isLine, w.frames || !c.isLine
 		}
 		k.order = append(k.order, slices.Repeat([]int{places[name]}, max(1, client.Mix[name]))...)
