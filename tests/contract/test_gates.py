@@ -1,4 +1,4 @@
-"""Gates fail for real, by a service or a machine with the fault that they are there to find."""
+"""Gates fail for real, where a machine or another client has the fault that they are there to find."""
 
 from __future__ import annotations
 
@@ -12,42 +12,9 @@ from urllib.request import urlopen
 import psutil
 import pytest
 
-from tests.support.faulty_service import write_application
-from tests.support.runs import needs_tools, only_run, running, second_lane, wirebench
+from tests.support.runs import ONE_CELL, needs_tools, only_run, running, second_lane, wirebench
 
 pytestmark = [second_lane, needs_tools]
-
-
-def measure(folder: Path, factors: str, load: str = "{warmup_s: 0.1, window_s: 0.5}") -> set[str]:
-    """Measure one cell, of the faulty services or of our own, and return the gates that failed."""
-    write_application(folder / "faulty.yaml")
-    text = f"question: Is this fault found?\n{factors}\nload: {load}\nblocks: 1\n"
-    (folder / "fault.yaml").write_text(text, encoding="utf-8")
-    done = wirebench("run", folder / "fault.yaml", "--no-calibrate", "--out", folder / "results")
-    assert 0 == done.returncode, done.stderr
-    assert "gate" in done.stdout + done.stderr
-    (record,) = only_run(folder / "results").records
-    return {gate.name for gate in record.gates if not gate.passed}
-
-
-def name_variant(fault: str, more: str = "") -> str:
-    """Return the part of a scenario that names a faulty service."""
-    return f"application: faulty.yaml\nfactors: {{operation: get, variant: {fault}, concurrency: 1{more}}}"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("fault", "gate"), [("errors", "error_rate"), ("wrong", "conformance")])
-def test_a_fault_fails_its_gate(fault: str, gate: str, tmp_path: Path) -> None:
-    """On a service that is sound until it has been verified."""
-    assert gate in measure(tmp_path, name_variant(fault), "{warmup_s: 0.5, window_s: 1}")
-
-
-@pytest.mark.slow
-def test_a_service_without_a_fault_fails_none_of_them(tmp_path: Path) -> None:
-    """But for what a short window can't have, or what others do who keep its core busy."""
-    load = "{model: open, warmup_s: 0.2, window_s: 1}"
-    failed = measure(tmp_path, name_variant("none", ", rate_per_s: 20"), load)
-    assert "interference" in failed or failed <= {"shared_cores", "samples"}, failed
 
 
 def test_what_else_runs_on_the_cores_fails_a_gate(tmp_path: Path) -> None:
@@ -55,7 +22,13 @@ def test_what_else_runs_on_the_cores_fails_a_gate(tmp_path: Path) -> None:
     burner = multiprocessing.get_context("spawn").Process(target=_burn, args=(os.sched_getaffinity(0),), daemon=True)
     burner.start()
     try:
-        assert "interference" in measure(tmp_path, "factors: {transport: socket, implementation: go}")
+        path = tmp_path / "disturbed.yaml"
+        path.write_text(ONE_CELL, encoding="utf-8")
+        done = wirebench("run", path, "--no-calibrate", "--out", tmp_path / "results")
+        assert 0 == done.returncode, done.stderr
+        assert "interference" in done.stdout
+        (record,) = only_run(tmp_path / "results").records
+        assert "interference" in {gate.name for gate in record.gates if not gate.passed}
     finally:
         burner.kill()
         burner.join()

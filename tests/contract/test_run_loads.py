@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.faulty_service import write_application
 from tests.support.runs import needs_tools, only_run, second_lane, wirebench
+from tests.support.slow_service import write_application
 from wirebench.drivers import DRIVERS
 
 pytestmark = [second_lane, needs_tools]
@@ -50,7 +50,7 @@ compare: driver
 
 def test_an_open_load_opens_connections_when_all_are_busy(scenario: Callable[[str], Path], tmp_path: Path) -> None:
     """Replies take 50 ms, so its one connection would have 20 a second, and requests would wait ever longer."""
-    write_application(tmp_path / "slow.yaml", "slow")
+    write_application(tmp_path / "slow.yaml")
     text = """\
 question: Does a load wait for its own connections?
 application: slow.yaml
