@@ -103,7 +103,7 @@ def find_outcomes(run: Run) -> Iterator[Outcome]:
     """Yield the verdict on each comparison with the service as it is, or with a copy, by each metric."""
     comparisons = [each for each in find_comparisons(run) if not each.instruments]
     for name in _JUDGED:
-        pairs = [replace(each, metric=METRICS[name], failed_gates=each.list_failed_gates(name)) for each in comparisons]
+        pairs = [replace(each, metric=METRICS[name]) for each in comparisons]
         for pair in judge(pairs, run.info.equivalence_margin):
             subject, baseline = (str(cell.factors[pair.factor]) for cell in (pair.subject, pair.baseline))
             is_slowed = baseline == "as-it-is"

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from wirebench.analysis.pair import CellPair, compute_paired_ratio, compute_ratios, find_failed_gates, judge
+from wirebench.analysis.pair import CellPair, compute_paired_ratio, compute_ratios, judge
 from wirebench.analysis.ratio import Ratio, paired_ratio
 from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.model.cell import FACTORS
@@ -102,17 +102,13 @@ def _are_comparable(
 
 
 def _compare(baseline: CellSummary, subject: CellSummary, factor: str, margin: float) -> Comparison:
-    metric = baseline.judged_metric
-    measured = compute_ratios(baseline, subject, compute_paired_ratio)
-    # Between drivers, the instrument's error is what is looked for.
-    beyond = None if factor == "driver" else margin
     return Comparison(
         subject=subject,
         baseline=baseline,
-        metric=metric,
-        ratios=measured,
-        failed_gates=find_failed_gates(baseline, subject, metric, measured.get(metric.name), beyond),
-        margin=beyond,
+        metric=baseline.judged_metric,
+        ratios=compute_ratios(baseline, subject, compute_paired_ratio),
+        # Between drivers, the instrument's error is what is looked for.
+        margin=None if factor == "driver" else margin,
         factor=factor,
     )
 
@@ -141,8 +137,8 @@ def _make_gain(step: Comparison, other: Comparison) -> Gain:
         baseline=other.subject,
         metric=step.metric,
         ratios={step.metric.name: ratio} if ratio else {},
-        failed_gates=tuple({gate.name: gate for gate in (*other.failed_gates, *step.failed_gates)}.values()),
-        margin=step.margin,
+        other_failed_gates=(*other.failed_gates, *step.failed_gates),
+        margin=None,
         other=other,
     )
 

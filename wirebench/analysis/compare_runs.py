@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from wirebench.analysis.differences import Difference, find_differences
-from wirebench.analysis.pair import CellPair, compute_ratios, compute_unpaired_ratio, find_failed_gates, judge
+from wirebench.analysis.pair import CellPair, compute_ratios, compute_unpaired_ratio, judge
 from wirebench.analysis.ratio import Ratio
 from wirebench.analysis.significance import FALSE_ALARMS, find_significant
 from wirebench.analysis.summary import CellSummary, summarise
@@ -118,15 +118,13 @@ def compare_runs(base: Run, head: Run, metric: Metric | None = None) -> RunCompa
 def _compare_cell(
     base: CellSummary, head: CellSummary, metric: Metric, margin: float, found: Sequence[Difference]
 ) -> CellChange:
-    measured = compute_ratios(base, head, compute_unpaired_ratio)
     reasons = tuple(dict.fromkeys(each.reason for each in found if each.reason and each.concerns(head.factors)))
-    failed = find_failed_gates(base, head, metric, measured.get(metric.name), margin)
     return CellChange(
         subject=head,
         baseline=base,
         metric=metric,
-        ratios=measured,
-        failed_gates=(*failed, *_check_interference(base, head, metric)),
+        ratios=compute_ratios(base, head, compute_unpaired_ratio),
+        other_failed_gates=tuple(_check_interference(base, head, metric)),
         margin=margin,
         reasons=reasons,
     )

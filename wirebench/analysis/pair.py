@@ -26,9 +26,9 @@ class CellPair:
     """`subject` against `baseline`.
 
     `ratios` are subject / baseline by metric, where both were measured. The verdict is on `metric`; it is withheld if
-    a gate that the metric depends on failed in either cell or, with a `margin`, between the two, and for other
-    `reasons`. `judge` sets it, and `significance` where there is an interval to test. `instruments` marks two drivers
-    of one cell: their ratio is the instruments' error, not a difference between services.
+    a gate failed, and for other `reasons`. `judge` sets it, and `significance` where there is an interval to test.
+    `instruments` marks two drivers of one cell: their ratio is the instruments' error, not a difference between
+    services.
     """
 
     subject: CellSummary
@@ -37,11 +37,19 @@ class CellPair:
     ratios: dict[str, Ratio]
     verdict: Verdict = "withheld"
     significance: Significance | None = None
-    failed_gates: tuple[Gate, ...]
+    #: Failed gates that are not of the cells themselves.
+    other_failed_gates: tuple[Gate, ...] = ()
     reasons: tuple[str, ...] = ()
-    #: Differences within it make none to the asker; None between two drivers, whose error is what is looked for.
+    #: Differences within it make none to the asker. None where the driver's own error withholds nothing: between two
+    #: drivers it is what is looked for.
     margin: float | None
     instruments: bool = False
+
+    @property
+    def failed_gates(self) -> tuple[Gate, ...]:
+        """The failed gates that the metric of the verdict depends on, one of each name."""
+        gates = (*self.list_failed_gates(self.metric.name), *self.other_failed_gates)
+        return tuple({gate.name: gate for gate in gates}.values())
 
     @property
     def judged_ratio(self) -> Ratio | None:
@@ -49,8 +57,15 @@ class CellPair:
         return None if self.failed_gates or self.reasons else self.ratios.get(self.metric.name)
 
     def list_failed_gates(self, metric: str) -> tuple[Gate, ...]:
-        """Return the failed gates that this metric depends on, one of each name."""
-        return find_failed_gates(self.baseline, self.subject, METRICS[metric], self.ratios.get(metric), self.margin)
+        """Return the gates that failed in either cell and that this metric depends on, one of each name.
+
+        With a margin, the gate `instrument` between the two cells is among them.
+        """
+        cells, of = (self.baseline, self.subject), METRICS[metric]
+        failed = {gate.name: gate for cell in cells for gate in cell.failed_gates(of)}
+        if self.margin is not None and (gate := check_instrument(*cells, of, self.ratios.get(metric), self.margin)):
+            failed[gate.name] = gate
+        return tuple(failed.values())
 
 
 def compute_ratios(baseline: CellSummary, subject: CellSummary, ratio_of: RatioOf) -> dict[str, Ratio]:
@@ -79,19 +94,6 @@ def compute_unpaired_ratio(baseline: CellSummary, subject: CellSummary, metric: 
     ratio = unpaired_ratio(*sides)
     at_one_speed = [cell.by_block_at_one_speed(metric) for cell in (subject, baseline)]
     return ratio.allow_for(unpaired_ratio(*at_one_speed)) if all(at_one_speed) else ratio
-
-
-def find_failed_gates(
-    baseline: CellSummary, subject: CellSummary, metric: Metric, ratio: Ratio | None, margin: float | None
-) -> tuple[Gate, ...]:
-    """Return the gates that failed in either cell and that a metric depends on, one of each name.
-
-    With a margin, the gate `instrument` between the two cells is among them.
-    """
-    failed = {gate.name: gate for cell in (baseline, subject) for gate in cell.failed_gates(metric)}
-    if margin is not None and (between := check_instrument(baseline, subject, metric, ratio, margin)):
-        failed[between.name] = between
-    return tuple(failed.values())
 
 
 def judge(pairs: Sequence[_Pair], margin: float) -> tuple[_Pair, ...]:
