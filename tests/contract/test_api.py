@@ -18,7 +18,6 @@ from wirebench.analysis.compare_runs import compare_runs
 from wirebench.model.cell import Cell
 from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import HistogramFile
-from wirebench.model.metric import METRICS
 from wirebench.model.record import Gate
 from wirebench.store.runs import find_run
 
@@ -28,8 +27,6 @@ QUICK_CELLS = len(quick_cells())
 MACHINE = {"cpu": "Other CPU", "cores": "64"}
 #: What a name may hold, and must never be taken for more than a name.
 NAME = "=1+1'; DROP TABLE runs; -- <script>alert(1)</script>"
-#: Figures that a page lists and a run's own answer computes.
-FIGURES = tuple(metric.field for metric in METRICS.values())
 
 
 @pytest.fixture(scope="module")
@@ -79,14 +76,9 @@ def test_results_are_rows_of_cells(site: Site) -> None:
 @pytest.mark.parametrize(
     ("query", "total"),
     [
-        ({"run_id": FIRST}, QUICK_CELLS),
         ({"run_id": f"{FIRST},{SECOND}", "protocol": "grpc", "client": "ghz"}, 8),
         ({"scenario": "quick", "transport": ["rest", "socket"]}, 16),
-        ({"scenario": NAME}, 1),
-        ({"concurrency": "1,4"}, 17),
-        ({"machine": "Other CPU, 64 cores"}, QUICK_CELLS),
         ({"since": "2026-01-02T12:00:00Z", "until": "2026-01-02T13:00:00+01:00"}, QUICK_CELLS),
-        ({"run_id": "no-such-run"}, 0),
         ({"scenario": "", "protocol": ""}, 34),
     ],
 )
@@ -129,24 +121,10 @@ def test_what_is_not_there_is_not_found(site: Site, path: str) -> None:
     assert (HTTPStatus.NOT_FOUND, {"error"}) == (answer.status, answer.json.keys())
 
 
-@pytest.mark.parametrize("name", [FIRST, STREAMS])
-def test_a_run_has_the_figures_of_its_rows(site: Site, results: Path, name: str) -> None:
-    """What the database works out is what the records come to; provenance is that of run.json."""
-    answer = site.get(f"/runs/{name}")
-    assert find_run(name, results).info.model_dump(mode="json") == answer["run"]
-    rows = {row["cell"]: row for row in site.get("/results", run_id=name)["results"]}
-    assert rows.keys() == {each["cell"] for each in answer["cells"]}
-    for each in answer["cells"]:
-        row = rows[each["cell"]]
-        assert {name: value for name, value in row.items() if name not in FIGURES}.items() <= each.items()
-        assert {figure: row[figure] for figure in FIGURES} == pytest.approx(
-            {figure: each[figure] for figure in FIGURES}
-        )
-
-
-def test_a_run_has_gates_and_verdicts(site: Site) -> None:
+def test_a_run_has_gates_and_verdicts(site: Site, results: Path) -> None:
     """Of each gate the worst block, and a sentence a comparison; two drivers of a cell have no verdict."""
     answer = site.get(f"/runs/{FIRST}")
+    assert find_run(FIRST, results).info.model_dump(mode="json") == answer["run"]
     gates = {each["cell"]: {gate["worst"]["name"]: gate for gate in each["gates"]} for each in answer["cells"]}
     assert {True: [2], False: []} == {
         "socket" in name: gate["generator_cpu"]["failed_blocks"] for name, gate in gates.items()

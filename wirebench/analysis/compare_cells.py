@@ -17,10 +17,8 @@ from wirebench.model.run_info import Run
 class Gain(CellPair):
     """What a step, such as from one worker to two, does for one service against what it does for another.
 
-    Both cells are of the higher level. The ratio is that of the two steps' ratios; `other` is the other service's step.
+    Both cells are of the higher level. The ratio is that of the two steps' ratios.
     """
-
-    other: Comparison
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +137,6 @@ def _make_gain(step: Comparison, other: Comparison) -> Gain:
         ratios={step.metric.name: ratio} if ratio else {},
         other_failed_gates=(*other.failed_gates, *step.failed_gates),
         margin=None,
-        other=other,
     )
 
 
