@@ -41,8 +41,7 @@ from wirebench.model.run_info import RunInfo
 from wirebench.plan.plan import Plan, PlannedCell
 from wirebench.run.environment import read_machine
 from wirebench.run.ids import count_steps, find_free, lay_out
-from wirebench.run.load_pod.pods import PodLoad
-from wirebench.run.load_source import LoadSource
+from wirebench.run.load_source import LoadSource, PodLoad
 from wirebench.run.own_variants import VERIFIED_IDS, Variants
 from wirebench.run.progress import Progress
 from wirebench.store.runs import RunWriter

@@ -21,9 +21,9 @@ from wirebench.model.cell import ServiceSpec
 from wirebench.model.histogram_file import Window, merge_parallel
 from wirebench.run.load_pod import main
 from wirebench.run.load_pod import start_barrier as rendezvous
-from wirebench.run.load_pod.pods import make_pod_job
 from wirebench.run.load_pod.start_barrier import join_start_barrier
 from wirebench.run.load_pod.task import CalibrateTask, MeasureTask, Task, decode_answer, encode_answer, read_task
+from wirebench.run.load_source import make_pod_job
 from wirebench.targets.endpoint import Containers, Endpoint, Replica
 
 

@@ -22,7 +22,6 @@ from wirebench.model.cell import Cell, ServiceSpec
 from wirebench.model.contract import Balancing
 from wirebench.model.scenario import Load
 from wirebench.model.variant import InCluster
-from wirebench.run.load_pod import pods
 from wirebench.run.load_pod.task import (
     FILES_CHARACTERS_MAX,
     Files,
@@ -33,6 +32,7 @@ from wirebench.run.load_pod.task import (
     encode_answer,
     read_task,
 )
+from wirebench.run.load_source import PodLoad
 from wirebench.system.tls import ClientTls
 from wirebench.targets.cluster import pods as pods_module
 from wirebench.targets.cluster.agents import Agents
@@ -309,7 +309,7 @@ def test_requests_are_sent_from_a_pod(tmp_path: Path) -> None:
     load_pods = FakeLoadPods(tmp_path, (answer,))
     endpoint = Endpoint(SPEC, "shop:80", load_values={"environment": {"secretName": "wirebench-environment"}})
     job = dataclasses.replace(a_job(tmp_path, b"messages"), address="shop:80")
-    assert (answer,) == pods.PodLoad(load_pods, job.load).send(job, endpoint, 3)
+    assert (answer,) == PodLoad(load_pods, job.load).send(job, endpoint, 3)
     (task,) = load_pods.tasks
     assert isinstance(task, SendTask)
     assert (job.cell, "shop:80", 3, Files.of(job)) == (task.job.cell, task.job.address, task.requests_each, task.files)
@@ -320,7 +320,7 @@ def test_messages_are_read_by_reflection_in_a_pod(tmp_path: Path) -> None:
     """Only pods reach the service; headers go there with the names of variables."""
     load_pods = FakeLoadPods(tmp_path, base64.b64encode(b"\x00messages").decode())
     headers = {"Authorization": "Bearer ${SHOP_TOKEN}"}
-    found = pods.PodLoad(load_pods, Load()).reflect(Endpoint(SPEC, "shop:80"), tmp_path, ["shop.Shop/Get"], headers)
+    found = PodLoad(load_pods, Load()).reflect(Endpoint(SPEC, "shop:80"), tmp_path, ["shop.Shop/Get"], headers)
     assert b"\x00messages" == found
     (task,) = load_pods.tasks
     assert isinstance(task, ReflectTask)
@@ -344,7 +344,7 @@ def test_pods_of_a_service_are_loaded_where_the_scenario_says_so(
     job = dataclasses.replace(job, cell=dataclasses.replace(job.cell, balancing=balancing))
     endpoint = Endpoint(SPEC, "shop:80", addresses=("10.0.0.1:80", "10.0.0.2:80"))
     with pytest.raises(WirebenchError, match="no answer"):  # it is no observation
-        pods.PodLoad(load_pods, job.load).observe(job, endpoint)
+        PodLoad(load_pods, job.load).observe(job, endpoint)
     (task,) = load_pods.tasks
     assert isinstance(task, MeasureTask)
     assert expected == (task.job.address, task.job.replicas)
