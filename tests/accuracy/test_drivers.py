@@ -61,7 +61,7 @@ def test_a_constant_latency_is_found(transport: Transport, driver: Driver) -> No
     # No driver is faster than the server, but for a core that was taken from the server after it had replied.
     assert measured.truth.compute_quantiles_ns(0.5)[0] <= 1.1e6 * median
     assert 2.0 == pytest.approx(measured.window_s, rel=0.1)
-    assert 8 == pytest.approx(measured.file.latency_sum_s / measured.window_s, rel=0.1)
+    assert 8 == pytest.approx(measured.file.sum_s("service") / measured.window_s, rel=0.1)
 
 
 @pytest.mark.slow

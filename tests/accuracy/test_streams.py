@@ -46,7 +46,7 @@ def test_known_times_of_items_are_found(tmp_path: Path, transport: Transport, dr
     assert 18 <= median <= 40
     # Each stream takes 230 ms: 10 items of each of 4 connections, which are 174 a second; those of a part more at most.
     assert 87 <= file.items <= 200
-    assert pytest.approx(CONCURRENCY, rel=0.1) == file.items_sum_s
+    assert pytest.approx(CONCURRENCY, rel=0.1) == file.sum_s("first_item", "gap")
     assert {"ok"} == set(file.requests_total)
 
 

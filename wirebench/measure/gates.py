@@ -122,7 +122,7 @@ def _compute_share_in_use(of: GateInput) -> float | None:
     # Of a number of calls, those of a connection that has made its own are not missing.
     if not of.is_closed or of.job.load.calls or busy_s is None:
         return None
-    in_flight_s = max(of.merged.latency_sum_s, of.merged.items_sum_s)
+    in_flight_s = max(of.merged.sum_s("service"), of.merged.sum_s("first_item", "gap"))
     return (in_flight_s + _HELD_BY_A_CORE * busy_s) / of.record.window_s / of.job.cell.concurrency
 
 

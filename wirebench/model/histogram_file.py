@@ -184,20 +184,11 @@ class HistogramFile(FrozenModel):
         return tuple(sorted({series.operation for series in self.series}))
 
     @property
-    def latency_sum_s(self) -> float:
-        """How long the window's requests took, all together and whatever their outcome, in seconds."""
-        return self._sum_s("service")
-
-    @property
     def items(self) -> int:
         return sum(each.count for each in self.series if each.clock in ("first_item", "gap"))
 
-    @property
-    def items_sum_s(self) -> float:
-        """How long the window's items were waited for, each since the one before it or its stream's request."""
-        return self._sum_s("first_item", "gap")
-
-    def _sum_s(self, *clocks: Clock) -> float:
+    def sum_s(self, *clocks: Clock) -> float:
+        """Return how long the window's requests took, or its items, all together and whatever their outcome."""
         return _sum_histograms(each.histogram for each in self.series if each.clock in clocks).sum_ns / 1e9
 
     def require_window(self) -> Window:

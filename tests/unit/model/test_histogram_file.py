@@ -43,7 +43,7 @@ def test_the_most_frequent_error_texts_are_kept() -> None:
 def test_latencies_add_up_whatever_the_outcome() -> None:
     """A request that failed was in flight too, and so was one of another part."""
     merged = merge([part(0, {}, {"ok": [100, 300], "unavailable": [500]}), part(1, {}, {"ok": [100]})])
-    assert 1.0 == pytest.approx(merged.latency_sum_s, rel=1e-3)
+    assert 1.0 == pytest.approx(merged.sum_s("service"), rel=1e-3)
 
 
 def test_retries_and_classes_of_errors_add_up() -> None:
@@ -73,4 +73,4 @@ def test_the_wait_for_items_is_that_for_the_first_and_the_gaps() -> None:
     """What a stream takes is the time to its first item and the gaps up to the last."""
     times = part(0, {}, {"first_item": [30], "gap": [10, 20]})
     renamed = tuple(each.model_copy(update={"clock": each.code, "code": "ok"}) for each in times.series)
-    assert 0.06 == pytest.approx(times.model_copy(update={"series": renamed}).items_sum_s, rel=0.001)
+    assert 0.06 == pytest.approx(times.model_copy(update={"series": renamed}).sum_s("first_item", "gap"), rel=0.001)
