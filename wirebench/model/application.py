@@ -136,7 +136,6 @@ def find_headers(request: Request | None) -> tuple[str, dict[str, str]]:
 class Application(_Part):
     """The operations of an application, and the variants that serve them; the built-in one has none here."""
 
-    application: str | None = None
     #: Ids of records that are there before the load: `count` of them, from `first` on.
     seeded: dict[str, dict[str, int]] = _EMPTY
     operations: Annotated[dict[str, Operation], Field(min_length=1)]

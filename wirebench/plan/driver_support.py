@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from wirebench.model.application import Operation, Request, find_headers
 from wirebench.model.cell import Cell
-from wirebench.model.contract import TRANSPORTS, Driver, Transport
+from wirebench.model.contract import Driver, Transport
 from wirebench.model.placeholders import find_placeholders, find_variables
 
 
@@ -32,35 +31,27 @@ def _reject_metadata(request: Request) -> str:
     return "it sends the same metadata with all calls" if any(find_placeholders(metadata)) else ""
 
 
-@dataclass(frozen=True, slots=True)
-class DriverFacts:
-    """What a driver can replay, and the memory that it takes.
-
-    What wireload alone can do isn't among them: workloads of several operations, streams, a number of calls and a
-    schedule of single requests.
-    """
-
-    #: Returns why it can't send a request; empty if it can.
-    reject: Callable[[Request], str] = lambda _: ""
-    #: Whether it sends rendered requests in turn, each once, so that they may write.
-    replays_in_turn: bool = False
-    #: Memory that a user takes, in KiB; nothing where it wasn't measured.
-    user_kib: Mapping[Transport, int] = field(default_factory=dict)
-
-
 #: The longest window that is sent at once: two cores' worth of ghz stay well under the million calls that it keeps.
 PART_S_MAX = 20.0
 #: Memory of a driver without users.
 _DRIVER_MIB = 60
 
-DRIVER_FACTS: dict[Driver, DriverFacts] = {
-    # The most that was seen of 1,000 to 10,000 users of small requests: docs/method.md.
-    "wireload": DriverFacts(user_kib={"rest": 40, "grpc": 60, "socket": 32}),
-    "k6": DriverFacts(reject=_reject_rest, replays_in_turn=True, user_kib={"rest": 640}),
-    "ghz": DriverFacts(reject=_reject_metadata),
-    "oha": DriverFacts(reject=_reject_but_urls),
-    "locust": DriverFacts(reject=_reject_rest),
+#: Memory that a user takes, in KiB: the most that was seen of 1,000 to 10,000 users of small requests (docs/method.md).
+_USER_KIB: Mapping[tuple[Driver, Transport], int] = {
+    ("wireload", "rest"): 40,
+    ("wireload", "grpc"): 60,
+    ("wireload", "socket"): 32,
+    ("k6", "rest"): 640,
 }
+#: What else than wireload can replay: why a driver can't send a request; empty if it can.
+_REJECT: Mapping[str, Callable[[Request], str]] = {
+    "k6": _reject_rest,
+    "ghz": _reject_metadata,
+    "oha": _reject_but_urls,
+    "locust": _reject_rest,
+}
+#: Drivers that send rendered requests in turn, each once, so that they may write.
+_REPLAYING_IN_TURN = ("k6",)
 
 
 def count_parts(driver: Driver, window_s: float) -> int:
@@ -70,13 +61,8 @@ def count_parts(driver: Driver, window_s: float) -> int:
 
 def estimate_memory_mib(driver: Driver, transport: Transport, users: int) -> int:
     """Return how much memory so many users take, with the driver itself; 0 where it isn't known."""
-    user_kib = DRIVER_FACTS[driver].user_kib.get(transport, 0)
+    user_kib = _USER_KIB.get((driver, transport), 0)
     return math.ceil(user_kib * users / 1024) + _DRIVER_MIB if user_kib else 0
-
-
-def name_able_drivers(transport: Transport, is_able: Callable[[Driver], object]) -> str:
-    """Name the drivers of a transport that can do all that is asked for."""
-    return " or ".join(name for name in TRANSPORTS[transport].drivers if is_able(name))
 
 
 def explain_unsupported(
@@ -94,8 +80,7 @@ def explain_unsupported(
     request = operation.find_request(cell.transport, cell.variant) or {}
     key, own = find_headers(request)
     sent = {**headers, **own}
-    facts = DRIVER_FACTS[driver]
-    repeats = not (facts.replays_in_turn and cell.rate_per_s)
+    repeats = not (driver in _REPLAYING_IN_TURN and cell.rate_per_s)
     reasons = {
         "it replays requests with one reply each": operation.stream,
         "what it deletes has to be created before, which only replies tell": operation.deletes,
@@ -104,4 +89,4 @@ def explain_unsupported(
             any(find_variables(text)) for text in sent.values()
         ),
     }
-    return next((why for why, applies in reasons.items() if applies), facts.reject({**request, key: sent}))
+    return next((why for why, applies in reasons.items() if applies), _REJECT[driver]({**request, key: sent}))

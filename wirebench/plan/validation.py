@@ -26,7 +26,7 @@ from wirebench.model.scenario import (
     find_own,
 )
 from wirebench.model.source import FieldPath
-from wirebench.plan.driver_support import explain_unsupported, name_able_drivers
+from wirebench.plan.driver_support import explain_unsupported
 
 T = TypeVar("T")
 
@@ -348,8 +348,9 @@ def _validate_connections(cell: Cell) -> CellMessages:
 def _validate_driver(cell: Cell, scenario: Scenario, operations: Sequence[Operation]) -> CellMessages:
     headers = scenario.application.variants[cell.variant].headers if cell.variant else {}
     if reason := explain_unsupported(cell.driver, cell, operations, headers):
-        able = name_able_drivers(cell.transport, lambda name: not explain_unsupported(name, cell, operations, headers))
-        yield "driver", f"{cell.driver} can't drive {cell.operation}: {reason}", f"drive it by {able}"
+        drivers = TRANSPORTS[cell.transport].drivers
+        able = (name for name in drivers if not explain_unsupported(name, cell, operations, headers))
+        yield "driver", f"{cell.driver} can't drive {cell.operation}: {reason}", f"drive it by {' or '.join(able)}"
     is_nameless = cell.delay_ms is not None or cell.variant
     if is_nameless and cell.driver == "ghz" and cell.balancing == "headless":
         message = "ghz finds the replicas by their common name, and proxies and own services have none"
