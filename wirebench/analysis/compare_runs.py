@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from wirebench.analysis.differences import Difference, find_differences
 from wirebench.analysis.pair import CellPair, compute_ratios, compute_unpaired_ratio, judge
 from wirebench.analysis.ratio import Ratio
-from wirebench.analysis.significance import FALSE_ALARMS, find_significant
+from wirebench.analysis.significance import FALSE_ALARMS
 from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.errors import UsageError
 from wirebench.model.metric import Metric
@@ -27,14 +27,17 @@ _OVERLOADED = frozenset({"dropped_iterations", "rate_error", "error_rate"})
 class CellChange(CellPair):
     """One cell in two runs: the `subject` is head's, the `baseline` base's.
 
-    The `reasons` keep figures of such runs apart. `p_value` is one-sided and
-    of what is judged: the chance of a ratio that much worse, were the cell slower by just the margin; None where no
-    verdict can be had. `regressed` says whether it is slower beyond the margin, corrected for all cells. A head that
-    only gave way under its load may be slower, too, as figures of an overload look better than the truth.
+    The `reasons` keep figures of such runs apart. `p_value` is one-sided and of what is judged: the chance of a ratio
+    that much worse in any cell, were all slower by just the margin; None where no verdict can be had. A head that only
+    gave way under its load may be slower, too, as figures of an overload look better than the truth.
     """
 
     p_value: float | None = None
-    regressed: bool = False
+
+    @property
+    def regressed(self) -> bool:
+        """Whether it is slower beyond the margin."""
+        return self.p_value is not None and self.p_value <= FALSE_ALARMS
 
     @property
     def tested_ratio(self) -> Ratio | None:
@@ -149,7 +152,7 @@ def _check_interference(base: CellSummary, head: CellSummary, metric: Metric) ->
 
 
 def _find_regressions(changes: Sequence[CellChange], margin: float) -> tuple[CellChange, ...]:
-    """Mark the changes for the worse that hold for all cells together.
+    """Test all changes for being worse beyond the margin; p-values are multiplied by their number (Bonferroni).
 
     Of one cell alone it is one whose 95 % interval lies beyond the margin as a whole.
     """
@@ -159,10 +162,9 @@ def _find_regressions(changes: Sequence[CellChange], margin: float) -> tuple[Cel
         for place, each in enumerate(changes)
         if (ratio := each.tested_ratio)
     }
-    regressed = dict(zip(tested, find_significant(tuple(tested.values()), FALSE_ALARMS), strict=True))
-    return tuple(
-        replace(each, verdict="slower", p_value=tested[place], regressed=True)
-        if regressed.get(place)
-        else replace(each, p_value=tested.get(place))
-        for place, each in enumerate(changes)
-    )
+    found = list(changes)
+    for place, p_value in tested.items():
+        found[place] = replace(found[place], p_value=min(1.0, p_value * len(tested)))
+        if found[place].regressed:
+            found[place] = replace(found[place], verdict="slower")
+    return tuple(found)

@@ -7,6 +7,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from wirebench.analysis.ratio import LEVEL, Ratio
 from wirebench.model.scenario import BLOCKS_MAX
 
@@ -88,23 +90,8 @@ def adjust(p_values: Sequence[float]) -> tuple[float, ...]:
     Y. Benjamini, Y. Hochberg: Controlling the false discovery rate, Journal of the Royal Statistical Society B 57,
     1995: the i-th smallest of m is multiplied by m/i, and no greater than those after it.
     """
-    adjusted = [1.0] * len(p_values)
-    least = 1.0
-    for rank, place in reversed(list(enumerate(sorted(range(len(p_values)), key=lambda each: p_values[each]), 1))):
-        least = adjusted[place] = min(least, p_values[place] * len(p_values) / rank)
-    return tuple(adjusted)
-
-
-def find_significant(p_values: Sequence[float], level: float) -> tuple[bool, ...]:
-    """Return which of m tests hold together: the chance that any of them does by mere chance is at most `level`.
-
-    Holm's step-down procedure (S. Holm: A simple sequentially rejective multiple test procedure, Scandinavian Journal
-    of Statistics 6, 1979): the smallest p-value must be within 1/m of the level, the next within 1/(m - 1), and so on;
-    the first that isn't ends it. It asks nothing of how the tests depend on each other.
-    """
-    held = [False] * len(p_values)
-    for rank, place in enumerate(sorted(range(len(p_values)), key=lambda place: p_values[place])):
-        if p_values[place] > level / (len(p_values) - rank):
-            break
-        held[place] = True
-    return tuple(held)
+    order = np.argsort(p_values)
+    scaled = np.asarray(p_values)[order] * len(p_values) / np.arange(1, len(p_values) + 1)
+    adjusted = np.empty(len(p_values))
+    adjusted[order] = np.minimum.accumulate(scaled[::-1])[::-1]
+    return tuple(adjusted.tolist())

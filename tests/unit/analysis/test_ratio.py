@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from wirebench.analysis.ratio import Ratio, paired_ratio, unpaired_ratio
-from wirebench.analysis.significance import Significance, adjust, compute_significance, find_significant
+from wirebench.analysis.significance import Significance, adjust, compute_significance
 
 
 def test_a_constant_ratio_has_no_uncertainty() -> None:
@@ -88,14 +88,6 @@ def test_no_figures_are_too_far_apart_for_a_ratio(figures: list[float]) -> None:
         (tests,) = compute_significance([ratio], 0.05)
         assert 0 <= tests.p_difference <= 1
         assert not tests.is_equivalent
-
-
-def test_of_many_tests_the_smallest_must_hold_for_all() -> None:
-    """Holm: 0.05 / 3, 0.05 / 2, 0.05 / 1 from the smallest on; the first that is greater ends it."""
-    assert (True, False, True) == find_significant((0.02, 0.06, 0.01), 0.05)
-    assert (False, False, False) == find_significant((0.02, 0.02, 0.02), 0.05)
-    assert (True,) == find_significant((0.05,), 0.05)
-    assert () == find_significant((), 0.05)
 
 
 @pytest.mark.parametrize("subject", [[4], [2, 8]])
