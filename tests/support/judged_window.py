@@ -58,7 +58,7 @@ class JudgedWindow:
         seen = self._observe()
         record = make_record(job, [seen])
         record = record.model_copy(update=dict(self.record))
-        return GateInput(job, [seen], seen.file, record, self.host_share)
+        return GateInput(job, seen, record, self.host_share)
 
     def _observe(self) -> Observation:
         counts = {"ok": self.succeeded, "unavailable": self.failed}
@@ -71,7 +71,7 @@ class JudgedWindow:
         )
         seen = {
             "generator_cpu_s": 2.0,
-            "generator_cores": 1.0,
+            "generator_share": 0.5,
             "generator_throttled_periods": 0,
             "pinned": divide_cores(frozenset({0, 1})),
             "interference": 0.01,
@@ -109,13 +109,13 @@ def with_connections(concurrency: int, in_flight: float, cores_busy: float) -> J
         latency_ms=in_flight,
         cell={"concurrency": concurrency},
         load={"warmup_s": 3.0},
-        seen={"generator_cpu_s": cores_busy * WINDOW_S, "generator_cores": 20.0},
+        seen={"generator_cpu_s": cores_busy * WINDOW_S},
     )
 
 
 #: What makes each gate fail.
 FAILING = [
-    ("generator_cpu", replace(GOOD, seen={"generator_cpu_s": 3.8})),
+    ("generator_cpu", replace(GOOD, seen={"generator_share": 0.95})),
     ("dropped_iterations", replace(GOOD, file={"dropped_iterations": 1})),
     ("rate_error", replace(GOOD, succeeded=3600)),
     ("error_rate", replace(GOOD, failed=100)),

@@ -61,7 +61,6 @@ def record_of(folder: Path, of: Cell, file: HistogramFile, block: int = 1, cpu_s
         file=file,
         window_s=WINDOW_S,
         generator_cpu_s=0.1,
-        generator_cores=1.0,
         server_cpu_s=cpu_s,
         server_memory_bytes=2**20,
         server_throttled_periods=0,

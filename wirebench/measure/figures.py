@@ -10,10 +10,9 @@ from wirebench.drivers import Job
 from wirebench.measure.calibration import Calibration
 from wirebench.measure.counters import compute_fairness
 from wirebench.measure.gates import GateInput, check_gates
-from wirebench.measure.observe import Observation
-from wirebench.measure.usage import sum_if_all_known
+from wirebench.measure.observe import Observation, merge_observations
 from wirebench.model.cell import Cell
-from wirebench.model.histogram_file import CLOCKS, OK, Clock, HistogramFile, merge_parallel
+from wirebench.model.histogram_file import CLOCKS, OK, Clock, HistogramFile
 from wirebench.model.record import (
     CapacitySearch,
     Generator,
@@ -45,12 +44,9 @@ def make_record(  # noqa: PLR0913 - what only some records have, each with a def
     cores of their own. `search` is one that the job is the answer of, and `searched` the cell that was searched. Raises
     WirebenchError if no request was sent at all.
     """
-    load, first = job.load, observations[0]
-    cell = searched or job.cell
-    merged = merge_parallel([each.file for each in observations])
+    load, seen = job.load, merge_observations(observations)
+    cell, merged, window_s, pinned = searched or job.cell, seen.file, seen.window_s, seen.pinned
     merged.write(job.output)
-    # Each has a window of its own, all of them equally long: rates add up.
-    window_s = sum(each.window_s for each in observations) / len(observations)
     counts = merged.count_by_code()
     requests = sum(counts.values())
     rate_per_s = counts.get(OK, 0) / window_s
@@ -78,18 +74,22 @@ def make_record(  # noqa: PLR0913 - what only some records have, each with a def
         service=summarise_latency(merged, "service"),
         response=summarise_latency(merged, "response"),
         operations=summarise_operations(merged),
-        streams=_summarise_streams(merged, first.server_cpu_s, window_s),
+        streams=_summarise_streams(merged, seen.server_cpu_s, window_s),
         merged={clock: latency for clock in CLOCKS if (latency := summarise_latency(merged, clock))},
         histogram_file="",
-        server=_summarise_server(first, requests, job.cell.workers),
-        generator=_summarise_generator(observations),
+        server=_summarise_server(seen, requests, job.cell.workers),
+        generator=Generator(
+            cpu_share=seen.generator_share,
+            cores=tuple(sorted(pinned.generator)) if pinned else None,
+            shares_cores_with_server=pinned.shared if pinned else None,
+        ),
         instrument=calibration.look_up(load.add_connections(job.cell), rate_per_s, load.generators)
         if calibration
         else None,
-        reference_us=first.reference_us,
+        reference_us=seen.reference_us,
         bytes_sent_per_request=_divide(merged.bytes_sent, merged.bytes_requests),
         bytes_received_per_request=_divide(merged.bytes_received, merged.bytes_requests),
-        proxy=_summarise_proxy(observations, requests),
+        proxy=_summarise_proxy(seen, requests),
         tls=merged.tls,
         over_time=compute_slices(merged, load),
         search=search,
@@ -98,7 +98,7 @@ def make_record(  # noqa: PLR0913 - what only some records have, each with a def
         machine={},
         commit=None,
     )
-    gates = check_gates(GateInput(job, observations, merged, record, host_share))
+    gates = check_gates(GateInput(job, seen, record, host_share))
     return record.model_copy(update={"gates": gates})
 
 
@@ -175,33 +175,11 @@ def _summarise_server(seen: Observation, requests: int, workers: int) -> Server:
     )
 
 
-def _summarise_generator(observations: Sequence[Observation]) -> Generator:
-    """Return the share of the generator that was busiest: where one is at its end, the load isn't what it should be.
-
-    A proxy runs on its cores.
-    """
-    used = [(sum_if_all_known([each.generator_cpu_s, each.proxy_cpu_s]), each) for each in observations]
-    shares = [
-        cpu_s / (each.window_s * each.generator_cores)
-        for cpu_s, each in used
-        if cpu_s is not None and each.generator_cores is not None
-    ]
-    pinned = observations[0].pinned
-    return Generator(
-        cpu_share=max(shares) if len(shares) == len(observations) else None,
-        cores=tuple(sorted(pinned.generator)) if pinned else None,
-        shares_cores_with_server=pinned.shared if pinned else None,
-    )
-
-
-def _summarise_proxy(observations: Sequence[Observation], requests: int) -> Proxy | None:
-    first = observations[0]
-    if first.proxy_added_ms is None:
+def _summarise_proxy(seen: Observation, requests: int) -> Proxy | None:
+    if seen.proxy_added_ms is None:
         return None
-    cpu_s = sum_if_all_known([each.proxy_cpu_s for each in observations])
-    return Proxy(
-        added_ms=first.proxy_added_ms, pairs=first.proxy_pairs, cpu_us_per_request=_compute_us_each(cpu_s, requests)
-    )
+    cpu_us = _compute_us_each(seen.proxy_cpu_s, requests)
+    return Proxy(added_ms=seen.proxy_added_ms, pairs=seen.proxy_pairs, cpu_us_per_request=cpu_us)
 
 
 def compute_slices(file: HistogramFile, load: Load) -> tuple[Slice, ...]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from wirebench.drivers import Job
 from wirebench.measure.observe import Observation
-from wirebench.measure.usage import sum_if_all_known
-from wirebench.model.histogram_file import HistogramFile
 from wirebench.model.metric import CAPACITIES
 from wirebench.model.record import FAIRNESS_MIN, Gate, Record
 from wirebench.model.scenario import ERROR_SHARE_MAX
@@ -28,14 +26,13 @@ _HELD_BY_A_CORE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class GateInput:
-    """What gates look at: a job, what its generators saw, their merged histograms, and the record without gates.
+    """What gates look at: a job, what its generators saw together, and the record without gates.
 
-    The first generator looked at the server. `host_share` is that of `wirebench.measure.figures.make_record`.
+    `host_share` is that of `wirebench.measure.figures.make_record`.
     """
 
     job: Job
-    observations: Sequence[Observation]
-    merged: HistogramFile
+    seen: Observation
     record: Record
     host_share: float | None = None
 
@@ -89,18 +86,6 @@ def check_gates(measured: GateInput) -> tuple[Gate, ...]:
     return tuple(gates)
 
 
-def _compute_generator_share(of: GateInput) -> float | None:
-    """Return the busiest generator's share of its cores; under a load that changes, in its busiest second."""
-    if of.job.cell.shape is None:
-        return of.record.generator.cpu_share
-    shares = [
-        each.generator_busiest_s / each.generator_cores
-        for each in of.observations
-        if each.generator_busiest_s is not None and each.generator_cores is not None
-    ]
-    return max(shares) if len(shares) == len(of.observations) else None
-
-
 def _compute_rate_error(of: GateInput) -> float | None:
     """Return by how much the rate differs from the one asked for; in a search, by how much it is lower.
 
@@ -118,11 +103,11 @@ def _compute_share_in_use(of: GateInput) -> float | None:
     Little's law, L = λW: J. D. C. Little, A Proof for the Queuing Formula L = λW, Operations Research 9 (1961). Short
     streams are counted by those that ended, and streams that outlast the window by their items.
     """
-    busy_s = sum_if_all_known([each.generator_cpu_s for each in of.observations])
+    busy_s = of.seen.generator_cpu_s
     # Of a number of calls, those of a connection that has made its own are not missing.
     if not of.is_closed or of.job.load.calls or busy_s is None:
         return None
-    in_flight_s = max(of.merged.sum_s("service"), of.merged.sum_s("first_item", "gap"))
+    in_flight_s = max(of.seen.file.sum_s("service"), of.seen.file.sum_s("first_item", "gap"))
     return (in_flight_s + _HELD_BY_A_CORE * busy_s) / of.record.window_s / of.job.cell.concurrency
 
 
@@ -131,7 +116,7 @@ def _count_missing_calls(of: GateInput) -> int | None:
     if not of.job.load.calls or not of.is_closed:
         return None
     calls = of.job.load.calls + (of.job.load.warmup_calls or 0)
-    return calls * of.job.cell.concurrency - sum(of.merged.requests_total.values())
+    return calls * of.job.cell.concurrency - sum(of.seen.file.requests_total.values())
 
 
 def _compute_opening_s(of: GateInput) -> float | None:
@@ -168,8 +153,7 @@ def _compute_item_rate_error(of: GateInput) -> float | None:
 
 
 def _compute_drift(of: GateInput) -> float | None:
-    counted = [each.full_seconds for each in of.observations if each.full_seconds is not None]
-    cell, per_second = of.job.cell, of.merged.count_full_seconds()[: min(counted, default=None)]
+    cell, per_second = of.job.cell, of.seen.file.count_full_seconds()[: of.seen.full_seconds]
     is_steady = cell.shape is None and not of.job.load.find_workload(cell.operation).phases
     if not is_steady or len(per_second) < _DRIFT_SECONDS_MIN:
         return None
@@ -187,7 +171,8 @@ def _count_difference(of: GateInput) -> int | None:
 GATES = (
     GateRule(
         "generator_cpu",
-        _compute_generator_share,
+        # Under a load that changes, that of the busiest second.
+        lambda of: of.seen.generator_busiest_share if of.job.cell.shape else of.record.generator.cpu_share,
         limit=GENERATOR_CPU_MAX,
         unit="of its cores",
         metrics=_SPEED,
@@ -311,7 +296,7 @@ GATES = (
     ),
     GateRule(
         "interference",
-        lambda of: of.observations[0].interference,
+        lambda of: of.seen.interference,
         limit=INTERFERENCE_MAX,
         unit="of the pinned cores",
         is_of_all_windows=True,
@@ -319,7 +304,7 @@ GATES = (
     ),
     GateRule(
         "dropped_packets",
-        lambda of: sum_if_all_known([each.dropped_packets for each in of.observations]),
+        lambda of: of.seen.dropped_packets,
         unit="packets",
         is_of_all_windows=True,
         advice="the kernel's table of connections was full, so that new ones waited for seconds: raise "
@@ -344,7 +329,7 @@ GATES = (
     ),
     GateRule(
         "throttled_generator",
-        lambda of: sum_if_all_known([each.generator_throttled_periods for each in of.observations]),
+        lambda of: of.seen.generator_throttled_periods,
         unit="periods",
         metrics=_SPEED,
         is_of_all_windows=True,

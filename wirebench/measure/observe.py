@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import statistics
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 from wirebench.drivers import DRIVERS, Job
 from wirebench.measure.counters import count_dropped_packets, count_since, read_replicas
@@ -24,7 +25,7 @@ from wirebench.measure.usage import (
     watch_replica,
 )
 from wirebench.model.frozen import FrozenModel
-from wirebench.model.histogram_file import HistogramFile, merge
+from wirebench.model.histogram_file import HistogramFile, merge, merge_parallel
 from wirebench.targets.cores import Cores
 from wirebench.targets.endpoint import Replica
 
@@ -35,7 +36,7 @@ _Spans = Sequence[tuple[int, int]]
 
 
 class Observation(FrozenModel):
-    """One generator's view of one cell; only the first of several looks at the server.
+    """One generator's view of one cell, or that of several together; only the first of them looks at the server.
 
     What was used is that of the windows. None is what wasn't seen.
     """
@@ -45,11 +46,11 @@ class Observation(FrozenModel):
     #: How many full seconds are counted: those of a load in parts lie apart. None: all of the window's.
     full_seconds: int | None = None
     generator_cpu_s: float | None = None
-    #: How many cores it may use.
-    generator_cores: float | None = None
     generator_throttled_periods: int | None = None
-    #: CPU time in its busiest second: where a load changes, a generator may be at its end for a while only.
-    generator_busiest_s: float | None = None
+    #: Share of its cores' time that it and the proxy used, and the same in its busiest second: where a load changes, a
+    #: generator may be at its end for a while only. Of several the busiest one's, as one at its end spoils the load.
+    generator_share: float | None = None
+    generator_busiest_share: float | None = None
     #: Of all replicas.
     server_cpu_s: float | None = None
     server_memory_bytes: int | None = None
@@ -126,9 +127,9 @@ def observe(
         window_s=window_s,
         full_seconds=sum(int(part.require_window().duration_s) for part in parts),
         generator_cpu_s=_sum_used(load, windows),
-        generator_cores=cores,
         generator_throttled_periods=_round(_sum_used(load, windows, "throttled_periods")),
-        generator_busiest_s=_find_busiest_s([*load, *proxy], windows),
+        generator_share=_divide(_sum_used([*load, *proxy], windows), cores and cores * window_s),
+        generator_busiest_share=_divide(_find_busiest_s([*load, *proxy], windows), cores),
         server_cpu_s=_sum_used(servers, windows),
         server_memory_bytes=_round(memory_bytes),
         server_throttled_periods=_round(_sum_used(servers, windows, "throttled_periods")),
@@ -161,6 +162,30 @@ def _find_busiest_s(watches: Sequence[Watch], windows: _Spans) -> float | None:
     seconds = [_sum_used(watches, [(start, start + _SECOND_NS)]) for start in starts]
     known = [each for each in seconds if each is not None]
     return max(known) if known and len(known) == len(seconds) else None
+
+
+def merge_observations(observations: Sequence[Observation]) -> Observation:
+    """Return what generators saw that shared a load side by side, in windows that are equally long."""
+
+    def combine(field: str, how: Callable[[Sequence[Any]], Any] = sum) -> Any:  # noqa: ANN401 - any field
+        values = [getattr(each, field) for each in observations]
+        return None if None in values else how(values)
+
+    summed = ("generator_cpu_s", "generator_throttled_periods", "proxy_cpu_s", "dropped_packets")
+    return observations[0].model_copy(
+        update={
+            "file": merge_parallel([each.file for each in observations]),
+            "window_s": combine("window_s", statistics.fmean),
+            "full_seconds": combine("full_seconds", min),
+            "generator_share": combine("generator_share", max),
+            "generator_busiest_share": combine("generator_busiest_share", max),
+            **{field: combine(field) for field in summed},
+        }
+    )
+
+
+def _divide(part: float | None, whole: float | None) -> float | None:
+    return part / whole if part is not None and whole else None
 
 
 def _round(value: float | None) -> int | None:

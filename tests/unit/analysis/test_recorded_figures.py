@@ -135,9 +135,9 @@ def observe(kind: str, of: Cell, block: int) -> list[Observation]:
             file=file,
             window_s=window_s,
             generator_cpu_s=0.1,
-            generator_cores=1.0,
             generator_throttled_periods=0,
-            generator_busiest_s=0.1,
+            generator_share=0.1 / window_s,
+            generator_busiest_share=0.1,
         )
         for file in files
     )

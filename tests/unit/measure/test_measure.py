@@ -87,13 +87,13 @@ def test_a_queue_of_the_warm_up_may_end_in_a_window_of_a_search(tmp_path: Path) 
 def test_only_a_load_that_should_be_steady_is_to_show_no_drift(tmp_path: Path) -> None:
     """A replay changes by its nature; that all of their requests were sent is checked all the same."""
     growing = {"per_second": (PerSecond(operation="users.get", code="ok", counts=(100, 200, 300, 400)),)}
-    grown = replace(GOOD, file=growing, seen={"generator_busiest_s": 0.5})
+    grown = replace(GOOD, file=growing, seen={"generator_busiest_share": 0.5})
     assert ["drift"] == list_failed(grown, tmp_path)
     changing = replace(grown, cell={"shape": "replay"}, load={"model": "replay"})
     assert [] == list_failed(changing, tmp_path)
     late = replace(changing, succeeded=3920, file={**growing, "dropped_iterations": 20})
     assert ["dropped_iterations", "rate_error"] == list_failed(late, tmp_path)
-    full = replace(changing, seen={"generator_busiest_s": 0.95})
+    full = replace(changing, seen={"generator_busiest_share": 0.95})
     assert ["generator_cpu"] == list_failed(full, tmp_path)
 
 
@@ -204,7 +204,8 @@ def test_every_gate_fails_somewhere() -> None:
 
 def test_what_was_not_seen_has_no_gate(tmp_path: Path) -> None:
     """An external server's counters can't pass or fail."""
-    unseen = replace(GOOD, requests=None, host_share=None, seen={"generator_cpu_s": None, "pinned": None}, record={})
+    seen = dict.fromkeys(("generator_cpu_s", "generator_share", "pinned"))
+    unseen = replace(GOOD, requests=None, host_share=None, seen=seen, record={})
     assert {
         "counts",
         "replica_balance",

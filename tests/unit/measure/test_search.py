@@ -174,7 +174,7 @@ def observe_service(job: Job) -> tuple[Observation, ...]:
         file=file,
         window_s=2.0,
         generator_cpu_s=1.9 if is_over else 0.5,
-        generator_cores=1.0,
+        generator_share=0.95 if is_over else 0.25,
         server_cpu_s=1.0,
         server_memory_bytes=10**8,
     )

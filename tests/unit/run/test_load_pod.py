@@ -115,7 +115,7 @@ def test_an_answer_is_found_among_what_a_pod_printed() -> None:
         file=make_histogram_file(100, list(range(1, 5000)), (1, 2)),
         window_s=2.0,
         generator_cpu_s=1.0,
-        generator_cores=1.0,
+        generator_share=0.5,
         server_requests={"a": {"0": 5}},
     )
     printed = f"a warning\n{encode_answer(observation)}another line\n"
