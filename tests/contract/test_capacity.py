@@ -51,3 +51,4 @@ def test_a_search_finds_what_connections_and_latency_allow(tmp_path: Path) -> No
     assert len(counts) == len(search.windows)
     assert all(count == each.requests for count, each in zip(counts, search.windows, strict=True) if each.kept)
     assert f"{search.capacity_per_s:,.0f}" in done.stdout
+    assert "The capacity is the highest rate with a p99 of at most 200 ms and " in done.stdout

@@ -35,7 +35,7 @@ def summarise_run(cells: Sequence[CellSummary], views: Iterable[ComparisonView])
 
 def list_findings(cells: Sequence[CellSummary], views: Sequence[ComparisonView]) -> Iterator[str]:
     """Yield what was found beside the answer: limits of sweeps and searches, and what verdicts are corrected for."""
-    yield from describe_unkept_searches(cells)
+    yield from describe_searches(cells)
     if views:
         yield from describe_sweeps(cells)
     if correction := describe_correction(views):
@@ -99,12 +99,12 @@ def _describe_limits(series: FactorSeries) -> Iterator[str]:
     yield f"the gate {name_gate(gate.name)} failed first at {where}{error}"
 
 
-def describe_unkept_searches(cells: Iterable[CellSummary]) -> Iterator[str]:
-    """Say of each search for the capacity that found no rate in some block what it looked for."""
-    for cell in cells:
+def describe_searches(cells: Iterable[CellSummary]) -> Iterator[str]:
+    """Say what searches for the capacity looked for, and which of them found no rate in some block."""
+    searched = {cell.full_name: (cell, record.search) for cell in cells for record in cell.records if record.search}
+    for _, asked in list(searched.values())[:1]:
+        errors = f"{100 * asked.error_share:g} % errors"
+        yield f"The capacity is the highest rate with a p99 of at most {asked.p99_ms:g} ms and at most {errors}."
+    for name, (cell, _) in searched.items():
         if cell.unkept_searches:
-            asked = next(record.search for record in cell.records if record.search)
-            yield (
-                f"{cell.full_name}: no capacity, as {cell.unkept_searches} of {len(cell.records)} blocks kept a p99 of "
-                f"at most {asked.p99_ms:g} ms and at most {100 * asked.error_share:g} % errors at no rate."
-            )
+            yield f"{name}: no capacity, as {cell.unkept_searches} of {len(cell.records)} blocks kept that at no rate."
