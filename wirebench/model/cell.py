@@ -260,20 +260,34 @@ class Cell(ServiceSpec):
         ),
     ] = None
     #: One of the application's, or the name of a workload.
-    operation: Annotated[str, _Load(always_marked=True)] = "users.get"
+    operation: Annotated[str, _Load(always_marked=True, saying="{}")] = "users.get"
     #: None is the operation's own.
     payload: Annotated[
-        str | int | None, Factor(group="load", levels=Annotated[str | int, BeforeValidator(_check_payload)])
+        str | int | None,
+        Factor(
+            group="load",
+            levels=Annotated[str | int, BeforeValidator(_check_payload)],
+            saying="a payload of {}",
+            none="the payload that is usual",
+        ),
+    ] = None
+    #: Of each stream, where the operation is one, or 0 where that isn't asked for.
+    stream_items: Annotated[
+        int | None, Field(ge=1, le=contract.STREAM_ITEMS_MAX), _Load(mark="i{}", label="items of a stream", unit="item")
     ] = None
     #: The rate that the items of each stream are asked for at; None for no limit.
     stream_rate_limit_per_s: Annotated[
         int | None,
         Field(ge=1, le=contract.STREAM_RATE_LIMIT_MAX),
-        _Load(mark="l{}", label="items/s asked for of a stream", none="no limit"),
+        _Load(mark="l{}", label="items/s asked for of a stream", saying="{}/s each", none="no limit"),
     ] = None
-    #: Of each stream, where the operation is one, or 0 where that isn't asked for.
-    stream_items: Annotated[
-        int | None, Field(ge=1, le=contract.STREAM_ITEMS_MAX), _Load(mark="i{}", label="items of a stream")
+    #: None of a load whose rate the cell names.
+    shape: Annotated[
+        contract.Shape | None,
+        _Load(
+            needs=(Need("driver", ("wireload",), "other drivers take no schedule of single requests"),),
+            words={"replay": ("a recording",), "capacity": ("the capacity",)},
+        ),
     ] = None
     #: None under other loads than an open one.
     rate_per_s: Annotated[
@@ -284,6 +298,7 @@ class Cell(ServiceSpec):
             load_models=("open",),
             needs=(Need("driver", contract.OPEN_LOAD_DRIVERS, "others don't time requests from when they were due"),),
             label="requests/s asked for",
+            saying="{} requests/s",
         ),
     ] = None
     concurrency: Annotated[
@@ -310,11 +325,6 @@ class Cell(ServiceSpec):
             unit="connection",
             none="one connection a user",
         ),
-    ] = None
-    #: None of a load whose rate the cell names.
-    shape: Annotated[
-        contract.Shape | None,
-        _Load(needs=(Need("driver", ("wireload",), "other drivers take no schedule of single requests"),)),
     ] = None
 
     @property

@@ -37,7 +37,8 @@ def describe_situation(factors: Factors, without: Collection[str] = ()) -> str:
 
     `without` are factors that are left out.
     """
-    return ", ".join(filter(None, (_describe_work(factors, without), _describe_connections(factors, without))))
+    names = (name for name, factor in FACTORS.items() if factor.group == "load" and name not in without)
+    return ", ".join(describe_level(name, factors) for name in names if factors[name])
 
 
 def name_cell_fully(factors: Factors, without: Collection[str] = (), compared: str = "") -> str:
@@ -125,17 +126,17 @@ def is_default(name: str, factors: Factors) -> bool:
 def describe_level(name: str, factors: Factors) -> str:
     """Describe a cell's level of a factor, to follow its transport: `with postgres`, `2 workers`."""
     factor, level = FACTORS[name], factors[name]
-    if factor.unit:
-        return pluralise(int(level), factor.unit) if level else f"default {factor.unit}s"
+    # Several users may share a connection.
+    unit = "user" if name == "concurrency" and factors["connections"] else factor.unit
+    if unit:
+        return pluralise(int(level), unit) if level else f"default {unit}s"
     words = factor.words.get(str(level))
-    return words[0] if words else factor.saying.format(level)
+    return words[0] if words else factor.saying.format(f"{level:,.10g}" if isinstance(level, int | float) else level)
 
 
 def name_level(name: str, factors: Factors) -> str:
     """Name a cell's level of a factor as a noun: `a delay of 5 ms`, `no proxy`."""
     factor, level = FACTORS[name], factors[name]
-    if name == "payload":
-        return describe_payload(level)
     if level is None and factor.none:
         return factor.none
     words = factor.words.get(str(level))
@@ -152,48 +153,3 @@ def name_machine(machine: Mapping[str, str]) -> str:
     if cores.isdecimal():
         return f"{machine.get('cpu', 'unknown CPU')}, {pluralise(int(cores), 'core')}"
     return ", ".join(filter(None, (machine.get("cluster"), cores))) or "unknown"
-
-
-def _describe_work(factors: Factors, without: Collection[str]) -> str:
-    operation = "" if "operation" in without else str(factors["operation"])
-    if factors["stream_items"]:
-        details = _describe_items(factors, without)
-    elif factors["payload"] and "payload" not in without:
-        details = _format_payload(factors["payload"]) if operation else describe_payload(factors["payload"])
-    else:
-        details = ""
-    return f"{operation} ({details})" if operation and details else operation or details
-
-
-def _describe_items(factors: Factors, without: Collection[str]) -> str:
-    items = "" if "stream_items" in without else pluralise(int(factors["stream_items"] or 0), "item")
-    limit = factors["stream_rate_limit_per_s"]
-    at = f"{limit:,}/s each" if limit else "as fast as they are read"
-    return ", ".join(filter(None, (items, "" if "stream_rate_limit_per_s" in without else at)))
-
-
-def describe_payload(level: object) -> str:
-    return f"a payload of {_format_payload(level)}" if level else "the payload that is usual"
-
-
-def _format_payload(level: object) -> str:
-    return f"{level:,}" if isinstance(level, int) else str(level)
-
-
-def _describe_connections(factors: Factors, without: Collection[str]) -> str:
-    shared = factors["connections"]
-    users = pluralise(int(factors["concurrency"] or 0), "user" if shared else "connection")
-    asked = " over ".join(filter(None, (_describe_rate(factors, without), "" if "concurrency" in without else users)))
-    on = f"on {pluralise(int(shared), 'connection')}" if shared and "connections" not in without else ""
-    return " ".join(filter(None, (asked, on)))
-
-
-def _describe_rate(factors: Factors, without: Collection[str]) -> str:
-    shape = "" if "shape" in without else factors["shape"]
-    if shape == "replay":
-        return "a recording"
-    if shape == "capacity":
-        return "the capacity"
-    if not factors["rate_per_s"] or "rate_per_s" in without:
-        return ""
-    return f"{factors['rate_per_s']:,.10g} requests/s"

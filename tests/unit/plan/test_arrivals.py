@@ -117,7 +117,7 @@ def test_a_replay_fills_its_window(tmp_path: Path) -> None:
     load = plan.scenario.load
     assert (0.8, 2) == (load.window_s, load.recording and load.recording.count)
     assert {"replay"} == {each.shape for each in plan.cells}
-    assert all("-c8-replay" in each.id for each in plan.cells)
+    assert all("-replay-c8" in each.id for each in plan.cells)
 
 
 @pytest.mark.parametrize(

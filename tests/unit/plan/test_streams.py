@@ -23,7 +23,7 @@ def test_streams_are_planned_with_their_number_of_items(tmp_path: Path) -> None:
     plan = make_plan(read(tmp_path, SCENARIO), seed=1)
     assert [(1000, 100), (1000, None)] * 3 == [(each.stream_items, each.stream_rate_limit_per_s) for each in plan.cells]
     assert 6 == len({each.id for each in plan.cells})
-    assert plan.cells[0].id.endswith("-l100-i1000-c1")
+    assert plan.cells[0].id.endswith("-i1000-l100-c1")
 
 
 @pytest.mark.parametrize(

@@ -58,9 +58,12 @@ def test_names_in_a_run_say_what_differs_there(tmp_path: Path) -> None:
         each.full_name for each in summaries
     ]
     assert ["REST", "REST", "gRPC"] == [each.name for each in summaries]
-    assert "users.get (profile), 2 workers, with postgres" == describe_common_factors(summaries)
+    assert "users.get, a payload of profile, 2 workers, with postgres" == describe_common_factors(summaries)
     (only,) = find_comparisons(run)
-    assert "users.get (profile), 16 connections, 2 workers, with postgres" == make_comparison_view(only).situation
+    assert (
+        "users.get, a payload of profile, 16 connections, 2 workers, with postgres"
+        == make_comparison_view(only).situation
+    )
 
 
 def test_a_situation_names_what_varies_at_its_default_too(tmp_path: Path) -> None:
@@ -73,10 +76,10 @@ def test_a_situation_names_what_varies_at_its_default_too(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("without", "expected"),
     [
-        ((), "users.create (4,096), 4,800 requests/s over 16 users on 4 connections"),
-        (("operation",), "a payload of 4,096, 4,800 requests/s over 16 users on 4 connections"),
-        (("operation", "payload"), "4,800 requests/s over 16 users on 4 connections"),
-        (("rate_per_s", "concurrency"), "users.create (4,096), on 4 connections"),
+        ((), "users.create, a payload of 4,096, 4,800 requests/s, 16 users, 4 connections"),
+        (("operation",), "a payload of 4,096, 4,800 requests/s, 16 users, 4 connections"),
+        (("operation", "payload"), "4,800 requests/s, 16 users, 4 connections"),
+        (("rate_per_s", "concurrency"), "users.create, a payload of 4,096, 4 connections"),
         (("operation", "payload", "rate_per_s", "concurrency", "connections"), ""),
     ],
 )

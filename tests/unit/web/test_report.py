@@ -185,7 +185,7 @@ def test_an_open_load_is_told_on_the_response_clock(tmp_path: Path) -> None:
     html = write_report(run).read_text(encoding="utf-8")
     assert ">response time, ms</small>" in html
     assert ">service time, ms</small>" not in html
-    assert re.search(r"500 requests/s over 16 connections: socket is faster than REST: [\d.]+× .* the p99", html)
+    assert re.search(r"500 requests/s, 16 connections: socket is faster than REST: [\d.]+× .* the p99", html)
 
 
 def test_histograms_that_cannot_be_read_are_named(tmp_path: Path) -> None:
