@@ -38,11 +38,11 @@ func (r *Reply) Content() ([]byte, error) {
 	if !r.IsGzipped {
 		return r.Body, nil
 	}
+	var content []byte
 	reader, err := gzip.NewReader(bytes.NewReader(r.Body))
-	if err != nil {
-		return nil, fmt.Errorf("the reply is not gzip: %w", err)
+	if err == nil {
+		content, err = io.ReadAll(io.LimitReader(reader, ReplyBytesMax))
 	}
-	content, err := io.ReadAll(io.LimitReader(reader, ReplyBytesMax))
 	if err != nil {
 		return nil, fmt.Errorf("the reply is not gzip: %w", err)
 	}
