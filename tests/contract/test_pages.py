@@ -84,20 +84,6 @@ def test_rejections_are_pages(tmp_path: Path) -> None:
             assert '<a href="/">All results</a>' in answer.text
 
 
-def test_text_of_a_run_is_no_markup(tmp_path: Path) -> None:
-    """Whatever a scenario contains."""
-    hostile = "<script>alert(1)</script>\" onload='x"
-    for name in (RUN, f"{RUN}-2"):
-        said = {"scenario": hostile, "question": hostile, "status": "incomplete", "reason": hostile}
-        write_run(tmp_path, name, **said, machine={hostile: "1"})
-    with served(tmp_path, runs=2) as site:
-        for path in ("/", f"/runs/{RUN}", "/compare"):
-            page = site.ask(path).text
-            assert "&lt;script&gt;alert(1)" in page
-            assert "<script>alert" not in page
-            assert "\" onload='x" not in page
-
-
 def test_a_run_whose_folder_is_removed_is_nowhere(tmp_path: Path) -> None:
     """Neither on the pages nor in the choice of two; the run before is the one before it."""
     names = [f"2026010{day}T000000Z-quick" for day in (1, 2, 3)]
@@ -127,19 +113,6 @@ def test_a_comparison_is_no_dead_end(tmp_path: Path) -> None:
         assert HTTPStatus.BAD_REQUEST == site.ask("/api/v1/compare", {"base": names[0], "head": names[1]}).status
 
 
-def test_how_far_load_tools_agree_is_an_answer(tmp_path: Path) -> None:
-    """On the pages and in the API: neither says that there is nothing to compare."""
-    cells = [cell("rest"), cell("rest", driver="oha")]
-    RunBuilder(cells=cells, samples=20, info={"id": RUN, "compare": "driver"}).write(tmp_path)
-    with served(tmp_path, runs=1) as site:
-        (sentence,) = site.get(f"/runs/{RUN}")["summary"]
-        assert "oha against wireload on the same service: " in sentence
-        for path in ("/", f"/runs/{RUN}"):
-            page = site.ask(path).text
-            assert "oha against wireload on the same service: " in page
-            assert "nothing to compare" not in page
-
-
 def test_a_run_that_goes_on_concludes_nothing(tmp_path: Path) -> None:
     """Neither here nor for programs: who sees verdicts come and go is tempted to stop where they please."""
     write_run(tmp_path, "20251231T000000Z-quick")
@@ -165,17 +138,6 @@ def test_a_run_that_is_not_whole_says_so(tmp_path: Path) -> None:
         chapter = site.ask("/").text.partition('<section class="chapter"')[2]
         assert '<span class="badge incomplete">' in chapter.partition("</p>")[0]
         assert "2 of 24 windows measured: it was interrupted (SIGINT)" in chapter
-
-
-def test_the_page_of_a_run_shows_its_charts(tmp_path: Path) -> None:
-    """With the way to its figures; and its machine is described in words."""
-    write_run(tmp_path, machine={"cpu": "Some CPU", "cores": "2", "core_separation": "none"})
-    with served(tmp_path) as site:
-        page = site.ask(f"/runs/{RUN}").text
-        assert "<summary>Latency by percentile</summary>" in page
-        assert f'href="/?run_id={RUN}">Figures' in page
-        assert "<dt>CPU</dt>" in page
-        assert "<dt>core separation</dt>" in page
 
 
 def test_variants_are_shown_by_name_wherever_results_are(tmp_path: Path) -> None:
