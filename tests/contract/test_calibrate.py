@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 
 import psutil
@@ -88,7 +87,6 @@ def test_a_run_looks_up_what_is_calibrated(
         p50_error_ms=(0.125, 0.25),
         p99_error_ms=None,
         coarse=True,
-        measured_at=datetime.now(UTC),
     )
     ceiling = known.model_copy(update={"concurrency": 16, "server_ms": 0, "rate_per_s": 100})
     cores = divide_cores()
@@ -104,7 +102,7 @@ def test_a_run_looks_up_what_is_calibrated(
 
     doctor = wirebench("doctor")
     assert "wireload socket: up to 100 requests/s; error of p50 +0.12 to +0.25 ms" in doctor.stdout
-    assert " ms (coarsely calibrated 20" in doctor.stdout
+    assert " ms (coarsely calibrated)" in doctor.stdout
     assert "not calibrated: wireload rest" in doctor.stdout
 
 

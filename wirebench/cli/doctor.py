@@ -20,7 +20,7 @@ from wirebench.measure.calibration import Point, list_transports, locate_calibra
 from wirebench.model.contract import Driver
 from wirebench.model.labels import format_error
 from wirebench.model.record import join_intervals
-from wirebench.present.numbers import format_moment, format_number
+from wirebench.present.numbers import format_number
 from wirebench.run import environment
 from wirebench.store.runs import DEFAULT_FOLDER
 from wirebench.targets import toxiproxy
@@ -86,9 +86,8 @@ def _describe(points: Sequence[Point]) -> str:
     below = [point for point in points if not point.is_ceiling]
     p50_ms = join_intervals(each.p50_error_ms for each in below)
     p99_ms = join_intervals(each.p99_error_ms for each in below if each.p99_error_ms)
-    measured_at = format_moment(max(point.measured_at for point in points))
     errors = f"error of p50 {format_error(p50_ms)} ms, of p99 {format_error(p99_ms)} ms"
-    how = f"{'coarsely ' * coarse}calibrated {measured_at}"
+    how = f"{'coarsely ' * coarse}calibrated"
     return f"{first.driver} {first.transport}: up to {format_number(ceiling_per_s)} requests/s; {errors} ({how})"
 
 

@@ -9,13 +9,12 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import AwareDatetime, ValidationError
+from pydantic import ValidationError
 
 from wirebench.drivers import DRIVERS
 from wirebench.errors import WirebenchError
@@ -101,7 +100,6 @@ class Point(Probe):
     p99_error_ms: Interval | None
     #: Whether it was measured briefly, at the start of a run.
     coarse: bool
-    measured_at: AwareDatetime
 
     @property
     def probe(self) -> Probe:
@@ -312,7 +310,6 @@ def measure_probe(probe: Probe, cores: Cores, repetitions: int, *, coarse: bool 
         p50_error_ms=find_error_ms(0.5),
         p99_error_ms=find_error_ms(0.99),
         coarse=coarse,
-        measured_at=datetime.now(UTC).replace(microsecond=0),
     )
 
 

@@ -11,6 +11,7 @@ from wirebench.measure.calibration import Calibration
 from wirebench.measure.counters import compute_fairness
 from wirebench.measure.gates import GateInput, check_gates
 from wirebench.measure.observe import Observation, merge_observations
+from wirebench.measure.usage import divide_if_known
 from wirebench.model.cell import Cell
 from wirebench.model.histogram_file import CLOCKS, OK, Clock, HistogramFile
 from wirebench.model.record import (
@@ -87,8 +88,8 @@ def make_record(  # noqa: PLR0913 - what only some records have, each with a def
         if calibration
         else None,
         reference_us=seen.reference_us,
-        bytes_sent_per_request=_divide(merged.bytes_sent, merged.bytes_requests),
-        bytes_received_per_request=_divide(merged.bytes_received, merged.bytes_requests),
+        bytes_sent_per_request=divide_if_known(merged.bytes_sent, merged.bytes_requests),
+        bytes_received_per_request=divide_if_known(merged.bytes_received, merged.bytes_requests),
         proxy=_summarise_proxy(seen, requests),
         tls=merged.tls,
         over_time=compute_slices(merged, load),
@@ -100,10 +101,6 @@ def make_record(  # noqa: PLR0913 - what only some records have, each with a def
     )
     gates = check_gates(GateInput(job, seen, record, host_share))
     return record.model_copy(update={"gates": gates})
-
-
-def _divide(total: int | None, count: int | None) -> float | None:
-    return total / count if total is not None and count else None
 
 
 def summarise_latency(file: HistogramFile, clock: Clock, operation: str | None = None) -> Latency | None:
@@ -139,7 +136,7 @@ def _summarise_streams(file: HistogramFile, cpu_s: float | None, window_s: float
         items_total=items_total,
         item_rate_per_s=items / window_s,
         items_per_stream=items_total / file.sent if file.sent else 0.0,
-        bytes_received_per_item=_divide(file.bytes_received, items_total),
+        bytes_received_per_item=divide_if_known(file.bytes_received, items_total),
         cpu_us_per_item=_compute_us_each(cpu_s, items),
         cancelled=file.streams.cancelled,
         first_item=summarise_latency(file, "first_item"),

@@ -18,6 +18,7 @@ from wirebench.measure.usage import (
     DriverProcesses,
     Usage,
     Watch,
+    divide_if_known,
     keep_reading,
     read_cores,
     read_processes,
@@ -128,8 +129,8 @@ def observe(
         full_seconds=sum(int(part.require_window().duration_s) for part in parts),
         generator_cpu_s=_sum_used(load, windows),
         generator_throttled_periods=_round(_sum_used(load, windows, "throttled_periods")),
-        generator_share=_divide(_sum_used([*load, *proxy], windows), cores and cores * window_s),
-        generator_busiest_share=_divide(_find_busiest_s([*load, *proxy], windows), cores),
+        generator_share=divide_if_known(_sum_used([*load, *proxy], windows), cores and cores * window_s),
+        generator_busiest_share=divide_if_known(_find_busiest_s([*load, *proxy], windows), cores),
         server_cpu_s=_sum_used(servers, windows),
         server_memory_bytes=_round(memory_bytes),
         server_throttled_periods=_round(_sum_used(servers, windows, "throttled_periods")),
@@ -182,10 +183,6 @@ def merge_observations(observations: Sequence[Observation]) -> Observation:
             **{field: combine(field) for field in summed},
         }
     )
-
-
-def _divide(part: float | None, whole: float | None) -> float | None:
-    return part / whole if part is not None and whole else None
 
 
 def _round(value: float | None) -> int | None:

@@ -59,6 +59,10 @@ def sum_if_all_known(values: Iterable[_Number | None]) -> _Number | None:
     return sum(known) if listed and len(known) == len(listed) else None
 
 
+def divide_if_known(part: float | None, whole: float | None) -> float | None:
+    return part / whole if part is not None and whole else None
+
+
 class Watch:
     """Readings of usage every `interval_s`; `read` returns None as long as there is nothing to read."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -77,7 +76,6 @@ def point(concurrency: int, server_ms: float, rate_per_s: float, error_ms: Inter
         p50_error_ms=error_ms,
         p99_error_ms=error_ms,
         coarse=False,
-        measured_at=datetime(2026, 11, 21, tzinfo=UTC),
     )
     return known.model_copy(update=changes)
 

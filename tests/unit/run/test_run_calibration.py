@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -60,7 +59,6 @@ class LoadPods:
                 p50_error_ms=(0.1, 0.2),
                 p99_error_ms=(0.3, 0.4),
                 coarse=True,
-                measured_at=datetime.now(UTC),
             )
             for each in probes
         )
