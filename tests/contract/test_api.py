@@ -65,7 +65,7 @@ def test_results_are_rows_of_cells(site: Site) -> None:
     named = answer["results"][1]
     assert {
         "run_id": NAMED, "scenario": NAME, "started_at": "2026-01-03T00:00:00Z", "transport": "rest",
-        "driver": "wireload", "protocol": "rest", "client": "wireload", "concurrency": 16,
+        "driver": "wireload", "concurrency": 16,
         "operation": "users.get", "target": "local", "errors": {},
         "machine": "Some CPU @ 2.50GHz, 2 cores", "requests": 20, "successful": 20, "failed": 0, "retried": 0,
         "blocks": 1, "failed_gates": [],

@@ -156,7 +156,7 @@ def test_variants_are_shown_by_name_wherever_results_are(tmp_path: Path) -> None
             assert "None" not in page.replace("None: every measurement passed all its gates", ""), address
         rows = site.ask("/api/v1/results").json["results"]
         assert {("rest", "flask-v1"), ("rest", "flask-v2")} == {
-            (row["protocol"], row["factors"]["variant"]) for row in rows
+            (row["transport"], row["factors"]["variant"]) for row in rows
         }
         described = site.get("/openapi.json")["paths"]
         for path in ("/results", "/runs"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from wirebench.analysis.differences import Difference, find_differences
@@ -12,8 +12,6 @@ from wirebench.analysis.ratio import Ratio
 from wirebench.analysis.significance import FALSE_ALARMS
 from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.errors import UsageError
-from wirebench.model.metric import Metric
-from wirebench.model.record import Gate
 from wirebench.model.run_info import Run, RunInfo
 
 #: By how much the shares of the pinned cores that other programs take may differ. Beside a program that took 5 % of
@@ -77,12 +75,11 @@ class RunComparison:
         return statistics.geometric_mean(ratios) if ratios else None
 
 
-def compare_runs(base: Run, head: Run, metric: Metric | None = None) -> RunComparison:
+def compare_runs(base: Run, head: Run) -> RunComparison:
     """Compare two runs by their cells of equal factors, of which both must have one. Raises UsageError.
 
-    Each cell is judged by `metric`, or else by what its load has it judged by. Their blocks don't pair: a ratio is that
-    of the geometric means of both sides, with Welch's interval. Verdicts hold whether figures follow the machine's own
-    speed or not.
+    Their blocks don't pair: a ratio is that of the geometric means of both sides, with Welch's interval. Verdicts hold
+    whether figures follow the machine's own speed or not.
     """
     if base.info.id == head.info.id:
         raise UsageError(
@@ -104,9 +101,7 @@ def compare_runs(base: Run, head: Run, metric: Metric | None = None) -> RunCompa
         )
     margin = head.info.equivalence_margin
     found = find_differences(base, head)
-    changes = [
-        _compare_cell(of_base[key], of_head[key], metric or of_base[key].judged_metric, margin, found) for key in both
-    ]
+    changes = [_compare_cell(of_base[key], of_head[key], margin, found) for key in both]
     return RunComparison(
         base=base.info,
         head=head.info,
@@ -118,37 +113,25 @@ def compare_runs(base: Run, head: Run, metric: Metric | None = None) -> RunCompa
     )
 
 
-def _compare_cell(
-    base: CellSummary, head: CellSummary, metric: Metric, margin: float, found: Sequence[Difference]
-) -> CellChange:
-    reasons = tuple(dict.fromkeys(each.reason for each in found if each.reason and each.concerns(head.factors)))
+def _compare_cell(base: CellSummary, head: CellSummary, margin: float, found: Sequence[Difference]) -> CellChange:
+    reasons = [each.reason for each in found if each.reason and each.concerns(head.factors)]
+    if _are_disturbed_unequally(base, head):
+        reasons.append("other programs took more CPU time beside one of the runs")
     return CellChange(
         subject=head,
         baseline=base,
-        metric=metric,
+        metric=base.judged_metric,
         ratios=compute_ratios(base, head, compute_unpaired_ratio),
-        other_failed_gates=tuple(_check_interference(base, head, metric)),
         margin=margin,
-        reasons=reasons,
+        reasons=tuple(dict.fromkeys(reasons)),
     )
 
 
-def _check_interference(base: CellSummary, head: CellSummary, metric: Metric) -> Iterator[Gate]:
-    """Yield the gate, if it fails: where other programs disturbed one of the runs more than the other."""
-    of_base, of_head = base.interference, head.interference
-    if of_base is None or of_head is None:
-        return
-    difference = abs(of_head - of_base)
-    if difference > _INTERFERENCE_DIFFERENCE_MAX:
-        yield Gate(
-            name="unequal_interference",
-            passed=False,
-            value=difference,
-            limit=_INTERFERENCE_DIFFERENCE_MAX,
-            unit="of the pinned cores",
-            metrics=(metric.name,),
-            advice="other programs took more CPU time beside one of the runs: close them, and run both again",
-        )
+def _are_disturbed_unequally(base: CellSummary, head: CellSummary) -> bool:
+    """Say whether the shares of the cores that other programs took beside both are known, and differ."""
+    if base.interference is None or head.interference is None:
+        return False
+    return abs(head.interference - base.interference) > _INTERFERENCE_DIFFERENCE_MAX
 
 
 def _find_regressions(changes: Sequence[CellChange], margin: float) -> tuple[CellChange, ...]:

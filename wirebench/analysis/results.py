@@ -57,9 +57,6 @@ class Result:
     cell: str
     transport: str
     driver: str
-    #: Aliases of `transport` and `driver`.
-    protocol: str
-    client: str
     operation: str
     concurrency: int
     blocks: int
@@ -180,8 +177,6 @@ def _describe_cell(info: RunInfo, cell: CellSummary) -> RunCell:
         machine=name_machine(info.machine),
         cell=cell.cell,
         factors=cell.factors,
-        protocol=figures["transport"],
-        client=figures["driver"],
         blocks=len(cell.records),
         **figures,
         successful=figures["requests"] - figures["failed"],

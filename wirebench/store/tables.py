@@ -88,7 +88,7 @@ results = CreateView(
 
 #: Which schema the tables have, and that of this version.
 schema = sa.Table("wirebench_schema", metadata, sa.Column("version", sa.Text, primary_key=True))
-SCHEMA = "11"
+SCHEMA = "12"
 
 
 def put_run(connection: sa.Connection, folder: Path) -> None:

@@ -116,7 +116,8 @@ def test_other_programs_take_about_as_much_beside_both(
     base = make("base", gates=disturb(of_base))
     (change,) = compare_runs(base, make("head", rate_per_s=800, gates=disturb(of_head))).changes
     assert (verdict, verdict == "slower") == (change.verdict, change.regressed)
-    assert ("failed gates: unequal interference" in make_comparison_view(change).sentence) == (verdict == "withheld")
+    reason = "(other programs took more CPU time beside one of the runs)"
+    assert (reason in make_comparison_view(change).sentence) == (verdict == "withheld")
 
 
 def test_slower_by_less_than_the_margin_is_no_regression(make: Maker) -> None:
@@ -199,15 +200,6 @@ def test_a_run_that_is_not_whole_is_said_to_be(make: Maker, side: str, info: dic
     """First of all remarks, with how much of it is there."""
     runs = {name: make(name, info={"cells": 2, **info} if name == side else {}) for name in ("base", "head")}
     assert said in list_caveats(compare_runs(runs["base"], runs["head"]))[0]
-
-
-def test_a_gate_that_failed_in_either_run_withholds_the_verdict(make: Maker) -> None:
-    """The figures stay visible, and nothing counts as a regression."""
-    found = compare_runs(make("base", gates=(GENERATOR_GATE,)), make("head", rate_per_s=500))
-    assert (["withheld"], ()) == (verdicts(found), found.regressions)
-    sentence = make_comparison_view(found.changes[0]).sentence
-    withheld = "no verdict on head against base (failed gates: generator CPU): 0.50×"
-    assert sentence.startswith(f"REST users.get, 16 connections: {withheld}")
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from wirebench.web.problems import ErrorResponse
 _JSON = "application/json"
 _TEXT = """Results of wirebench: what was measured, what differs, and how it was measured.
 
-Times are in UTC; units are in the names of fields. `protocol` and `client` are aliases of `transport` and `driver`, in
-filters and in replies. An unknown or invalid parameter is an error; an empty one is ignored. A parameter that takes
+Times are in UTC; units are in the names of fields. `protocol` and `client` are aliases of `transport` and `driver`
+in filters. An unknown or invalid parameter is an error; an empty one is ignored. A parameter that takes
 several levels can be repeated, and matches any of them.
 Later versions may add fields to replies."""
 #: Error responses: status and reason.
