@@ -33,15 +33,14 @@ func (u *user) connect(deadline time.Time) error {
 	client := u.client.(transport.Multiplexed)
 	u.slot.mutex.Lock()
 	defer u.slot.mutex.Unlock()
-	if u.slot.shared != nil && !u.slot.shared.IsSpent() {
-		client.Join(u.slot.shared)
-	} else {
+	if u.slot.shared == nil || u.slot.shared.IsSpent() {
 		connection, _, err := u.dial(deadline)
 		if err != nil {
 			return err
 		}
 		u.slot.shared = client.Share(connection)
 	}
+	client.Join(u.slot.shared)
 	u.connection = client
 	return nil
 }

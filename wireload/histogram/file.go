@@ -51,10 +51,15 @@ type Window struct {
 	EndUnixNS   int64 `json:"end_unix_ns"`
 }
 
-// FileSeries is the histogram of one operation, outcome and clock.
+// Key is what requests are told apart by.
+type Key struct {
+	Operation string `json:"operation"`
+	Code      Code   `json:"code"`
+}
+
+// FileSeries is the histogram of one clock.
 type FileSeries struct {
-	Operation string    `json:"operation"`
-	Code      Code      `json:"code"`
+	Key
 	Clock     string    `json:"clock"`
 	Count     int64     `json:"count"`
 	Latencies Latencies `json:"histogram"`
@@ -62,9 +67,8 @@ type FileSeries struct {
 
 // FilePerSecond counts the requests of each second of the window.
 type FilePerSecond struct {
-	Operation string  `json:"operation"`
-	Code      Code    `json:"code"`
-	Counts    []int64 `json:"counts"`
+	Key
+	Counts []int64 `json:"counts"`
 }
 
 // FileSlices has a histogram for each slice of the window.
@@ -82,8 +86,7 @@ type FileStreams struct {
 
 // FileCalls has the service time of each request.
 type FileCalls struct {
-	Operation   string  `json:"operation"`
-	Code        Code    `json:"code"`
+	Key
 	LatenciesNS []int64 `json:"latencies_ns"`
 }
 
@@ -152,10 +155,10 @@ func (m *File) addSeries(key Key, taken *series, seconds int64) {
 	m.RequestsTotal[key.Code] += taken.total
 	m.BytesRequests += taken.total
 	if taken.perSecond != nil {
-		m.PerSecond = append(m.PerSecond, FilePerSecond{key.Operation, key.Code, taken.perSecond[:seconds]})
+		m.PerSecond = append(m.PerSecond, FilePerSecond{key, taken.perSecond[:seconds]})
 	}
 	if taken.calls != nil {
-		m.Calls = append(m.Calls, FileCalls{key.Operation, key.Code, taken.calls})
+		m.Calls = append(m.Calls, FileCalls{key, taken.calls})
 	}
 	if taken.slices != nil {
 		m.Slices = append(m.Slices, FileSlices{key.Operation, taken.slices})
@@ -166,7 +169,7 @@ func (m *File) addSeries(key Key, taken *series, seconds int64) {
 
 func (m *File) addClock(key Key, clock string, histogram *hdr.Histogram) {
 	if histogram != nil {
-		m.Series = append(m.Series, FileSeries{key.Operation, key.Code, clock, histogram.TotalCount(), Latencies{histogram}})
+		m.Series = append(m.Series, FileSeries{key, clock, histogram.TotalCount(), Latencies{histogram}})
 	}
 }
 

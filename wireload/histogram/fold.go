@@ -68,12 +68,6 @@ type Fold struct {
 	firstItem, gap *hdr.Histogram
 }
 
-// Key is what requests are told apart by.
-type Key struct {
-	Operation string
-	Code      Code
-}
-
 // series is what is kept of all requests with the same operation and code.
 type series struct {
 	total int64

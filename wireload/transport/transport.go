@@ -64,7 +64,7 @@ type Client interface {
 // Multiplexed is a Client whose connection may be shared.
 type Multiplexed interface {
 	Client
-	// Share starts to use a fresh connection that others may join.
+	// Share makes a fresh connection one that clients may join.
 	Share(connection net.Conn) Shared
 	Join(shared Shared)
 	// SetDeadline sets when a call on a shared connection fails. While one is under way it can only be put off.
@@ -75,8 +75,6 @@ type Multiplexed interface {
 type Shared interface {
 	// IsSpent reports whether it takes no further call.
 	IsSpent() bool
-	// Close has all calls fail.
-	Close() error
 }
 
 // Send writes what the next Read waits for the reply to; data must stay as it is until then. Where that Read can write it

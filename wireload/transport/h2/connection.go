@@ -111,9 +111,6 @@ func (c *Connection) IsSpent() bool {
 
 func (c *Connection) isSpent() bool { return c.isLeaving || c.err != nil || c.nextID > streamIDMax }
 
-// Close ends all calls.
-func (c *Connection) Close() error { return c.socket.Close() }
-
 // admit sends a stream's request, or queues it while the server takes no further stream.
 func (c *Connection) admit(s *Stream) {
 	if at := s.deadline.Load(); c.isShared && at < c.soonest {

@@ -49,13 +49,12 @@ func NewStream(scheme, authority string, receiver Receiver) *Stream {
 // Open starts to use a fresh connection alone.
 func (s *Stream) Open(socket net.Conn) { s.connection = newConnection(s, socket, readBufferBytes) }
 
-// Share starts to use a fresh connection that others may join.
+// Share makes a fresh connection one that streams may join.
 func (s *Stream) Share(socket net.Conn) transport.Shared {
 	c := newConnection(s, socket, sharedReadBufferBytes)
 	c.isShared, c.streamsMax = true, -1
 	c.flush()
 	go c.readShared()
-	s.Join(c)
 	return c
 }
 
