@@ -33,8 +33,7 @@ func TestRender(t *testing.T) {
 func TestWhatCannotBeRenderedIsOneLine(t *testing.T) {
 	large := map[string]any{"requests_each": 100_000}
 	for want, path := range map[string]string{
-		"watch is a stream: only wireload sends it":                job(t, "", "rest", `{"watch": {"stream": true, "rest": {"request": "GET /"}}}`, nil),
-		"drop is about what a request before it has created":       job(t, "", "rest", `{"drop": {"inputs": {"id": {"created": "items"}}, "rest": {"request": "DELETE /{id}"}}}`, nil),
+		"a load deletes only what it has created":                  job(t, "", "rest", `{"drop": {"inputs": {"id": {"created": "items"}}, "rest": {"request": "DELETE /{id}"}}}`, nil),
 		"transport must be rest or grpc":                           job(t, "", "socket", `{"ping": {"socket": {"line": "PING"}}}`, nil),
 		"render takes one client with a sequence of one operation": job(t, "", "rest", `{"a": {"rest": {"request": "GET /"}}, "b": {"rest": {"request": "GET /"}}}`, nil),
 		"100000 requests take more than 64 MiB: render fewer, or":  job(t, "", "rest", `{"a": {"inputs": {"t": {"random_text": 3000}}, "rest": {"request": "POST /", "body": "{t}"}}}`, large),

@@ -59,13 +59,13 @@ type reflection struct {
 }
 
 func (r *reflection) read(calls []string) ([]byte, error) {
-	answer, err := r.question(listServices, "")
+	services, err := r.question(listServices, "", listResponse)
 	if err != nil {
 		return nil, err
 	}
 	var listed, wanted []string
-	for _, name := range fieldsOf(1, fieldsOf(1, fieldsOf(listResponse, answer)...)...) {
-		listed = append(listed, string(name))
+	for _, each := range services.File {
+		listed = append(listed, each.GetName())
 	}
 	for _, call := range calls {
 		service, _, _ := strings.Cut(call, "/")
@@ -100,53 +100,48 @@ func (r *reflection) FindFileByPath(path string) (protocompile.SearchResult, err
 
 // take takes the files of an answer.
 func (r *reflection) take(field protowire.Number, name string) error {
-	answer, err := r.question(field, name)
+	found, err := r.question(field, name, fileResponse)
 	if err != nil {
 		return err
 	}
-	for _, each := range fieldsOf(1, fieldsOf(fileResponse, answer)...) {
-		file := &descriptorpb.FileDescriptorProto{}
-		if err := proto.Unmarshal(each, file); err != nil {
-			return fmt.Errorf("%s: the answer is no file descriptor: %w", name, err)
-		}
-		if r.bytes += len(each); r.bytes > bytesMax {
-			return fmt.Errorf("server reflection has more than %d MiB", bytesMax>>20)
-		}
-		r.files[file.GetName()] = file
+	for _, each := range found.File {
+		r.files[each.GetName()] = each
 	}
 	return nil
 }
 
-// question returns the answer to a question that has one field.
-func (r *reflection) question(field protowire.Number, text string) ([]byte, error) {
+// question returns the answer to a question that has one field: a FileDescriptorSet. That is what the bytes of files are; a
+// list of services is as one of files that have nothing but names.
+func (r *reflection) question(field protowire.Number, text string, wanted protowire.Number) (*descriptorpb.FileDescriptorSet, error) {
 	answer, err := r.ask(r.method, protowire.AppendString(protowire.AppendTag(nil, field, protowire.BytesType), text))
 	if err != nil {
 		return nil, err
 	}
-	if failures := fieldsOf(errorResponse, answer); len(failures) > 0 {
-		return nil, fmt.Errorf("%s: %s", text, slices.Concat(fieldsOf(2, failures...)...))
+	if r.bytes += len(answer); r.bytes > bytesMax {
+		return nil, fmt.Errorf("server reflection has more than %d MiB", bytesMax>>20)
 	}
-	return answer, nil
+	if failure := fieldOf(errorResponse, answer); failure != nil {
+		return nil, fmt.Errorf("%s: %s", text, fieldOf(2, failure))
+	}
+	set := &descriptorpb.FileDescriptorSet{}
+	if err := proto.Unmarshal(fieldOf(wanted, answer), set); err != nil {
+		return nil, fmt.Errorf("%s: the answer is no file descriptor: %w", text, err)
+	}
+	return set, nil
 }
 
-// fieldsOf returns all values of a field that is a message, a text or bytes. What isn't a message has none.
-func fieldsOf(field protowire.Number, messages ...[]byte) (values [][]byte) {
-	for _, message := range messages {
-		for len(message) > 0 {
-			number, wire, size := protowire.ConsumeTag(message)
-			if size < 0 {
-				break
-			}
-			message = message[size:]
-			if size = protowire.ConsumeFieldValue(number, wire, message); size < 0 {
-				break
-			}
-			if number == field && wire == protowire.BytesType {
-				value, _ := protowire.ConsumeBytes(message)
-				values = append(values, value)
-			}
-			message = message[size:]
+// fieldOf returns the last value of a field that is a message or a text; nil if a message has none.
+func fieldOf(field protowire.Number, message []byte) (value []byte) {
+	for len(message) > 0 {
+		number, wire, size := protowire.ConsumeField(message)
+		if size < 0 {
+			return nil
 		}
+		if number == field && wire == protowire.BytesType {
+			_, _, tag := protowire.ConsumeTag(message)
+			value, _ = protowire.ConsumeBytes(message[tag:])
+		}
+		message = message[size:]
 	}
-	return values
+	return value
 }

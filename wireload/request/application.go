@@ -3,7 +3,6 @@ package request
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"wirebench.dev/wireload/contract"
 	"wirebench.dev/wireload/suggest"
@@ -63,6 +62,3 @@ func (a *Application) request(o field, transport string) field {
 	}
 	return o.get(transport)
 }
-
-// folder is what paths in the file are relative to.
-func (d *document) folder() string { return filepath.Dir(d.path) }

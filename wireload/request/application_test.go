@@ -22,7 +22,7 @@ func TestCompileRejectsBadTemplates(t *testing.T) {
 		{`"a": {"bytes": 999999999}`, rest(`1`), "expands to more than 64 MiB"},
 		{`"a": {"repeat": 1000000, "of": {"range": [1, 2]}}`, rest(`1`), "expands to more than 64 MiB"},
 		{`"a": {"repeat": 2, "counting": "b", "of": {"value": 1}}`, rest(`1`), `inputs.a.counting: there is no input "b" before it`},
-		{`"b": {"value": "x"}, "a": {"repeat": 2, "counting": "b", "of": {"value": 1}}`, rest(`1`), "inputs.a.counting: needs a whole number"},
+		{`"b": {"value": "x"}, "a": {"repeat": 2, "counting": "b", "of": {"value": 1}}`, rest(`1`), "inputs.a.counting: needs a number that differs"},
 		{``, `"socket": {"method": "x"}`, `operations.op: has no request on transport "grpc"`},
 		{``, user(`{"nick": "x"}`), "operations.op.grpc.message.user.nick: wirebench.v1.User has no field nick; there are id, name,"},
 		{`"a": {"range": [1, 2]}`, user(`{"id": "{a}", "nick": "x"}`), "operations.op.grpc.message.user.nick: wirebench.v1.User has no field nick"},

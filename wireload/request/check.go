@@ -2,6 +2,7 @@ package request
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -77,7 +78,7 @@ func (a *Application) readSchema(variant field, sets map[string][]byte) (*contra
 	set, ok := sets[variant.name]
 	if schema := files("schema"); !ok && len(schema) > 0 && schema[0] != contract.Reflection {
 		var err error
-		if set, err = contract.Read(a.folder(), schema, files("imports")); err != nil {
+		if set, err = contract.Read(filepath.Dir(a.path), schema, files("imports")); err != nil {
 			return nil, err
 		}
 	}

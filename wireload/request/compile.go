@@ -208,8 +208,11 @@ func (c *compiler) setBody(o, e, body field) (asText bool) {
 			e.fail("codec protobuf needs grpc.call, which names the messages")
 			return false
 		}
-		if method = c.findMethod(call); method != nil {
+		known := slices.Sorted(maps.Keys(c.schema.Methods))
+		if method = c.schema.Methods[call.value.(string)]; method != nil {
 			c.reply = method.Output()
+		} else if !c.work.options.isCheck || len(known) > 0 { // A file may be checked without its messages.
+			call.fail("the descriptors have no method %s; %s", call.value, suggest.Name(call.value.(string), known))
 		}
 	}
 	value := c.expand(body)
@@ -224,14 +227,4 @@ func (c *compiler) setBody(o, e, body field) (asText bool) {
 		c.body.json(value)
 	}
 	return false
-}
-
-// findMethod returns a gRPC method; nil if there is none, or a file is checked whose messages aren't known.
-func (c *compiler) findMethod(call field) protoreflect.MethodDescriptor {
-	name := call.value.(string)
-	method, known := c.schema.Methods[name], slices.Sorted(maps.Keys(c.schema.Methods))
-	if method == nil && (!c.work.options.isCheck || len(known) > 0) {
-		call.fail("the descriptors have no method %s; %s", name, suggest.Name(name, known))
-	}
-	return method
 }

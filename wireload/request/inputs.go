@@ -3,7 +3,6 @@ package request
 import (
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"strconv"
 	"strings"
 )
@@ -115,40 +114,27 @@ func (c *compiler) payload(choices field, sizeMax int64) any {
 	return c.expand(choices.each()[0])
 }
 
-// repeat returns a list, each of whose items is compiled by itself, up to the first mistake.
+// repeat returns a list, each of whose items is compiled by itself, up to the first mistake. The number that `counting` names
+// is one more in each.
 func (c *compiler) repeat(in field, count int) (items []any) {
 	counting, before := in.text("counting"), len(c.application.mistakes)
-	first, isCounting := c.known[counting]
-	if isCounting {
+	if first, isKnown := c.known[counting]; isKnown {
 		defer func() { c.known[counting] = first }()
 	} else if counting != "" {
 		in.get("counting").check(c.missingInput(counting))
 	}
 	for i := 0; i < count && len(c.application.mistakes) == before; i++ {
-		if isCounting {
-			var err error
-			c.known[counting], err = add(first, i)
-			in.get("counting").check(err)
-		}
 		items = append(items, c.input(in.get("of")))
+		switch s, isSlot := c.known[counting].(slot); {
+		case counting == "":
+		case !isSlot || s.kind != numberKind:
+			in.get("counting").fail("needs a number that differs from request to request")
+		default:
+			s.add, s.low, s.high = s.add+1, s.low+1, s.high+1
+			c.known[counting] = s
+		}
 	}
 	return items
-}
-
-// add returns an expanded number plus n.
-func add(value any, n int) (any, error) {
-	switch value := value.(type) {
-	case slot:
-		if value.kind == numberKind {
-			value.add, value.low, value.high = value.add+int64(n), value.low+int64(n), value.high+int64(n)
-			return value, nil
-		}
-	case json.Number:
-		if first, err := value.Int64(); err == nil {
-			return json.Number(strconv.FormatInt(first+int64(n), 10)), nil
-		}
-	}
-	return nil, errors.New("needs a whole number")
 }
 
 // count returns a number of characters, bytes or items, each of a size; 0 if it is wrong.

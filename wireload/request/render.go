@@ -36,15 +36,10 @@ func (a *Application) Render(options Options, count int) ([]byte, error) {
 	if len(options.Clients) != 1 || len(options.Clients[0].Sequence) != 1 {
 		return nil, errors.New("clients: render takes one client with a sequence of one operation")
 	}
-	operation := a.root.get("operations").get(options.Clients[0].Sequence[0])
-	switch {
-	case options.Transport == "socket":
+	if options.Transport == "socket" {
 		return nil, errors.New("transport must be rest or grpc: only wireload sends to sockets")
-	case operation.is("stream"):
-		return nil, fmt.Errorf("%s is a stream: only wireload sends it", operation.name)
-	case kindOf(operation, "created") != "":
-		return nil, fmt.Errorf("%s is about what a request before it has created: only wireload sends it", operation.name)
 	}
+	operation := a.root.get("operations").get(options.Clients[0].Sequence[0])
 	options.Users = 1
 	work, err := a.Compile(options)
 	if err != nil {

@@ -57,8 +57,8 @@ type Workload struct {
 	kinds   []*kind
 	// idsEach is how many ids lie between two that are given.
 	idsEach int64
-	// lines and frames say what is sent on the socket.
-	lines, frames bool
+	// lines says that lines are sent on the socket, instead of frames.
+	lines bool
 	// tookPayload says that an operation has a value for the payload.
 	tookPayload bool
 }
@@ -150,12 +150,12 @@ func (w *Workload) addKind(a *Application, client Client) error {
 			places[name] = len(k.operations)
 			k.operations = append(k.operations, &c.compiled)
 			k.keepsCreated = k.keepsCreated || c.deletes != ""
-			w.lines, w.frames = w.lines || c.isLine, w.frames || !c.isLine
+			if len(k.operations) > 1 && w.lines != c.isLine {
+				return errors.New("lines and frames can't be mixed: a service speaks one of them")
+			}
+			w.lines = c.isLine
 		}
 		k.order = append(k.order, slices.Repeat([]int{places[name]}, max(1, client.Mix[name]))...)
-	}
-	if w.lines && w.frames {
-		return errors.New("lines and frames can't be mixed: a service speaks one of them")
 	}
 	for _, each := range k.operations {
 		each.instead = slices.IndexFunc(k.operations, func(other *compiled) bool { return other.creates == each.deletes })
