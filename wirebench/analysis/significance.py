@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wirebench.analysis.ratio import LEVEL, Ratio
-from wirebench.model.scenario import BLOCKS_MAX
+from wirebench.model.contract import BLOCKS_MAX
 
 #: A ratio of 1 is rejected at `LEVEL`, and each end of the margin at half of it: one side of a 95 % interval.
 EQUIVALENCE_LEVEL = LEVEL / 2

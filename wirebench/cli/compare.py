@@ -6,12 +6,8 @@ from typing import Annotated
 
 import typer
 
-from wirebench.analysis.compare_runs import compare_runs
-from wirebench.cli.console import make_console, print_json
 from wirebench.cli.options import Json, Out, make_run_argument
-from wirebench.cli.output import print_comparison, warn_of_damaged
-from wirebench.present.two_runs import make_run_comparison_view
-from wirebench.store.runs import DEFAULT_FOLDER, find_run
+from wirebench.system.paths import DEFAULT_FOLDER
 
 
 def compare(  # noqa: PLR0913 - one parameter an option
@@ -29,6 +25,12 @@ def compare(  # noqa: PLR0913 - one parameter an option
 
     It shows intervals, a verdict a cell, and what the runs differ in.
     """
+    from wirebench.analysis.compare_runs import compare_runs
+    from wirebench.cli.console import make_console, print_json
+    from wirebench.cli.output import print_comparison, warn_of_damaged
+    from wirebench.present.two_runs import make_run_comparison_view
+    from wirebench.store.runs import find_run
+
     found = compare_runs(find_run(base, out, warn_of_damaged), find_run(head, out, warn_of_damaged))
     view = make_run_comparison_view(found)
     if json:

@@ -11,8 +11,7 @@ import typer
 
 from wirebench.cli.options import Out, check_folder, complete_runs
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.model.labels import pluralise
-from wirebench.store.runs import DEFAULT_FOLDER, find_run
+from wirebench.system.paths import DEFAULT_FOLDER
 
 
 def delete(
@@ -32,6 +31,9 @@ def delete(
 
     wirebench delete 20260131-120000-quick --yes
     """
+    from wirebench.model.labels import pluralise
+    from wirebench.store.runs import find_run
+
     found = {run.folder: run for run in (find_run(name, check_folder(out)) for name in runs)}
     for path, run in found.items():
         if run.info.status == "running":

@@ -22,7 +22,7 @@ from wirebench.model.labels import format_error
 from wirebench.model.record import join_intervals
 from wirebench.present.numbers import format_number
 from wirebench.run import environment
-from wirebench.store.runs import DEFAULT_FOLDER
+from wirebench.system.paths import DEFAULT_FOLDER
 from wirebench.targets import toxiproxy
 from wirebench.targets.cores import divide_cores
 

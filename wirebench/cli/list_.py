@@ -15,7 +15,8 @@ from wirebench.cli.options import Json, Out, list_scenario_files
 from wirebench.errors import WirebenchError
 from wirebench.plan.load import read_scenario
 from wirebench.plan.plan import count_cells, list_needs
-from wirebench.store.runs import DEFAULT_FOLDER, load_info, record_paths, run_folders
+from wirebench.store.runs import load_info, record_paths, run_folders
+from wirebench.system.paths import DEFAULT_FOLDER
 
 #: What the list shows without `--all`.
 _FIRST = (

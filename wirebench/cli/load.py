@@ -13,11 +13,11 @@ import typer
 from wirebench.cli.measure import PlannedRun, measure_and_show
 from wirebench.cli.options import Cluster, Json, Out, Prometheus, Verbosity, make_target_option, parse_duration_s
 from wirebench.cli.target import make_target_options
-from wirebench.model.contract import Balancing, Connection, Driver, Placement, Transport
+from wirebench.model.contract import SEED_MAX, Balancing, Connection, Driver, Placement, Transport
 from wirebench.plan.overrides import Override, parse_override
 from wirebench.plan.plain_load import adopt_service, plan_load
-from wirebench.run.target_options import SEED_MAX
-from wirebench.store.runs import DEFAULT_FOLDER, make_run_id
+from wirebench.store.runs import make_run_id
+from wirebench.system.paths import DEFAULT_FOLDER
 from wirebench.system.signals import STOPPING, handle_interrupts
 from wirebench.targets.cluster.client import find_access
 from wirebench.targets.deployed import DeployedTarget

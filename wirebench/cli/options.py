@@ -17,9 +17,8 @@ import typer
 
 from wirebench.cli.verbosity import set_verbosity
 from wirebench.errors import UsageError
-from wirebench.model.contract import TRANSPORTS
-from wirebench.store.runs import DEFAULT_FOLDER, LAST
-from wirebench.system.paths import SCENARIOS
+from wirebench.model.contract import SEED_MAX, TRANSPORTS
+from wirebench.system.paths import DEFAULT_FOLDER, LAST, SCENARIOS
 from wirebench.system.tls import ClientTls, make_context
 
 DURATION_S_MIN = 1.0
@@ -150,6 +149,9 @@ def make_run_argument(what: str, metavar: str = "RUN") -> Any:  # noqa: ANN401 -
 
 RunArgument = Annotated[str, make_run_argument("The run")]
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the runs.")]
+Seed = Annotated[
+    int | None, typer.Option("--seed", min=0, max=SEED_MAX, help="Repeats an order of cells; default: random.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ApplicationFile = Annotated[
     Path | None,

@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from wirebench.cli.options import Out, RunArgument
-from wirebench.cli.output import warn_of_damaged
-from wirebench.store.runs import DEFAULT_FOLDER, LAST, find_run
+from wirebench.system.paths import DEFAULT_FOLDER, LAST
 
 
 def report(
@@ -22,6 +21,8 @@ def report(
     out: Out = DEFAULT_FOLDER,
 ) -> None:
     """Write the report of a run: one HTML file."""
+    from wirebench.cli.output import warn_of_damaged
+    from wirebench.store.runs import find_run
     from wirebench.web.report import write_report
 
     path = write_report(find_run(run, out, warn_of_damaged), output)

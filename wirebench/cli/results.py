@@ -5,17 +5,16 @@ from __future__ import annotations
 import csv
 import sys
 from collections.abc import Collection
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from pydantic import TypeAdapter
 
-from wirebench.cli.console import make_console, print_json
 from wirebench.cli.options import Json, Out, RunArgument
-from wirebench.cli.output import print_run, warn_of_damaged
 from wirebench.errors import UsageError
-from wirebench.model.run_info import Run
-from wirebench.store.runs import DEFAULT_FOLDER, LAST, find_run
+from wirebench.system.paths import DEFAULT_FOLDER, LAST
+
+if TYPE_CHECKING:
+    from wirebench.model.run_info import Run
 
 
 def results(
@@ -26,6 +25,9 @@ def results(
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV: a row for each cell.")] = False,
 ) -> None:
     """Show the figures and verdicts of a run."""
+    from wirebench.cli.output import warn_of_damaged
+    from wirebench.store.runs import find_run
+
     if json and csv:
         raise UsageError("--json and --csv: they exclude each other", "choose one of them")
     found = find_run(run, out, warn_of_damaged)
@@ -36,9 +38,14 @@ def results(
 
 
 def show_run(run: Run, *, json: bool, known: Collection[str] = ()) -> None:
+    from wirebench.cli.console import make_console, print_json
+    from wirebench.cli.output import print_run
+
     if not json:
         print_run(run, make_console(), known)
         return
+    from pydantic import TypeAdapter
+
     from wirebench.present.run import RunView, make_run_view
 
     data = TypeAdapter(RunView).dump_python(make_run_view(run), mode="json")

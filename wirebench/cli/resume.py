@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from wirebench.cli import options as common
-from wirebench.cli.measure import PlannedRun, measure_and_show
-from wirebench.cli.output import warn_of_damaged
-from wirebench.cli.target import make_target_options
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.model.run_info import Run
-from wirebench.run.resumption import check_resumable, plan_rest
-from wirebench.store.runs import DEFAULT_FOLDER, LAST, find_run
+from wirebench.system.paths import DEFAULT_FOLDER, LAST
+
+if TYPE_CHECKING:
+    from wirebench.model.run_info import Run
 
 
 def resume(  # noqa: PLR0913 - one parameter an option
@@ -32,6 +31,10 @@ def resume(  # noqa: PLR0913 - one parameter an option
     Machine, versions and target must be those of the run. Its records stay as they are. Options name the
     addresses of its target again.
     """
+    from wirebench.cli.measure import PlannedRun, measure_and_show
+    from wirebench.cli.target import make_target_options
+    from wirebench.run.resumption import check_resumable, plan_rest
+
     verbosity.apply()
     found = _find_run(run, out)
     check_resumable(found)
@@ -52,6 +55,9 @@ def resume(  # noqa: PLR0913 - one parameter an option
 
 def _find_run(name: str, out: Path) -> Run:
     """Read a run. Raises UsageError, also for a run that can't be read."""
+    from wirebench.cli.output import warn_of_damaged
+    from wirebench.store.runs import find_run
+
     try:
         return find_run(name, out, warn_of_damaged)
     except UsageError:

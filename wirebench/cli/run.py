@@ -9,14 +9,9 @@ from typing import Annotated
 import typer
 
 from wirebench.cli import options as common
-from wirebench.cli.dry_run import show_plan
-from wirebench.cli.measure import PlannedRun, measure_and_show
 from wirebench.cli.run_options import Overrides, RequestOptions, write_requests
-from wirebench.cli.target import Seed, make_target_options
 from wirebench.errors import UsageError
-from wirebench.plan.load import find_scenario, read_scenario
-from wirebench.run.target_options import choose_target, plan_for_target
-from wirebench.store.runs import DEFAULT_FOLDER, make_run_id
+from wirebench.system.paths import DEFAULT_FOLDER
 
 
 def run(  # noqa: PLR0913 - one parameter an option
@@ -38,7 +33,7 @@ def run(  # noqa: PLR0913 - one parameter an option
             "Where services run: local, kubernetes or external", "local, or where all variants are"
         ),
     ] = None,
-    seed: Seed = None,
+    seed: common.Seed = None,
     timing: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Timing file of a replay, in place of the scenario's.")
     ] = None,
@@ -63,6 +58,14 @@ def run(  # noqa: PLR0913 - one parameter an option
 
     Services on other machines need --rate and --concurrency, which limit the load.
     """
+    # Completion of its arguments needs none of these, and is there at once.
+    from wirebench.cli.dry_run import show_plan
+    from wirebench.cli.measure import PlannedRun, measure_and_show
+    from wirebench.cli.target import make_target_options
+    from wirebench.plan.load import find_scenario, read_scenario
+    from wirebench.run.target_options import choose_target, plan_for_target
+    from wirebench.store.runs import make_run_id
+
     verbosity.apply()
     tls, changes = tls_files.load(), overrides.parse()
     file = nullcontext(find_scenario(scenario)) if scenario else write_requests(requests, tls, changes)

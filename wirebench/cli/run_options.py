@@ -7,20 +7,18 @@ import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from pydantic import ValidationError
 
-from wirebench.cli.measure import make_temporary_folder
 from wirebench.cli.options import parse_duration_s, running_option
 from wirebench.errors import UsageError
-from wirebench.model.contract import TRANSPORTS, Driver
-from wirebench.model.scenario import BLOCKS_MAX
-from wirebench.model.variant import Limit
-from wirebench.plan.overrides import Override, parse_assignment, parse_override
-from wirebench.plan.requests import APPLICATION_NAME, compare_requests
+from wirebench.model.contract import BLOCKS_MAX, TRANSPORTS, Driver
 from wirebench.system.tls import ClientTls
+
+if TYPE_CHECKING:
+    from wirebench.model.variant import Limit
+    from wirebench.plan.overrides import Override
 
 _override_option = functools.partial(typer.Option, rich_help_panel="Overrides of the scenario")
 
@@ -62,6 +60,8 @@ class Overrides:
 
     def parse(self) -> tuple[Override, ...]:
         """Return the overrides that were asked for. Raises UsageError."""
+        from wirebench.plan.overrides import Override, parse_assignment, parse_override
+
         factors = {
             "concurrency": "concurrency",
             "rate": "rate_per_s",
@@ -134,6 +134,9 @@ class RequestOptions:
 @contextlib.contextmanager
 def write_requests(requests: RequestOptions, tls: ClientTls | None, overrides: Sequence[Override]) -> Iterator[Path]:
     """Yield a scenario file of requests, for as long as the `with` block runs. Raises UsageError."""
+    from wirebench.cli.measure import make_temporary_folder
+    from wirebench.plan.requests import APPLICATION_NAME, compare_requests
+
     texts = (requests.rest or (), requests.grpc or (), requests.socket or ())
     if not any(texts):
         hint = "name one, or compare requests: --rest 'GET http://…' --grpc 'HOST:PORT package.Service/Method {}'"
@@ -149,6 +152,10 @@ def write_requests(requests: RequestOptions, tls: ClientTls | None, overrides: S
 
 def _find_limit(overrides: Sequence[Override]) -> Limit | None:
     """Return the greatest rate and concurrency that options ask for; None if either is missing or invalid."""
+    from pydantic import ValidationError
+
+    from wirebench.model.variant import Limit
+
     values = {each.at[-1]: each.value for each in overrides}
     greatest = {}
     for name in ("rate_per_s", "concurrency"):

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from wirebench.cli.options import Out, check_folder
-from wirebench.store.runs import DEFAULT_FOLDER
+from wirebench.system.paths import DEFAULT_FOLDER
 
 
 def serve(

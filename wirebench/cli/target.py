@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, cast, get_args
-
-import typer
+from typing import cast, get_args
 
 from wirebench.cli.options import Cluster, read_environment_address
 from wirebench.errors import UsageError
 from wirebench.model.contract import TRANSPORTS, TargetName
-from wirebench.run.target_options import SEED_MAX, TargetOptions
+from wirebench.run.target_options import TargetOptions
 from wirebench.system.tls import ClientTls
 from wirebench.targets.external import ExternalTarget
-
-Seed = Annotated[
-    int | None,
-    typer.Option("--seed", min=0, max=SEED_MAX, help="Repeats an order of cells; default: random."),
-]
-
 
 def make_target_options(  # noqa: PLR0913 - of options
     target: str,

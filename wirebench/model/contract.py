@@ -34,6 +34,9 @@ HTTP_CODES = {
     500: "internal",
     503: "unavailable",
 }
+BLOCKS_MAX = 1000
+#: Each block adds its number to the seed.
+SEED_MAX = 2**31 - 1 - BLOCKS_MAX
 #: How many items a stream has by default, and at most.
 STREAM_ITEMS = 1000
 STREAM_ITEMS_MAX = 100_000

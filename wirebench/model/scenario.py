@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, create
 
 from wirebench.model.application import Application, Context, load_builtin
 from wirebench.model.cell import FACTORS, Cell, Comparable, make_level_type
-from wirebench.model.contract import TRANSPORTS, Driver, Implementation, LoadModel, Shape, Transport
+from wirebench.model.contract import BLOCKS_MAX, TRANSPORTS, Driver, Implementation, LoadModel, Shape, Transport
 from wirebench.model.frozen import StrictModel
 from wirebench.model.recording import Recording
 from wirebench.model.source import FieldPath, Source, join_field
@@ -32,7 +32,6 @@ SEARCH_WINDOWS_MAX = 100
 TIMEOUT_S_MAX = 60.0
 WINDOW_S_MIN = 0.5
 WINDOW_S_MAX = 3600
-BLOCKS_MAX = 1000
 QUESTION_CHARACTERS_MAX = 500
 EVERY_TRANSPORT: Final = "*"
 

@@ -11,6 +11,7 @@ from wirebench.analysis.pair import CellPair, Verdict
 from wirebench.analysis.ratio import BLOCKS_MIN, LEVEL, Ratio
 from wirebench.analysis.significance import Significance
 from wirebench.analysis.summary import CellSummary
+from wirebench.model.contract import BLOCKS_MAX
 from wirebench.model.labels import (
     OF_TRANSPORT,
     capitalise,
@@ -23,7 +24,6 @@ from wirebench.model.labels import (
 )
 from wirebench.model.metric import CAPACITIES, COMPARED, METRICS
 from wirebench.model.record import Gate
-from wirebench.model.scenario import BLOCKS_MAX
 from wirebench.present.numbers import format_interval, format_multiple
 
 #: What is shown beside the metric that is judged.

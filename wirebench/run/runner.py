@@ -16,7 +16,8 @@ from wirebench.run.preparation import create_info, prepare
 from wirebench.run.progress import Progress
 from wirebench.run.resumption import resume_info
 from wirebench.run.target_options import TargetOptions
-from wirebench.store.runs import DEFAULT_FOLDER, RunWriter, load_run, make_run_id
+from wirebench.store.runs import RunWriter, load_run, make_run_id
+from wirebench.system.paths import DEFAULT_FOLDER
 
 
 def execute(  # noqa: PLR0913 - options, each with a default

@@ -11,8 +11,8 @@ from pathlib import Path
 from wirebench.drivers import DRIVERS
 from wirebench.drivers.metrics_push import parse_base_url
 from wirebench.errors import UsageError
-from wirebench.model.contract import TargetName
-from wirebench.model.scenario import BLOCKS_MAX, EVERY_TRANSPORT, Scenario
+from wirebench.model.contract import SEED_MAX, TargetName
+from wirebench.model.scenario import EVERY_TRANSPORT, Scenario
 from wirebench.plan.plan import Plan, make_plan
 from wirebench.run.own_variants import find_variables
 from wirebench.targets.cluster.client import find_access
@@ -23,7 +23,6 @@ from wirebench.targets.kubernetes import KubernetesTarget
 from wirebench.targets.local import LocalTarget
 from wirebench.targets.target import Target
 
-SEED_MAX = 2**31 - 1 - BLOCKS_MAX  # each block adds its number
 
 
 @dataclass(frozen=True, slots=True)

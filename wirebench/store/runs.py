@@ -24,12 +24,10 @@ from wirebench.model.record import Record
 from wirebench.model.run_info import Run, RunInfo
 from wirebench.model.validation_messages import describe_first
 from wirebench.system.files import is_file, lock_folder, make_write_error, write_atomic
+from wirebench.system.paths import DEFAULT_FOLDER, LAST
 
-DEFAULT_FOLDER = Path("results")
 #: How far two readings of when a process began lie apart at most, in seconds: the clock may be set meanwhile.
 _BEGAN_TOLERANCE_S = 60.0
-#: The name that stands for the newest run; with ~1 for the one before, and so on.
-LAST = "last"
 _LAST_BUT = re.compile(rf"{LAST}(?:~([0-9]{{1,9}}))?")
 
 #: How long a scenario's name may be, in characters: its runs' names are those of folders, and of files beside them.

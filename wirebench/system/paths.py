@@ -12,6 +12,9 @@ IS_WHEEL = _DATA.is_dir()
 #: An image that has the package installed says where the files are.
 ROOT = Path(os.environ.get("WIREBENCH_ROOT") or (_DATA if IS_WHEEL else _DATA.parents[1]))
 SCENARIOS = ROOT / "scenarios"
+#: Where runs are kept by default, and the name that stands for the newest of them; ~1 is the one before it.
+DEFAULT_FOLDER = Path("results")
+LAST = "last"
 K6_SCRIPT = ROOT / "k6" / "rest.js"
 CONTRACT = ROOT / "proto" / "contract.binpb"
 CHARTS = ROOT / "charts"
