@@ -12,6 +12,7 @@ from wirebench.run.target_options import TargetOptions
 from wirebench.system.tls import ClientTls
 from wirebench.targets.external import ExternalTarget
 
+
 def make_target_options(  # noqa: PLR0913 - of options
     target: str,
     addresses: Mapping[str, str],

@@ -24,7 +24,6 @@ from wirebench.targets.local import LocalTarget
 from wirebench.targets.target import Target
 
 
-
 @dataclass(frozen=True, slots=True)
 class TargetOptions:
     """Where services run, and how to reach them. Those of variants are in their application file."""
