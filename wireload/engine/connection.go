@@ -115,12 +115,8 @@ func (m *meteredConnection) hasFailed() bool { return m.writeErrno != 0 }
 func (m *meteredConnection) readNow(fd uintptr) bool {
 	if m.later != nil {
 		m.out, m.writeErrno, m.later = m.later, 0, nil
-		isOver := m.writeNow(fd)
-		switch {
-		case !isOver:
-			return true // Read waits for room.
-		case m.writeErrno == 0:
-			return false
+		if isOver := m.writeNow(fd); !isOver || m.writeErrno == 0 {
+			return !isOver // Read waits for room, or else RawConn for the reply.
 		}
 	}
 	m.count, m.readErrno = readRaw(fd, m.in)

@@ -56,12 +56,8 @@ func writeRaw(fd uintptr, from []byte) (int, syscall.Errno) { return callRaw(uni
 func callRaw(number, fd uintptr, data []byte) (int, syscall.Errno) {
 	for {
 		count, _, errno := unix.RawSyscall(number, fd, uintptr(unsafe.Pointer(unsafe.SliceData(data))), uintptr(len(data)))
-		switch errno {
-		case 0:
-			return int(count), 0
-		case unix.EINTR:
-		default:
-			return 0, errno
+		if errno != unix.EINTR {
+			return int(count), errno
 		}
 	}
 }

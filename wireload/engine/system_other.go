@@ -4,7 +4,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"syscall"
 	"time"
 
@@ -23,8 +22,7 @@ func readRaw(fd uintptr, into []byte) (int, syscall.Errno) { return result(unix.
 func writeRaw(fd uintptr, from []byte) (int, syscall.Errno) { return result(unix.Write(int(fd), from)) }
 
 func result(count int, err error) (int, syscall.Errno) {
-	var errno syscall.Errno
-	errors.As(err, &errno)
+	errno, _ := err.(syscall.Errno)
 	return max(count, 0), errno
 }
 
