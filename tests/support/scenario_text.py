@@ -23,6 +23,94 @@ factors:
 load: {model: closed, warmup_s: 0.5, window_s: 1}
 blocks: 3
 """
+DRIVEN = """\
+question: x
+factors:
+  transport: [rest, grpc]
+  driver: {rest: [oha, k6], grpc: [ghz, wireload]}
+  operation: users.get
+compare: driver
+"""
+HTTP = """\
+question: x
+factors:
+  transport: [rest, grpc]
+  implementation: go
+  http: {rest: [1, 2]}
+  codec: {rest: [json, protobuf]}
+"""
+CROSS_CHECKED = """\
+question: x
+factors:
+  transport: [rest, grpc]
+  operation: [users.get, users.create]
+  concurrency: [1, 16]
+cross_check: {driver: {rest: [k6, oha], grpc: ghz}, operation: users.get, concurrency: 16}
+"""
+WORKLOADS = """\
+question: Which transport?
+factors:
+  transport: [rest, grpc]
+  operation: [crud, shop]
+  payload: profile
+  concurrency: 10
+load:
+  workloads:
+    crud: {sequence: [users.create, users.update, users.get, users.delete]}
+    shop:
+      clients:
+        readers: {users: 9, mix: {users.get: 8, users.list: 1}}
+        editors: {mix: {users.create: 2, users.delete: 1}}
+"""
+SWEEP = """\
+question: Where does it break?
+factors: {transport: [rest, grpc]}
+load: {model: sweep, concurrency_max: 48}
+"""
+OPEN = """\
+question: Does it keep up?
+factors: {transport: [rest, grpc], rate_per_s: 100, concurrency: {rest: [4, 16], grpc: 16}, operation: users.get}
+load: {model: open, concurrency_max: 48}
+"""
+CALLS = """\
+question: What do 500 calls take?
+factors: {transport: [rest, grpc]}
+load: {model: calls, calls: 500}
+"""
+PHASES = """\
+question: In phases?
+factors: {transport: [rest, grpc], operation: crud}
+load:
+  model: calls
+  calls: 40
+  workloads:
+    crud: {phases: [users.create, users.list, users.get, users.delete]}
+"""
+CAPACITY = """\
+question: What does it serve?
+factors: {transport: [rest, grpc], concurrency: 16}
+load:
+  model: capacity
+  objective: {p99_ms: 50}
+  window_s: 2
+"""
+SPAWNED = """\
+question: How?
+factors: {transport: rest, concurrency: 21}
+load: {spawn_rate_per_s: 10, warmup_s: 2}
+"""
+STREAMS = """\
+question: Which transport streams best?
+factors:
+  transport: [rest, grpc, socket]
+  operation: ledger.stream_transactions
+  stream_rate_limit_per_s: [100, none]
+"""
+REPLAY = """\
+question: Who waits?
+factors: {transport: [rest, socket], concurrency: 8}
+load: {model: replay, timing: timing.json}
+"""
 
 
 def read(tmp_path: Path, text: str, *overrides: Override) -> Scenario:

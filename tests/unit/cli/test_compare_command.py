@@ -26,50 +26,36 @@ def write(folder: Path, name: str, factor: float = 1.0, *, fit: bool = True, blo
 
 
 def test_a_regression_fails_what_asks_for_it(tmp_path: Path) -> None:
-    """Exit 1 with --fail-on-regression and only then; the other way round nothing is slower."""
+    """Exit 1 with --fail-on-regression and only then; -v adds a sentence a cell to the table."""
     write(tmp_path, "a-base")
     write(tmp_path, "b-head", 0.8)
     compare = ("compare", "a-base", "last", "--out", tmp_path)
     status, shown, _ = wirebench(*compare, "--fail-on-regression")
     assert 1 == status
     assert "  • gRPC: slower beyond the margin" in shown
-    assert (
-        "2 cells in both runs, head against base: equivalent in 1, slower in 1; 1 is slower by more than 5 %" in shown
-    )
-    assert 0 == wirebench(*compare)[0]
-    assert 0 == wirebench("compare", "b-head", "a-base", "--out", tmp_path, "--fail-on-regression")[0]
-
-
-def test_cells_are_a_table(tmp_path: Path) -> None:
-    """Verdicts and ratios by situation, beside the figures; with -v also a sentence a cell."""
-    base, head = write(tmp_path, "a-base"), write(tmp_path, "b-head", 0.8)
-    compare = ("compare", base, head, "--out", tmp_path)
-    shown, verbose = wirebench(*compare)[1], wirebench(*compare, "-v")[1]
-    row = next(line for line in shown.splitlines() if line.startswith("gRPC"))
+    assert "2 cells in both runs, head against base: equivalent in 1, slower in 1; 1 is slower by more than" in shown
+    (row,) = (line for line in shown.splitlines() if line.startswith("gRPC"))
     assert ["gRPC", "slower", "0.80×", "0.80–0.80"] == row.split()[:4]
     assert ["1,002", "802"] == row.split()[-2:]
-    sentence = (
-        "• gRPC users.get, 16 connections: head is slower than base, beyond the margin: 0.80× (95 % CI 0.80–0.80)"
-    )
-    assert (False, True) == (sentence in shown, sentence in verbose)
+    assert "• gRPC users.get, 16 connections: head is slower than base, beyond" in wirebench(*compare, "-v").stdout
+    assert 0 == wirebench(*compare).status
 
 
 @pytest.mark.parametrize(
-    ("fit", "blocks", "said", "why"),
+    ("factor", "fit", "blocks", "said"),
     [
-        (False, 3, "withheld in 2", "no verdict on head against base (failed gates: generator CPU)"),
-        (True, 1, "inconclusive in 2", "inconclusive"),
+        (1.25, True, 3, "equivalent in 1, faster in 1"),
+        (0.1, False, 3, "withheld in 2"),
+        (0.1, True, 1, "inconclusive in 2"),
     ],
 )
-def test_no_verdict_fails_no_build(tmp_path: Path, *, fit: bool, blocks: int, said: str, why: str) -> None:
-    """Withheld and inconclusive cells are counted and said; they neither pass nor fail."""
+def test_no_verdict_fails_no_build(tmp_path: Path, factor: float, *, fit: bool, blocks: int, said: str) -> None:
+    """Faster, withheld and inconclusive cells are counted and said."""
     write(tmp_path, "a-base")
-    write(tmp_path, "b-head", 0.1, fit=fit, blocks=blocks)
-    compare = ("compare", "a-base", "b-head", "--out", tmp_path, "--fail-on-regression")
-    status, shown, _ = wirebench(*compare, "-v")
+    write(tmp_path, "b-head", factor, fit=fit, blocks=blocks)
+    status, shown, _ = wirebench("compare", "a-base", "b-head", "--out", tmp_path, "--fail-on-regression")
     assert 0 == status
     assert said in shown
-    assert 2 == sum(f": {why}" in line for line in shown.splitlines() if line.startswith("• "))
 
 
 def test_programs_get_all_of_it(tmp_path: Path) -> None:
@@ -83,9 +69,6 @@ def test_programs_get_all_of_it(tmp_path: Path) -> None:
     assert [grpc["subject"]] == found["regressions"]
     assert ("equivalent", "slower", True) == (rest["verdict"], grpc["verdict"], grpc["regressed"])
     assert 0.8 == pytest.approx(grpc["ratios"]["throughput"]["estimate"])
-    assert 0.8 == pytest.approx(
-        grpc["subject_figures"]["throughput_per_s"] / grpc["baseline_figures"]["throughput_per_s"]
-    )
 
 
 @pytest.mark.parametrize(
@@ -97,7 +80,7 @@ def test_programs_get_all_of_it(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_compared_is_wrong_usage(tmp_path: Path, names: tuple[str, ...], said: str) -> None:
-    """One clear line, a next step, and status 2."""
+    """There is one clear line, a next step, and status 2."""
     write(tmp_path, "a-base", blocks=1)
     write(tmp_path, "c-empty", blocks=0)
     assert said in reject("compare", *names, "--out", tmp_path)

@@ -19,7 +19,7 @@ def runs(tmp_path: Path) -> Path:
 
 
 def test_runs_that_are_named_are_deleted(runs: Path) -> None:
-    """By name, by how it begins, and the last one."""
+    """A run is named by its name, by how that begins, or as the last one."""
     ended = wirebench("delete", "20260102", "last", "--yes", "--out", runs)
     assert ended.status == 0, ended.stderr
     assert [path.name for path in runs.iterdir()] == ["20260101-120000-quick"]

@@ -1,4 +1,4 @@
-"""`wirebench load`: what it takes, what it plans, and what it reads out of the cluster."""
+"""`wirebench load`: what it plans, and what it reads out of the cluster."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from tests.support.command_line import reject
 from wirebench.cli.options import parse_duration_s
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.cell import ServiceSpec
@@ -31,33 +30,9 @@ def test_a_duration_is_written_as_load_tools_take_it(text: str, expected: float)
 
 @pytest.mark.parametrize("text", ["", "s", "m", "0s", "-5s", "5x", "1h", "31m", "nan", "1e9s"])
 def test_what_is_no_duration_is_rejected(text: str) -> None:
-    """With what it should look like, and how long it may be."""
+    """The message says how long it may be."""
     with pytest.raises(UsageError, match="isn't between 1 s and 30 min"):
         parse_duration_s(text)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["rest", "--rate", "0"], "--rate 0: factors.rate_per_s: must be at least 1"),
-        (["grpc", "--driver", "ghz", "--connection", "reopen"], "connection reopen needs driver wireload, and not ghz"),
-        (["rest", "--replicas", "0"], "--replicas 0: factors.replicas: must be at least 1"),
-        (["rest", "--payload", "5"], "--payload 5: factors.payload: users.get has no payload 5"),
-        (["rest", "--payload", "5,6"], "--payload 5,6: a load takes one value"),
-        (["rest", "--operation", "users.grab"], "--operation users.grab: no operation of a load"),
-        (["rest", "--placement", "here"], "'here' is not one of 'same-pod'"),
-        (["rest", "--placement", "same-pod", "--replicas", "2"], "placement same-pod needs replicas 1, and not 2"),
-        (["rest", "--driver", "ghz"], "--driver ghz: factors.driver"),
-        (["rest", "--driver", "oha"], "--driver oha: factors.driver"),
-        (["rest", "--target", "local", "--context", "mine"], "--context, --kubeconfig and --values are for clusters"),
-        (["tcp"], "'tcp'"),
-        (["rest", "--values", "/nowhere.yaml"], "/nowhere.yaml: no such file"),
-    ],
-)
-def test_wrong_usage_is_rejected_before_anything_starts(arguments: list[str], said: str) -> None:
-    """In one line with a next step, and exit status 2."""
-    error, _ = reject("load", *arguments).splitlines()
-    assert said in error
 
 
 def ask(transport: str, **levels: object) -> list[Override]:
@@ -83,7 +58,7 @@ def test_a_load_is_planned_as_a_scenario_is() -> None:
 
 
 def test_what_writes_is_loaded_on_fresh_services_alone() -> None:
-    """In a cluster they stay, and have the records of other loads."""
+    """Services in a cluster stay, and have the records of other loads."""
     options = ask("socket", driver="wireload", operation="users.create")
     assert "users.create" == plan_load(options, 1, "local").cells[0].operation
     with pytest.raises(UsageError, match="no operation of a load"):
@@ -91,11 +66,21 @@ def test_what_writes_is_loaded_on_fresh_services_alone() -> None:
 
 
 def test_a_deployed_service_is_measured_as_it_is() -> None:
-    """Its record has the runtime, workers and replicas that are there."""
-    plan = adopt_service(plan_load(ask("grpc", driver="ghz"), 1, "kubernetes"), read_service("grpc", a_deployment()))
-    (cell,) = plan.cells
-    assert ("sync", 4, 2, 250) == (cell.runtime, cell.workers, cell.replicas, cell.cpu_limit_millicores)
-    assert {cell.service} == {each.cell.service for block in plan.blocks for each in block}
+    """Runtime, workers, store, its pool, replicas and the limit are those that the chart has found the container."""
+    expected = ServiceSpec(
+        transport="grpc",
+        runtime="sync",
+        workers=4,
+        threads=10,
+        store="postgres",
+        replicas=2,
+        cpu_limit_millicores=250,
+        store_connections=7,
+    )
+    assert expected == read_service("grpc", a_deployment())
+    plan = adopt_service(plan_load(ask("grpc", driver="ghz"), 1, "kubernetes"), expected)
+    assert [expected] == [cell.service for cell in plan.cells]
+    assert {expected} == {each.cell.service for block in plan.blocks for each in block}
 
 
 def a_deployment(**status: int) -> dict[str, Any]:
@@ -114,21 +99,6 @@ def a_deployment(**status: int) -> dict[str, Any]:
     }
 
 
-def test_a_service_is_loaded_as_it_is() -> None:
-    """Runtime, workers, store, its pool and the limit are those that the chart has found the container."""
-    expected = ServiceSpec(
-        transport="grpc",
-        runtime="sync",
-        workers=4,
-        threads=10,
-        store="postgres",
-        replicas=2,
-        cpu_limit_millicores=250,
-        store_connections=7,
-    )
-    assert expected == read_service("grpc", a_deployment())
-
-
 @pytest.mark.parametrize(
     "status", [{"observedGeneration": 2}, {"replicas": 3}, {"updatedReplicas": 1}, {"readyReplicas": 1}]
 )
@@ -139,9 +109,9 @@ def test_a_rollout_is_waited_for(status: dict[str, int]) -> None:
 
 
 @pytest.fixture
-def jobs(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[dict[str, Any]]]:
+def services(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[dict[str, Any]]]:
     """Return what a cluster that can be reached has, by kind; nothing runs there."""
-    found: dict[str, list[dict[str, Any]]] = {"deployments": [a_deployment()], "jobs": []}
+    found: dict[str, list[dict[str, Any]]] = {"deployments": [a_deployment()]}
     monkeypatch.setattr(Cluster, "get", lambda _self, kind, *_: found[kind])
     for module, name in ((Cluster, "check"), (namespace, "check_no_other_run")):
         monkeypatch.setattr(module, name, lambda *_: None)
@@ -153,34 +123,22 @@ def a_target() -> DeployedTarget:
     return DeployedTarget(Access("it", None), "grpc")
 
 
-def test_a_service_that_is_not_there_is_told_from_one_without_replicas(jobs: dict[str, list[dict[str, Any]]]) -> None:
+def test_a_missing_service_is_told_from_one_without_replicas(services: dict[str, list[dict[str, Any]]]) -> None:
     """Each with its own next step."""
-    deployment = jobs["deployments"].pop()
+    deployment = services["deployments"].pop()
     with pytest.raises(WirebenchError, match="grpc is not deployed in the namespace wirebench") as missing:
         a_target().read_service()
     assert "make deploy" in missing.value.hint
-    jobs["deployments"].append({**deployment, "spec": {**deployment["spec"], "replicas": 0}})
+    services["deployments"].append({**deployment, "spec": {**deployment["spec"], "replicas": 0}})
     with pytest.raises(WirebenchError, match="grpc is scaled to no replica"):
         a_target().read_service()
 
 
-def test_another_load_is_left_alone(jobs: dict[str, list[dict[str, Any]]], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second one is rejected, and what it cleans up isn't the first one's."""
-    jobs["jobs"].append({"status": {"active": 1}})
-    removed: list[str] = []
-    monkeypatch.setattr(Cluster, "uninstall", lambda _self, release: removed.append(release))
-    target = a_target()
-    with pytest.raises(WirebenchError, match="another load on grpc is running"):
-        target.prepare(())
-    target.clean_up()
-    assert [] == removed
-
-
 def test_verification_knows_how_many_replicas_there_are(
-    jobs: dict[str, list[dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
+    services: dict[str, list[dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It asks for one, and would write what the other one doesn't know."""
-    assert jobs["deployments"]
+    assert services["deployments"]
     monkeypatch.setattr(PodGroup, "wait_ready", lambda *_: ("one pod", "another"))
     monkeypatch.setattr(deployed, "read_agents", lambda _: Agents())
     monkeypatch.setattr(deployed, "build_endpoint", lambda service, *_: Endpoint(service, "grpc:50051"))

@@ -14,8 +14,7 @@ import pytest
 from tests.support.command_line import Terminal, reject, render_run, wirebench
 from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell
 from tests.support.waiting import run_program
-from wirebench.cli import console
-from wirebench.cli.console import fit_installation, make_console
+from wirebench.cli.console import make_console
 from wirebench.cli.options import list_scenario_files
 from wirebench.cli.output import print_run
 from wirebench.model.histogram_file import ErrorText
@@ -29,26 +28,6 @@ def results(tmp_path: Path) -> Path:
         RunBuilder(cells=[cell("rest")], blocks=1, info={"id": name, "question": "Is [it] whole?"}).write(tmp_path)
     (tmp_path / "20260102T000000Z-new" / "run.json").write_text('{"id": "202')
     return tmp_path
-
-
-def test_the_most_frequent_errors_are_shown(tmp_path: Path) -> None:
-    """Who is told to see the error texts sees them: the most frequent, with their counts and the cell that met them."""
-    texts = tuple(ErrorText(code="internal", message=f"[broken] {n}", count=10 - n) for n in range(7))
-    run = RunBuilder(blocks=2, record={"error_texts": texts}).write(tmp_path)
-    lines = [line for line in render_run(run).splitlines() if "[broken]" in line]
-    assert 5 == len(lines)
-    assert "! 320× internal: [broken] 0 (16 cells, most in users.create, 1 connection: REST)" == lines[0]
-    assert "! 2 more\n" in render_run(run)
-
-
-def test_next_steps_fit_a_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make targets are in a checkout, and pages where the wheel has them; other words stay."""
-    step = "run `make setup`, or make room: docs/scenarios.md, mydocs/own.md"
-    assert step == fit_installation(step)
-    monkeypatch.setattr(console, "IS_WHEEL", True)
-    monkeypatch.setattr(console, "ROOT", Path("/venv/_data"))
-    fitted = "run `make setup` in a checkout of wirebench, or make room: /venv/_data/docs/scenarios.md, mydocs/own.md"
-    assert fitted == fit_installation(step)
 
 
 def test_what_cannot_be_printed_is_one_line(results: Path) -> None:
@@ -67,25 +46,20 @@ def _last_error(said: str) -> str:
     return [line for line in said.splitlines() if line.startswith("error: ")][-1]
 
 
-def test_an_error_of_one_cell_names_it(tmp_path: Path) -> None:
-    """Blocks add up, and neither a message nor a question can steer the terminal."""
-    text = ErrorText(code="unavailable", message="\x1b[2J gone", count=3)
-    question, stopped = "[red]Which[/] [/x]?", {"status": "incomplete", "reason": "it was interrupted"}
-    builder = RunBuilder(
-        cells=[cell("rest")], blocks=2, info={"question": question, **stopped}, record={"error_texts": (text,)}
-    )
-    shown = render_run(builder.write(tmp_path))
-    for expected in (
-        question,
-        "it was interrupted; 2 of 2 windows are measured.",
-        "! 6× unavailable: \\x1b[2J gone (REST)\n",
-        "All cells: users.get, 16 connections\n",
-    ):
-        assert expected in shown
+def test_the_most_frequent_errors_are_shown(tmp_path: Path) -> None:
+    """They have their counts in all blocks and the cells that met them, and can't steer the terminal."""
+    texts = tuple(ErrorText(code="internal", message=f"\x1b[2J {n}", count=10 - n) for n in range(7))
+    run = RunBuilder(blocks=2, record={"error_texts": texts}, info={"question": "[red]Which[/] [/x]?"}).write(tmp_path)
+    shown = render_run(run)
+    lines = [line for line in shown.splitlines() if "[2J" in line]
+    assert 5 == len(lines)
+    assert "! 320× internal: \\x1b[2J 0 (16 cells, most in users.create, 1 connection: REST)" == lines[0]
+    assert "! 2 more\n" in shown
+    assert "[red]Which[/] [/x]?" in shown
 
 
 def test_gates_are_named_in_words_and_whole_without_a_terminal(tmp_path: Path) -> None:
-    """Beside the cell and in what to do; a table that is piped is as wide as it has to be, whatever COLUMNS says."""
+    """A table that is piped is as wide as it has to be, whatever COLUMNS says."""
     names = ("generator_cpu", *(f"gate_of_a_long_name_{number}" for number in range(20)))
     gates = tuple(GENERATOR_GATE.model_copy(update={"name": name}) for name in names)
     run = RunBuilder(blocks=2, gates=gates).write(tmp_path)
@@ -97,7 +71,7 @@ def test_gates_are_named_in_words_and_whole_without_a_terminal(tmp_path: Path) -
 
 
 def test_names_to_type_are_never_cut(results: Path) -> None:
-    """However narrow the terminal is."""
+    """They are whole on a narrow terminal too."""
     with patch.object(io, "StringIO", Terminal), patch.dict("os.environ", {"COLUMNS": "60"}):
         _, stdout, _ = wirebench("list", "--all", "--out", results)
     for name in (*list_scenario_files(), "20260101T000000Z-old", "20260102T000000Z-new"):
@@ -120,7 +94,7 @@ def test_damaged_runs_are_listed_with_the_reason(results: Path) -> None:
 
 @pytest.mark.parametrize("command", [("results",), ("report", "--output", "/dev/null/x")])
 def test_the_last_run_is_the_last_that_can_be_read(results: Path, command: tuple[str, ...]) -> None:
-    """And who asks for the last one is told that there is a newer one."""
+    """Who asks for the last one is told that a newer one can't be read."""
     _, stdout, stderr = wirebench(*command, "--out", results)
     damaged = results / "20260102T000000Z-new"
     assert f"warning: skipped {damaged}, which can't be read: run.json: not valid JSON" in stderr
@@ -129,25 +103,9 @@ def test_the_last_run_is_the_last_that_can_be_read(results: Path, command: tuple
 
 @pytest.mark.parametrize("command", ["list", "results", "report"])
 def test_a_file_is_no_folder_of_runs(tmp_path: Path, command: str) -> None:
-    """One clear line, and the status of wrong usage."""
+    """There is one clear line, and the status of wrong usage."""
     (tmp_path / "file").write_text("")
     assert f"error: --out {tmp_path / 'file'}: not a folder\n" in reject(command, "--out", tmp_path / "file")
-
-
-def test_without_a_command_there_is_help() -> None:
-    """It goes to stderr, with the status of wrong usage: nothing was done."""
-    status, stdout, stderr = wirebench()
-    assert (2, "") == (status, stdout)
-    assert "verify" in stderr
-
-
-def test_the_list_of_commands_says_whole_sentences() -> None:
-    """None is cut off where a terminal is 80 columns wide."""
-    status, shown, _ = wirebench("--help")
-    commands = re.findall(r"(?m)^  [a-z]+  +(.*)$", shown.partition("Measure:")[2])
-    assert 0 == status
-    assert commands
-    assert [] == [line for line in commands if not line.endswith(".") or line.endswith("...")]
 
 
 def test_a_caveat_that_stands_on_the_terminal_is_not_repeated(tmp_path: Path) -> None:

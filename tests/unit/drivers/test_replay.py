@@ -4,35 +4,31 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 import json
 import os
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support import jobs
-from tests.support.scenario_text import read
-from wirebench.drivers import DRIVERS, Job
+from wirebench.drivers import K6, Ghz, Job
+from wirebench.drivers import ghz as ghz_module
+from wirebench.drivers.calls import Call, Report
 from wirebench.drivers.driver import ID_STEP
 from wirebench.drivers.locust import Locust
 from wirebench.drivers.oha import Oha
-from wirebench.drivers.replay import ReplayDriver, render
-from wirebench.drivers.wireload import Wireload
-from wirebench.errors import UsageError, WirebenchError
+from wirebench.drivers.replay import render
+from wirebench.errors import WirebenchError
 from wirebench.model.application import Operation, load_builtin
 from wirebench.model.contract import Driver, Transport
-from wirebench.plan import driver_support as facts
-from wirebench.plan.plan import make_plan
-from wirebench.run.preparation import prepare
-from wirebench.system.tls import ClientTls
-from wirebench.targets.cores import divide_cores
-from wirebench.targets.local import LocalTarget
+from wirebench.plan.driver_support import explain_unsupported
 
 CELL = dataclasses.replace(jobs.CELL, transport="rest", runtime="gunicorn-gthread", driver="oha", codec="json")
 JOB = dataclasses.replace(jobs.JOB, cell=CELL, cores=frozenset({1}))
-OTHERS: tuple[Driver, ...] = ("oha", "locust")
 
 
 @pytest.fixture
@@ -41,69 +37,43 @@ def job(tmp_path: Path) -> Job:
     return dataclasses.replace(JOB, output=tmp_path / "calls")
 
 
-def command(driver: ReplayDriver, job: Job, **factors: object) -> list[str]:
-    """Return the command line for a cell that differs from the job's in some factors."""
-    cell = dataclasses.replace(job.cell, driver=driver.name, **factors)  # type: ignore[arg-type]
-    asked = dataclasses.replace(job, cell=cell)
-    return list(map(str, driver.build_arguments(asked, render(asked))))
-
-
-def value(arguments: Sequence[str], flag: str) -> str:
-    """Return what stands after a flag."""
-    return arguments[arguments.index(flag) + 1]
-
-
 @pytest.mark.parametrize(
-    ("driver", "transport", "request_", "why"),
+    ("driver", "operation", "rate_per_s", "why"),
     [
-        ("k6", "rest", {"request": "GET /a", "expect": {"status": 204}}, ""),
-        ("k6", "rest", {"request": "POST /a", "body": {"a": 1}}, ""),
-        ("ghz", "grpc", {"call": "a.B/C", "metadata": {"a": "${A}"}}, "environment variables"),
-        ("ghz", "grpc", {"call": "a.B/C", "metadata": {"a": "{n}"}}, "the same metadata"),
-        ("ghz", "grpc", {"call": "a.B/C", "metadata": {"a": "b"}}, ""),
-        ("oha", "rest", {"request": "GET /a", "headers": {"a": "b"}}, ""),
-        ("oha", "rest", {"request": "GET /a", "headers": {"a": "{n}"}}, "varies the URL alone"),
-        ("oha", "rest", {"request": "POST /a", "body": {"a": 1}}, "varies the URL alone"),
-        *(
-            (name, "rest", {"request": "GET /a", "expect": {"status": 404}}, "counts status 404 as a failure")
-            for name in ("oha", "locust", "k6")
-        ),
-        ("locust", "rest", {"request": "POST /a", "body": "text", "headers": {"a": "{n}"}}, ""),
-        ("wireload", "socket", {"line": "PING"}, ""),
+        ("k6", {"request": "GET /a", "expect": {"status": 204}}, None, ""),
+        ("k6", {"request": "GET /a", "expect": {"status": 404}}, None, "counts status 404 as a failure"),
+        ("k6", "users.create", 100, ""),
+        ("k6", "users.create", None, "sent once"),
+        ("k6", "users.delete", 100, "has to be created before"),
+        ("ghz", "users.create", None, "sent once"),
+        ("ghz", "ledger.stream_transactions", None, "one reply each"),
+        ("ghz", {"call": "a.B/C", "metadata": {"a": "${A}"}}, None, "environment variables"),
+        ("ghz", {"call": "a.B/C", "metadata": {"a": "{n}"}}, None, "the same metadata"),
+        ("ghz", {"call": "a.B/C", "metadata": {"a": "b"}}, None, ""),
+        ("oha", {"request": "GET /a", "headers": {"a": "b"}}, None, ""),
+        ("oha", {"request": "GET /a", "headers": {"a": "{n}"}}, None, "varies the URL alone"),
+        ("oha", {"request": "POST /a", "body": {"a": 1}}, None, "varies the URL alone"),
+        ("oha", {"request": "GET /a", "expect": {"status": 404}}, None, "counts status 404 as a failure"),
+        ("locust", {"request": "GET /a", "expect": {"status": 404}}, None, "counts status 404 as a failure"),
+        ("locust", {"request": "POST /a", "body": "text", "headers": {"a": "{n}"}}, None, ""),
     ],
 )
 def test_what_a_driver_cannot_send_is_known(
-    driver: Driver, transport: Transport, request_: dict[str, object], why: str
+    driver: Driver, operation: str | dict[str, object], rate_per_s: int | None, why: str
 ) -> None:
-    """A plan says so before anything starts."""
-    operation = Operation.model_validate({"inputs": {"n": {"counter": 1}}, transport: request_})
-    found = facts.explain_unsupported(driver, jobs.cell(transport, driver), [operation])
-    assert why in found
-    assert (why == "") == (found == "")
-
-
-@pytest.mark.parametrize(
-    ("driver", "name", "rate_per_s", "why"),
-    [
-        ("k6", "users.create", 100, ""),
-        ("k6", "users.create", None, "sent once"),
-        ("ghz", "users.create", None, "sent once"),
-        ("k6", "users.delete", 100, "has to be created before"),
-        ("ghz", "ledger.stream_transactions", None, "one reply each"),
-        ("oha", "users.list", 100, ""),
-    ],
-)
-def test_what_cannot_be_replayed_is_known(driver: Driver, name: str, rate_per_s: int | None, why: str) -> None:
-    """Requests that write are rendered where it is known how many a load sends."""
+    """A plan says so before anything starts; what writes is rendered where it is known how many a load sends."""
     transport: Transport = "grpc" if driver == "ghz" else "rest"
-    cell = jobs.cell(transport, driver, operation=name, rate_per_s=rate_per_s)
-    found = facts.explain_unsupported(driver, cell, [load_builtin().operations[name]])
+    if isinstance(operation, str):
+        asked = load_builtin().operations[operation]
+    else:
+        asked = Operation.model_validate({"inputs": {"n": {"counter": 1}}, transport: operation})
+    found = explain_unsupported(driver, jobs.cell(transport, driver, rate_per_s=rate_per_s), [asked])
     assert why in found
     assert (why == "") == (found == "")
 
 
 def test_requests_that_write_are_rendered_once_each(job: Job) -> None:
-    """As many as an open load sends, with other ids in each part; others are some to choose from."""
+    """They are as many as an open load sends, with other ids in each part; reads may repeat."""
     cell = dataclasses.replace(CELL, driver="k6", operation="users.create", rate_per_s=20)
     ids = []
     for number in range(2):
@@ -114,41 +84,6 @@ def test_requests_that_write_are_rendered_once_each(job: Job) -> None:
     assert len(ids) == len(set(ids))
     assert 1000 == len(render(job))
     assert 1 == len(render(dataclasses.replace(job, cell=dataclasses.replace(CELL, operation="echo.echo"))))
-
-
-@pytest.mark.parametrize("name", OTHERS)
-def test_tls_is_what_the_job_says(name: str, job: Job) -> None:
-    """The service is asked by https, and its authority is told."""
-    driver = DRIVERS[name]
-    assert isinstance(driver, ReplayDriver)
-    for tls, expected in ((ClientTls(Path("ca")), ["--cacert", "ca"]), (ClientTls(), [])):
-        arguments = command(driver, dataclasses.replace(job, tls=tls))
-        places = [place for place, each in enumerate(arguments) if each == "--cacert"]
-        assert expected == [arguments[place + more] for place in places for more in (0, 1)]
-        written = " ".join((*arguments, *(path.read_text() for path in job.output.parent.glob("urls.txt"))))
-        assert "https://127.0.0.1:1" in written
-        assert "http://" not in written
-
-
-def test_a_driver_that_is_not_installed_is_an_error_before_anything_starts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The next step is the make target that installs it."""
-    monkeypatch.setattr(Oha, "read_version", lambda _: None)
-    plan = make_plan(read(tmp_path, "question: x\nfactors: {transport: rest, driver: oha}\n"), 1)
-    with pytest.raises(UsageError, match="the driver oha is not at") as error:
-        prepare(plan, LocalTarget(divide_cores(), lambda name: tmp_path / name))
-    hint = "run `make driver-oha`, or measure without it: `--driver wireload`; nothing was started"
-    assert hint == error.value.hint
-
-
-def test_wireload_renders_what_another_driver_sends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run by another driver alone needs it too."""
-    monkeypatch.setattr(Oha, "read_version", lambda _: "1")
-    monkeypatch.setattr(Wireload, "read_version", lambda _: None)
-    plan = make_plan(read(tmp_path, "question: x\nfactors: {transport: rest, driver: oha}\n"), 1)
-    with pytest.raises(UsageError, match="the driver wireload is not at"):
-        prepare(plan, LocalTarget(divide_cores(), lambda name: tmp_path / name))
 
 
 def test_locust_reports_statuses_and_what_was_raised(job: Job) -> None:
@@ -177,13 +112,8 @@ def test_oha_reports_every_call_that_got_a_reply(job: Job) -> None:
     """Times count from its start. Requests without a reply have no time: they count at the start of the window."""
     write_oha(job, [(0.1, None, 0.3, 200), (0.4, None, 0.45, 404)], {"timeout": 2, "connection closed": 1})
     first, second, *failed = Oha().read(job).calls
-    assert (10**18 + 300_000_000, 200_000_000, "ok", None) == (
-        first.end_unix_ns,
-        first.latency_ns,
-        first.code,
-        first.response_ns,
-    )
-    assert (10**18 + 450_000_000, 50_000_000, "not_found", "HTTP 404") == second[:4]
+    assert (10**18 + 300_000_000, 200_000_000, "ok", "", None) == first
+    assert (10**18 + 450_000_000, 50_000_000, "not_found", "HTTP 404", None) == second
     assert ["deadline_exceeded", "deadline_exceeded", "unavailable"] == [call.code for call in failed]
     assert {(10**18 + 600_000_000, 0)} == {(call.end_unix_ns, call.latency_ns) for call in failed}
 
@@ -201,27 +131,115 @@ def test_oha_measures_a_rate_from_when_a_request_was_due(job: Job) -> None:
     calls, dropped = Oha().read(dataclasses.replace(job, cell=dataclasses.replace(CELL, rate_per_s=4)))
     assert [300_000_000, 50_000_000] == [call.response_ns for call in calls]
     assert 4 == dropped  # of the six that were due in a second and a half
-    arguments = command(Oha(), job, rate_per_s=4)
-    assert "4" == value(arguments, "-q")
+
+
+def test_oha_is_told_what_others_do_by_themselves(job: Job) -> None:
+    """A redirect is the reply, it uses the cores that it has, and late requests are timed from when they were due."""
+    asked = dataclasses.replace(job, cell=dataclasses.replace(CELL, rate_per_s=4))
+    arguments = list(map(str, Oha().build_arguments(asked, render(asked))))
+    told = dict(itertools.pairwise(arguments))
+    assert ("0", "1", "4") == (told["-r"], told["--worker-threads"], told["-q"])
     assert "--latency-correction" in arguments
 
 
-def test_oha_without_a_result_is_an_error(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("driver", "text"), [(Oha, None), (K6, None), (K6, ""), (K6, "x,y\n"), (K6, "metric_name\nhttp_req_duration\n")]
+)
+def test_a_result_that_is_none_is_an_error(
+    job: Job, monkeypatch: pytest.MonkeyPatch, driver: type[Oha | K6], text: str | None
+) -> None:
     """One line says what could not be read."""
-    monkeypatch.setattr(Oha, "carry_out", lambda *_: None)
-    with pytest.raises(WirebenchError, match="can't read what oha reported"):
-        Oha().run(job, lambda _: None)
+
+    def write(_: object, own: Job, *__: object) -> None:
+        if text is not None:
+            own.output.write_text(text, encoding="utf-8")
+
+    monkeypatch.setattr(driver, "carry_out", write)
+    asked = dataclasses.replace(job, cell=jobs.cell("rest", "k6" if driver is K6 else "oha"))
+    with pytest.raises(WirebenchError, match=f"can't read what {driver.name} reported"):
+        driver().run(asked, lambda _: None)
 
 
-def test_oha_follows_no_redirects_and_uses_the_cores_that_it_has(job: Job) -> None:
-    """A redirect is the reply, as for other drivers; its own default is the machine's cores."""
-    arguments = command(Oha(), job)
-    assert ("0", "1") == (value(arguments, "-r"), value(arguments, "--worker-threads"))
+K6_HEADER = "metric_name,timestamp,metric_value,error,error_code,name,status,extra_tags,metadata"
 
 
-def test_locust_waits_for_its_users(job: Job) -> None:
-    """All are spawned at once, and the run continues until after the window, in whole seconds."""
-    arguments = command(Locust(), job)
-    assert value(arguments, "--users") == value(arguments, "--spawn-rate")
-    assert "3s" == value(arguments, "--run-time")
-    assert "0" == value(arguments, "--exit-code-on-error")
+def read_k6(job: Job, *rows: str, rate_per_s: int | None = None) -> Report:
+    """Return what is read of a CSV of k6's with these rows."""
+    job.output.write_text("\n".join((K6_HEADER, *rows)), encoding="utf-8")
+    return K6().read(dataclasses.replace(job, cell=dataclasses.replace(CELL, rate_per_s=rate_per_s)))
+
+
+def test_k6_s_request_holds_its_connecting(job: Job) -> None:
+    """Its duration leaves it out; a request without a reply has the words of its error."""
+    calls, _ = read_k6(
+        job,
+        "http_reqs,1000000009000000,1,,,users.get,200,,",
+        "http_req_duration,1000000009000000,5.5,,,users.get,200,,",
+        "http_req_blocked,1000000009000000,9,,,users.get,200,,",
+        "http_req_connecting,1000000009000000,1,,,users.get,200,,",
+        "http_req_tls_handshaking,1000000009000000,0.5,,,users.get,200,,",
+        "http_req_duration,1000000010000000,1,,1404,users.get,404,,",
+        "http_req_duration,1000000011000000,2,request timeout,1050,users.get,0,,",
+        "http_req_duration,1000000012000000,0,dial: connection refused,1212,users.get,0,,",
+    )
+    assert [7_000_000, 1_000_000, 2_000_000, 0] == [call.latency_ns for call in calls]
+    assert 1_000_000_009_000_000 == calls[0].end_unix_ns
+    expected = [
+        ("ok", ""),
+        ("not_found", "HTTP 404"),
+        ("deadline_exceeded", "request timeout"),
+        ("unavailable", "dial: connection refused"),
+    ]
+    assert expected == [(call.code, call.error) for call in calls]
+    assert {None} == {call.response_ns for call in calls}
+
+
+def test_k6_s_rate_is_measured_from_when_requests_were_due(job: Job) -> None:
+    """k6 tells the start in whole milliseconds: who waited least was sent at once. What it drops leaves its place."""
+    calls, dropped = read_k6(
+        job,
+        "http_req_duration,1002700000,2,,,users.get,200,,order=1000+0",
+        "dropped_iterations,1010800000,1,,,,,,",
+        "http_req_duration,1024200000,3,,,users.get,200,,order=1000+1",
+        rate_per_s=100,
+    )
+    assert ([2_000_000, 3_500_000], 1) == ([call.response_ns for call in calls], dropped)
+
+
+def detail(end_ms: int, latency_ms: float = 1.0, status: str = "OK", error: str = "") -> dict[str, Any]:
+    """Return a call of ghz's that ended so long after 12:00:00."""
+    timestamp = f"2026-01-01T12:00:{end_ms // 1000:02d}.{end_ms % 1000:03d}000000Z"
+    return {"timestamp": timestamp, "latency": round(latency_ms * 1e6), "error": error, "status": status}
+
+
+def read_ghz(job: Job, *details: dict[str, Any]) -> Sequence[Call]:
+    """Return what is read of these details."""
+    job.output.write_text(json.dumps({"details": details}))
+    return Ghz().read(job).calls
+
+
+def test_a_detail_of_ghz_is_a_call(job: Job) -> None:
+    """Ends, latencies and outcomes are those of the details; codes that histogram files don't have are unknown."""
+    late = detail(1700, 9, "DeadlineExceeded", "context deadline exceeded")
+    first, second, third = read_ghz(job, detail(1, 2.5), late, detail(1700, 9, "Unauthenticated", "no token"))
+    assert ("ok", "", 2_500_000) == (first.code, first.error, first.latency_ns)
+    assert ("deadline_exceeded", "context deadline exceeded") == (second.code, second.error)
+    assert 1_699_000_000 == second.end_unix_ns - first.end_unix_ns
+    assert "unknown" == third.code
+
+
+def test_a_load_at_the_limit_of_ghz_s_details_is_rejected(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tool drops details silently at its limit; a result that met it is no result."""
+    monkeypatch.setattr(ghz_module, "DETAILS_MAX", 3)
+    with pytest.raises(WirebenchError, match="kept no more"):
+        read_ghz(job, detail(1), detail(2), detail(3))
+
+
+def test_ghz_has_as_many_connections_as_users(job: Job) -> None:
+    """Its default of one connection for all workers is never used; a load without a rate has no limit."""
+    cell = dataclasses.replace(jobs.CELL, rate_per_s=50)
+    plain, paced = (dataclasses.replace(job, cell=each) for each in (jobs.CELL, cell))
+    assert "--rps" not in Ghz().build_arguments(plain, render(plain))
+    given: dict[Any, Any] = dict(itertools.pairwise(Ghz().build_arguments(paced, render(paced))))
+    assert ("50", "16", "16") == (given["--rps"], given["--connections"], given["--concurrency"])
+    assert "wait" == given["--duration-stop"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -25,8 +24,8 @@ from wirebench.measure.calibration import (
 )
 from wirebench.measure.usage import Interference
 from wirebench.model.cell import Cell
-from wirebench.model.contract import Driver, Transport
-from wirebench.model.record import Interval
+from wirebench.model.contract import Transport
+from wirebench.model.record import Instrument, Interval
 from wirebench.model.scenario import Load
 from wirebench.targets.cores import Cores
 
@@ -50,17 +49,10 @@ def keep(calibration: Calibration) -> Path:
     return path
 
 
-def probe(
-    driver: Driver, transport: Transport, concurrency: int, server_ms: float, rate_asked_per_s: int | None = None
-) -> Probe:
-    """Return a load to measure."""
-    return Probe(
-        driver=driver,
-        transport=transport,
-        concurrency=concurrency,
-        server_ms=server_ms,
-        rate_asked_per_s=rate_asked_per_s,
-    )
+def probe(transport: Transport, concurrency: int, server_ms: float, rate_per_s: int | None = None) -> Probe:
+    """Return a load of k6 to measure."""
+    load = {"concurrency": concurrency, "server_ms": server_ms, "rate_asked_per_s": rate_per_s}
+    return Probe(driver="k6", transport=transport, **load)
 
 
 def point(concurrency: int, server_ms: float, rate_per_s: float, error_ms: Interval, **changes: object) -> Point:
@@ -104,6 +96,13 @@ def rest(concurrency: int, rate_per_s: int | None = None, **changes: object) -> 
     return k6("rest", concurrency=concurrency, rate_per_s=rate_per_s, **changes)
 
 
+def look_up(calibration: Calibration, of: Cell, rate_per_s: float) -> Instrument:
+    """Return what is known of the load, which is something."""
+    found = calibration.look_up(of, rate_per_s)
+    assert found is not None
+    return found
+
+
 @pytest.mark.parametrize(
     ("concurrency", "rate_per_s", "expected"),
     [
@@ -116,9 +115,8 @@ def rest(concurrency: int, rate_per_s: int | None = None, **changes: object) -> 
 def test_the_error_of_a_closed_load_is_that_of_all_points_around_it(
     concurrency: int, rate_per_s: float, expected: Interval
 ) -> None:
-    """By connections, and then by the rate that was achieved on them."""
-    found = KNOWN.look_up(rest(concurrency), rate_per_s)
-    assert found is not None
+    """Points are chosen by connections, and then by the rate that was achieved on them."""
+    found = look_up(KNOWN, rest(concurrency), rate_per_s)
     assert expected == found.p50_error_ms == found.p99_error_ms
     assert not found.coarse
 
@@ -127,15 +125,13 @@ def test_the_error_of_a_closed_load_is_that_of_all_points_around_it(
 def test_the_ceiling_is_that_of_a_full_driver_on_as_many_connections(concurrency: int, ceiling_per_s: int) -> None:
     """It lies between those of fewer and of more; on few connections, no driver is full."""
     known = Calibration(points=(*KNOWN.points, point(64, 0, 18_000, (0.0, 0.0))))
-    found = known.look_up(rest(concurrency, 900), 900)
-    assert found is not None
+    found = look_up(known, rest(concurrency, 900), 900)
     assert (ceiling_per_s, 900 / ceiling_per_s) == pytest.approx((found.ceiling_per_s, found.ceiling_share))
 
 
 def test_the_error_of_an_open_load_is_that_of_all_points_around_it() -> None:
     """Fewer connections than those that were calibrated are no other load; a p99 without samples has no error."""
-    found = KNOWN.look_up(rest(16, 1_000), 1_000)
-    assert found is not None
+    found = look_up(KNOWN, rest(16, 1_000), 1_000)
     assert ((-0.1, 0.4), None) == (found.p50_error_ms, found.p99_error_ms)
 
 
@@ -151,15 +147,13 @@ def test_no_error_is_known_beyond_what_was_calibrated(unknown: Cell) -> None:
 
 
 def test_coarse_points_are_used_where_there_are_no_others() -> None:
-    """And the instrument says so; a thorough point stays where a run measures the same load in a hurry."""
+    """The instrument says that it is coarse; a thorough point of the same load stays."""
     assert KNOWN.points == KNOWN.add_points([point(16, 0, 7_000, (0.0, 9.0), coarse=True)]).points
     coarse = (point(64, 0, 9_000, (0.0, 9.0), coarse=True), point(16, 5, 3_000, (-9.0, 0.0), coarse=True))
     known = KNOWN.add_points(coarse)
-    found = known.look_up(rest(16), 3_000)
-    assert found is not None
+    found = look_up(known, rest(16), 3_000)
     assert ((0.2, 0.5), False) == (found.p50_error_ms, found.coarse)
-    found = known.look_up(rest(64), 3_000)
-    assert found is not None
+    found = look_up(known, rest(64), 3_000)
     assert ((0.0, 9.0), True) == (found.p50_error_ms, found.coarse)
 
 
@@ -167,18 +161,11 @@ def test_a_load_that_the_driver_fell_behind_tells_nothing_of_slower_ones() -> No
     """Its error is that of a full driver. It isn't measured again all the same."""
     behind = point(64, 1, 7_000, (90.0, 200.0), rate_asked_per_s=9_000)
     known = Calibration(points=(*KNOWN.points, behind))
-    found = known.look_up(rest(64, 2_500), 2_500)
-    assert found is not None
+    found = look_up(known, rest(64, 2_500), 2_500)
     assert (None, 8_000) == (found.p50_error_ms, found.ceiling_per_s)
     assert known.covers(rest(64, 2_500), 2_500)
-
-
-def test_streams_have_no_ceiling_of_requests() -> None:
-    """Their requests last."""
-    found = KNOWN.look_up(rest(16, operation="ledger.stream_transactions", stream_items=1000), 10)
-    assert found is not None
-    assert found.ceiling_per_s is None
-    assert found.ceiling_share is None
+    streams = look_up(KNOWN, rest(16, operation="ledger.stream_transactions", stream_items=1000), 10)
+    assert (None, None) == (streams.ceiling_per_s, streams.ceiling_share), "requests of streams last"
 
 
 def test_a_thorough_calibration_takes_the_place_of_the_last_one() -> None:
@@ -188,19 +175,15 @@ def test_a_thorough_calibration_takes_the_place_of_the_last_one() -> None:
     assert [1] == [each.concurrency for each in renewed.points]
 
 
-@pytest.mark.parametrize("changed", ["cpu", "cores", "kernel"])
-def test_a_calibration_of_another_machine_is_not_used(changed: str) -> None:
+def test_a_calibration_is_of_its_machine_cores_and_server(tmp_path: Path) -> None:
     """Each has a file of its own."""
     keep(KNOWN)
     assert KNOWN == read_calibration(locate_calibration(CORES, MACHINE))
-    assert () == read_calibration(locate_calibration(CORES, {**MACHINE, changed: "another"})).points
-
-
-def test_a_calibration_on_other_cores_or_by_another_server_is_not_used(tmp_path: Path) -> None:
-    """It would be measured again."""
-    paths = {keep(KNOWN), locate_calibration(Cores(frozenset({0}), frozenset({0})), MACHINE)}
+    for changed in ("cpu", "cores", "kernel"):
+        assert () == read_calibration(locate_calibration(CORES, {**MACHINE, changed: "another"})).points
+    assert () == read_calibration(locate_calibration(Cores(frozenset({0}), frozenset({0})), MACHINE)).points
     (tmp_path / "truth").write_bytes(b"another program")
-    assert 3 == len({*paths, locate_calibration(CORES, MACHINE)})
+    assert () == read_calibration(locate_calibration(CORES, MACHINE)).points
 
 
 def test_points_of_a_driver_that_has_changed_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,42 +196,26 @@ def test_points_of_a_driver_that_has_changed_are_not_used(monkeypatch: pytest.Mo
     assert KNOWN.add_points([other]) == read_calibration(path)
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"points": [{}]}', '{"schema_version": "other/9"}'])
+@pytest.mark.parametrize("content", ["{", '{"points": [{}]}', '{"schema_version": "other/9"}'])
 def test_a_file_that_is_no_calibration_is_not_used(content: str) -> None:
-    """So that it is measured again."""
+    """The drivers are calibrated again."""
     path = keep(KNOWN)
     path.write_text(content)
     assert Calibration() == read_calibration(path)
 
 
-@pytest.mark.parametrize(("share", "is_kept"), [(0.04, True), (0.06, False)])
-def test_what_others_disturbed_is_not_kept(
-    share: float,
-    is_kept: bool,  # noqa: FBT001
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Nor does it replace what was known."""
-    path = keep(Calibration())
-    monkeypatch.setattr(Interference, "compute_share", lambda _: share)
-    if is_kept:
-        keep(KNOWN)
-    else:
-        with pytest.raises(WirebenchError, match="other programs took 6% of the cores' time"):
-            keep(KNOWN)
-    assert (KNOWN.points if is_kept else ()) == read_calibration(path).points
-
-
-def test_calibrations_are_kept_with_the_state_of_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Under the name of the processor."""
-    monkeypatch.delenv("WIREBENCH_CALIBRATION")
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    path = locate_calibration(CORES, MACHINE)
-    assert tmp_path / "wirebench" / "calibration" == path.parent
-    assert re.fullmatch(r"some-cpu-2-50ghz-[0-9a-f]{12}\.json", path.name)
+def test_what_others_disturbed_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was known before stays."""
+    monkeypatch.setattr(Interference, "compute_share", lambda _: 0.04)
+    path = keep(KNOWN)
+    monkeypatch.setattr(Interference, "compute_share", lambda _: 0.06)
+    with pytest.raises(WirebenchError, match="other programs took 6% of the cores' time"):
+        keep(Calibration())
+    assert KNOWN == read_calibration(path)
 
 
 def test_another_build_of_a_driver_is_another_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where it calls itself the same."""
+    """A build that calls itself the same is told apart."""
     program = tmp_path / "wireload"
     monkeypatch.setattr(type(DRIVERS["wireload"]), "read_version", lambda _: "0.1.0")
     monkeypatch.setattr(type(DRIVERS["wireload"]), "path", program)
@@ -264,9 +231,9 @@ def test_another_build_of_a_driver_is_another_version(tmp_path: Path, monkeypatc
 def test_a_run_measures_what_is_not_known_of_its_own_loads() -> None:
     """It measures the ceilings, too; of closed loads the least and the most connections first."""
     cells = [rest(16), *(k6("socket", concurrency=each) for each in (2, 4, 8)), rest(128, 300)]
-    full, most = probe("k6", "socket", 16, 0), probe("k6", "rest", 128, 0)
-    loads = [probe("k6", "socket", each, 1) for each in (2, 8, 4)]
-    expected = [full, *loads, most, probe("k6", "rest", 128, 1, 300)]
+    full, most = probe("socket", 16, 0), probe("rest", 128, 0)
+    loads = [probe("socket", each, 1) for each in (2, 8, 4)]
+    expected = [full, *loads, most, probe("rest", 128, 1, 300)]
     assert (expected, 0) == plan_probes(cells, Load(), KNOWN)
 
 
@@ -283,7 +250,7 @@ def test_an_open_load_is_measured_as_a_driver_may_send_it(
     cell: Cell, load: Load, expected: list[tuple[int, float, int | None]]
 ) -> None:
     """What a run measures is the load that one driver may have to send."""
-    assert ([probe("k6", "rest", *each) for each in expected], 0) == plan_probes([cell], load, KNOWN)
+    assert ([probe("rest", *each) for each in expected], 0) == plan_probes([cell], load, KNOWN)
 
 
 def test_each_of_several_generators_has_the_error_of_its_share() -> None:

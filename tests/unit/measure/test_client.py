@@ -14,14 +14,10 @@ from wirebench.system.tls import ClientTls, split_address
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [
-        ("127.0.0.1:9000", Address("127.0.0.1", 9000)),
-        ("staging.example.com:1", Address("staging.example.com", 1)),
-        ("[::1]:65535", Address("::1", 65_535)),
-    ],
+    [("staging.example.com:1", Address("staging.example.com", 1)), ("[::1]:65535", Address("::1", 65_535))],
 )
-def test_addresses(text: str, expected: Address) -> None:
-    """Host and port; they are shown as they are written."""
+def test_addresses_are_shown_as_they_are_written(text: str, expected: Address) -> None:
+    """They are host and port."""
     assert expected == parse_address(text)
     assert text == str(expected)
 

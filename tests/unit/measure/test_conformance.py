@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+import json
+import re
 
 import pytest
 
@@ -14,26 +14,9 @@ OPERATIONS = load_builtin().operations
 REQUESTS = draw_requests(seed=1, count=1000, writes=True)
 
 
-def ids_in(value: Any) -> Iterator[int]:  # noqa: ANN401 - fields of any shape
-    """Yield all ids in fields."""
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            if name == "id":
-                yield inner
-            else:
-                yield from ids_in(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from ids_in(inner)
-
-
 def test_requests_are_of_every_kind() -> None:
-    """No operation is left out."""
-    assert set(OPERATIONS) == {operation for operation, _ in REQUESTS}
-
-
-def test_without_writes() -> None:
     """What could change a store is left out when asked for."""
+    assert set(OPERATIONS) == {operation for operation, _ in REQUESTS}
     reading = OPERATIONS.keys() - {"users.create", "users.update", "users.delete", "users.create_batch"}
     assert reading == {operation for operation, _ in draw_requests(seed=1, count=1000, writes=False)}
 
@@ -41,8 +24,8 @@ def test_without_writes() -> None:
 @pytest.mark.parametrize("operation", ["users.create", "users.create_batch", "users.update", "users.delete"])
 def test_writes_keep_to_their_ids(operation: str) -> None:
     """A valid id that is written is one of ours; seeded users are never touched."""
-    written = [each for name, fields in REQUESTS if name == operation for each in ids_in(fields)]
-
+    fields = json.dumps([each for name, each in REQUESTS if name == operation], default=repr)
+    written = list(map(int, re.findall(r'"id": (-?\d+)', fields)))
     assert written
     assert all(each in IDS for each in written if each > 0)
 
@@ -50,7 +33,6 @@ def test_writes_keep_to_their_ids(operation: str) -> None:
 def test_users_are_marked_as_ours() -> None:
     """What a killed run leaves behind is known by its email, whatever else is wrong with it."""
     users = [fields["user"] for operation, fields in REQUESTS if operation == "users.create"]
-
     assert all(user["email"].endswith(EMAIL_DOMAIN) for user in users if user["email"])
 
 

@@ -47,7 +47,7 @@ def test_containers_are_read_and_added_up(url: str, ids: tuple[str, ...], expect
 
 
 def test_what_is_not_whole_is_not_known(url: str) -> None:
-    """Without one of its containers a replica's figures would be too small; an agent may not answer."""
+    """A replica's figures without one of its containers would be too small."""
     assert read_containers(Containers(url, UID, (SERVICE, "d" * 64))) is None
     assert read_containers(Containers(url, UID.replace("0", "1"), (SERVICE,))) is None
     assert read_containers(Containers("http://127.0.0.1:1", UID, (SERVICE,))) is None
@@ -69,7 +69,7 @@ def test_what_is_not_whole_is_not_known(url: str) -> None:
 def test_a_container_is_known_by_its_own_cpu_time(
     url: str, monkeypatch: pytest.MonkeyPatch, own_s: tuple[float | None, ...], expected: tuple[str, ...]
 ) -> None:
-    """Without it nothing is read, which the run says."""
+    """A container that isn't told from the others isn't read."""
     readings = itertools.chain(own_s, itertools.repeat(own_s[-1]))
     monkeypatch.setattr(main, "read_own_cpu_s", lambda: next(readings))
     monkeypatch.setattr(main, "_RETRY_PAUSE_S", 0.0)

@@ -1,4 +1,4 @@
-"""Counters, fairness, gates, cores and CPU clocks."""
+"""Counters, fairness, gates, cores, CPU clocks, and the work that shows how fast a core is."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.judged_window import CLOSED, FAILING, GOOD, JudgedWindow, wit
 from tests.support.simulated_service import make_search
 from tests.support.waiting import TIMEOUT_S
 from wirebench.errors import WirebenchError
-from wirebench.measure import counters, usage
+from wirebench.measure import counters, reference, usage
 from wirebench.measure.counters import (
     compute_fairness,
     count_dropped_packets,
@@ -38,7 +38,6 @@ from wirebench.measure.usage import (
 )
 from wirebench.model.histogram_file import PerSecond, merge
 from wirebench.system import cgroup, processes
-from wirebench.system.processes import read_cpu_s
 from wirebench.targets.cores import CoreClaim, divide_cores
 from wirebench.targets.endpoint import Replica
 
@@ -98,7 +97,7 @@ def test_only_a_load_that_should_be_steady_is_to_show_no_drift(tmp_path: Path) -
 
 
 def test_requests_are_summed_by_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Over operations and outcomes; a worker's first ones count from zero, and one that had none isn't listed."""
+    """Operations and outcomes are added up; a worker without requests isn't listed."""
     monkeypatch.setattr(counters, "fetch_text", lambda _: METRICS)
     assert {"70": 12, "81": 5} == read_counts("http://127.0.0.1:1")
     before = {"a": {"70": 12, "65": 3}}
@@ -142,18 +141,13 @@ def test_a_replica_that_may_go_has_no_counts_when_it_has_gone() -> None:
 
 
 def test_calls_that_were_not_made_in_time_fail_their_gate(tmp_path: Path) -> None:
-    """A number of calls is a load only if all of them were made; and none of them is a warm-up."""
+    """All of them have to be made; none is a warm-up, and a connection that has made its own may rest."""
     load = {"model": "calls", "calls": 250, "warmup_calls": 50}
+    assert "connections" not in replace(CLOSED, load=load, latency_ms=1.0).judge(tmp_path)
     made = replace(CLOSED, load=load, latency_ms=5000.0)
     assert [] == list_failed(made, tmp_path)
     lost = replace(with_requests(made, a=2400, b=2397), file={"requests_total": {"ok": 4797}})
     assert ["calls"] == list_failed(lost, tmp_path)
-
-
-def test_connections_that_have_made_their_calls_are_not_missed(tmp_path: Path) -> None:
-    """Of a burst, most have their reply long before the last one."""
-    burst = replace(CLOSED, load={"model": "calls", "calls": 250, "warmup_calls": 50}, latency_ms=1.0)
-    assert "connections" not in burst.judge(tmp_path)
 
 
 def list_failed(window: JudgedWindow, folder: Path) -> list[str]:
@@ -206,14 +200,8 @@ def test_what_was_not_seen_has_no_gate(tmp_path: Path) -> None:
     """An external server's counters can't pass or fail."""
     seen = dict.fromkeys(("generator_cpu_s", "generator_share", "pinned"))
     unseen = replace(GOOD, requests=None, host_share=None, seen=seen, record={})
-    assert {
-        "counts",
-        "replica_balance",
-        "shared_host",
-        "generator_cpu",
-        "shared_cores",
-        "ceiling",
-    }.isdisjoint(unseen.judge(tmp_path))
+    without = {"counts", "replica_balance", "shared_host", "generator_cpu", "shared_cores", "ceiling"}
+    assert without.isdisjoint(unseen.judge(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -225,15 +213,6 @@ def test_cores_are_divided(available: set[int], server: set[int], generator: set
     cores = divide_cores(frozenset(available))
     assert (server, generator) == (set(cores.server), set(cores.generator))
     assert (len(available) == 1) == cores.shared
-
-
-def test_a_process_that_has_ended_has_no_clock() -> None:
-    """What is gone is told from what is idle."""
-    pid = os.fork()
-    if pid == 0:
-        os._exit(0)
-    os.waitpid(pid, 0)
-    assert read_cpu_s(pid) is None
 
 
 def test_a_watch_tells_only_what_it_watched() -> None:
@@ -248,7 +227,7 @@ def test_a_watch_tells_only_what_it_watched() -> None:
 
 
 def test_interference_is_what_others_take(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 2 x 4 s, the cores are busy for 5 s; we take 3 s of these, and others a quarter of all."""
+    """The cores are busy for 5 of 2 x 4 s, of which we take 3 s, and others a quarter of all."""
     busy_s = 0.0
     readings = iter([(10.0, 100.0, (1.0, 0.5, 0.0, 2.0)), (14.0, 105.0, (2.0, 0.5, 1.0, 3.0))])
 
@@ -264,7 +243,7 @@ def test_interference_is_what_others_take(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_generator_is_watched_from_its_start_to_its_end(tmp_path: Path) -> None:
-    """Also where it runs for less time than passes between two readings; of several, all count."""
+    """It may run for less time than passes between two readings, and all of several count."""
     generator = DriverProcesses()
     watch = Watch(generator.read_usage, 3600)
     with keep_reading([watch]):
@@ -294,32 +273,29 @@ for line in sys.stdin:
 """
 
 
-@pytest.mark.parametrize("changes", [False, True])
-def test_a_tree_of_processes_is_watched_whole(changes: bool) -> None:  # noqa: FBT001
+def test_a_tree_of_processes_is_watched_whole() -> None:
     """CPU time and memory are those of all processes; if one more has started meanwhile, neither is known."""
     with subprocess.Popen([sys.executable, "-c", PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
         assert parent.stdin
         assert parent.stdout
         parent.stdout.readline()
-        watch = TreeWatch(parent.pid)
-        with keep_reading([watch]):
-            start_ns = time.time_ns() + 10**7
-            time.sleep(0.1)
-            end_ns = time.time_ns()
-            if changes:
-                parent.stdin.write(b"\n")
-                parent.stdin.flush()
-                parent.stdout.readline()
-        used = watch.between(start_ns, end_ns)
+        steady, changed = TreeWatch(parent.pid), TreeWatch(parent.pid)
+        with keep_reading([changed]):
+            with keep_reading([steady]):
+                start_ns = time.time_ns() + 10**7
+                time.sleep(0.1)
+                end_ns = time.time_ns()
+            parent.stdin.write(b"\n")
+            parent.stdin.flush()
+            parent.stdout.readline()
         parent.stdin.close()
-    if changes:
-        assert used is None
-    else:
-        assert used is not None
-        assert used.cpu_s is not None
-        assert 0 <= used.cpu_s < 0.1
-        assert used.memory_bytes is not None
-        assert 2_000_000 < used.memory_bytes < 200_000_000
+    assert changed.between(start_ns, end_ns) is None
+    used = steady.between(start_ns, end_ns)
+    assert used is not None
+    assert used.cpu_s is not None
+    assert 0 <= used.cpu_s < 0.1
+    assert used.memory_bytes is not None
+    assert 2_000_000 < used.memory_bytes < 200_000_000
 
 
 def watch_readings(*readings: Usage) -> Watch:
@@ -379,7 +355,7 @@ def test_a_run_waits_for_another_on_the_same_core() -> None:
 
 
 def test_the_time_of_processes_is_read_core_by_core(tmp_path: Path) -> None:
-    """As the scheduler counts it, or the group of all processes; in a container that group isn't seen."""
+    """The scheduler counts it, or the group of all processes, which a container doesn't see."""
     schedstat = tmp_path / "schedstat"
     schedstat.write_text(
         "version 17\ncpu0 0 0 0 0 0 0 1500000000 7 9\ndomain0 MC 3 0 0\ncpu2 0 0 0 0 0 0 250000000 7 9\n"
@@ -392,3 +368,51 @@ def test_the_time_of_processes_is_read_core_by_core(tmp_path: Path) -> None:
     assert {} == cgroup.read_cpu_s_by_core(tmp_path)
     (group / "release_agent").touch()
     assert {0: 1.5, 1: 0.25} == cgroup.read_cpu_s_by_core(tmp_path)
+
+
+PROCESS_METRICS = """\
+# HELP process_cpu_seconds_total Total user and system CPU time spent in seconds.
+# TYPE process_cpu_seconds_total counter
+process_cpu_seconds_total{worker="1",name="a } b"} 1.5
+process_cpu_seconds_total{worker="2"} 2.25 1700000000000
+process_cpu_seconds_total_created 9
+process_resident_memory_bytes{worker="1"} 1e+06
+process_resident_memory_bytes{worker="2"} 3e+06
+"""
+
+
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        (PROCESS_METRICS, (3.75, 4_000_000)),
+        ("process_cpu_seconds_total 0.5\n", (0.5, None)),
+        ("process_resident_memory_bytes 5\n", None),
+        ("process_cpu_seconds_total many\n", None),
+    ],
+)
+def test_samples_of_all_processes_are_summed(
+    monkeypatch: pytest.MonkeyPatch, page: str, expected: tuple[float, int | None] | None
+) -> None:
+    """A service may have several, each with labels of its own; without CPU time, nothing is known."""
+    monkeypatch.setattr(usage, "fetch_text", lambda _: page)
+    found = usage.read_process_metrics("http://127.0.0.1:1/metrics")
+    assert expected == (found and (found.cpu_s, found.memory_bytes))
+
+
+def test_the_reference_work_is_done_on_the_core_and_binds_only_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing else of wirebench moves to another core."""
+    own = os.sched_getaffinity(0)
+    core, used = max(own), set[frozenset[int]]()
+    monkeypatch.setattr(reference, "_work", lambda: used.add(frozenset(os.sched_getaffinity(0))))
+    reference.measure_reference_us(core)
+    assert used == {frozenset({core})}
+    assert os.sched_getaffinity(0) == own
+
+
+def test_twice_the_reference_work_takes_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It measures work, and no constant."""
+    core = min(os.sched_getaffinity(0))
+    once_us = min(reference.measure_reference_us(core) for _ in range(5))
+    monkeypatch.setattr(reference, "_ROUNDS", 2 * reference._ROUNDS)
+    twice_us = min(reference.measure_reference_us(core) for _ in range(5))
+    assert 1.2 * once_us < twice_us

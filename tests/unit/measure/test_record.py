@@ -9,7 +9,7 @@ from unittest.mock import MagicMock
 import pytest
 
 from tests.support.histogram_files import make_histogram_file
-from tests.support.report_run import cell, run_info
+from tests.support.report_run import cell
 from wirebench.drivers import Job
 from wirebench.measure.calibration import Calibration
 from wirebench.measure.figures import make_record
@@ -17,8 +17,6 @@ from wirebench.measure.observe import Observation
 from wirebench.model.histogram_file import Window
 from wirebench.model.record import Proxy, Record
 from wirebench.model.scenario import Load
-from wirebench.plan.plan import PlannedCell
-from wirebench.run.execution import place_record
 
 SECOND_NS = 10**9
 JOB = Job(
@@ -31,8 +29,6 @@ JOB = Job(
     log=Path("driver.log"),
     cores=None,
 )
-#: What place_record fills in.
-PLACE = {"run", "scenario", "id", "block", "order", "histogram_file", "versions", "machine", "commit"}
 #: The second worker of b had none, and so isn't listed.
 REQUESTS = {"a": {"70": 2, "71": 2}, "b": {"80": 3}}
 
@@ -79,16 +75,8 @@ def test_the_error_is_that_of_all_connections_that_may_be_opened(tmp_path: Path)
     calibration.look_up.assert_called_once_with(replace(job.cell, concurrency=99), record.rate_achieved_per_s, 1)
 
 
-def test_requests_of_all_generators_that_were_sent_again_are_counted(tmp_path: Path) -> None:
-    """Those of generators add up."""
-    one = seen(1.0)
-    one = one.model_copy(update={"file": one.file.model_copy(update={"retried": 2})})
-    record = record_of(tmp_path, one, one)
-    assert 4 == record.retried
-
-
 def test_the_busiest_generator_is_the_one_that_counts(tmp_path: Path) -> None:
-    """One that is at its end spoils the load, whatever the others have left."""
+    """A generator that is at its end spoils the load, whatever the others have left."""
     record = record_of(tmp_path, seen(1.0, REQUESTS), seen(3.9))
     assert 3.9 / (2 * 2.0) == record.generator.cpu_share
     gates = {gate.name: gate for gate in record.gates}
@@ -138,22 +126,7 @@ def test_requests_are_told_by_replica_and_by_worker(tmp_path: Path) -> None:
     gates = {gate.name: gate.passed for gate in record.gates}
     assert gates["replica_balance"]
     assert [] == [name for name in gates if "worker" in name], "how a server shares among its workers is a finding"
-
-
-def test_only_a_client_that_balances_promises_equal_shares(tmp_path: Path) -> None:
-    """How a Service spreads connections is what is asked about, and no fault of the measurement."""
     by_service = replace(JOB, cell=replace(JOB.cell, balancing="service"))
     record = record_of(tmp_path, seen(1.0, {"a": {"0": 3}, "b": {"0": 0}}), job=by_service)
     assert 0.5 == record.server.replica_fairness
-    assert "replica_balance" not in {gate.name for gate in record.gates}
-
-
-def test_a_record_has_its_place_in_a_run(tmp_path: Path) -> None:
-    """Without one, it belongs to none."""
-    record = record_of(tmp_path, seen(1.0))
-    assert ("", "", 0) == (record.run, record.id, record.block)
-    planned, info = PlannedCell(block=2, order=1, cell=JOB.cell), run_info(1, 2, {})
-    placed = place_record(record, planned, info)
-    assert (info.id, planned.id, 2, 1) == (placed.run, placed.id, placed.block, placed.order)
-    assert (info.commit, f"histograms/{planned.id}.json") == (placed.commit, placed.histogram_file)
-    assert record.model_dump(exclude=PLACE) == placed.model_dump(exclude=PLACE)
+    assert "replica_balance" not in {gate.name for gate in record.gates}, "only a client that balances promises it"

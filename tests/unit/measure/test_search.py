@@ -10,14 +10,13 @@ import pytest
 
 from tests.support.histogram_files import make_file, make_series
 from tests.support.jobs import JOB
-from tests.support.judged_window import GOOD
 from tests.support.report_run import RunBuilder, cell
 from tests.support.simulated_service import SimulatedService, make_search
 from wirebench.analysis.ratio import mean, paired_ratio
 from wirebench.drivers import Job
 from wirebench.drivers.driver import ID_STEP
 from wirebench.measure.observe import Observation
-from wirebench.measure.search import choose_first_rate, choose_rate, find_bounds, judge_window, search_capacity
+from wirebench.measure.search import choose_first_rate, choose_rate, judge_window, search_capacity
 from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import Clock, HistogramFile
 from wirebench.model.metric import CAPACITIES, METRICS
@@ -37,7 +36,7 @@ def window(rate_per_s: int, *, kept: bool) -> SearchWindow:
 
 @pytest.mark.parametrize("capacity_per_s", [40, 800, 5000, 40_000])
 def test_the_capacity_is_found_within_the_resolution(capacity_per_s: int) -> None:
-    """In about eight windows, half of which are nearer to it than 5 %."""
+    """It takes about eight windows, half of which are nearer to it than 5 %."""
     for block in range(20):
         service = SimulatedService(capacity_per_s, seed=block, noise=0)
         windows = service.search(LOAD, 1.1 * capacity_per_s, f"{block}")
@@ -49,9 +48,9 @@ def test_the_capacity_is_found_within_the_resolution(capacity_per_s: int) -> Non
         assert len(near) >= len(windows) / 2
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.1, 0.4])
+@pytest.mark.parametrize("noise", [0.1, 0.4])
 def test_intervals_cover_the_truth(noise: float) -> None:
-    """That of the capacity, and that of the ratio of two: about as often as they say; and there is no bias."""
+    """Intervals of a capacity and of a ratio of two do so as often as they say, without bias."""
     covered, of_ratios, errors = [], [], []
     for run in range(150):
         found: dict[int, list[float]] = {800: [], 1200: []}
@@ -70,7 +69,7 @@ def test_intervals_cover_the_truth(noise: float) -> None:
 
 
 def test_a_disturbed_window_is_put_right() -> None:
-    """Where one in twenty is, at any rate, hardly a search ends far off without a word."""
+    """Hardly a search ends far off without a word where one window in twenty is disturbed."""
     off = 0
     for block in range(200):
         service = SimulatedService(2000, seed=block, noise=0.1, disturbed=0.05)
@@ -104,17 +103,12 @@ def test_blocks_begin_at_rates_of_their_own() -> None:
     [
         ([(100, True), (125, True), (156, True)], 243),
         ([(100, True), (125, False)], 112),
-        ([(100, True), (102, False)], 100),
-        ([(100, True), (102, False), (100, True)], 102),
         ([(100, True), (102, False), (100, True), (102, False)], None),
         # The ends disagree with themselves: a third window decides.
         ([(100, True), (102, False), (100, False)], 100),
-        ([(90, True), (100, True), (102, False), (100, False), (100, False)], 95),
         ([(100, True), (102, False), (100, True), (102, True), (102, True)], 128),
         # Rates are whole numbers, and have ends.
         ([(1, True)], 2),
-        ([(2, False)], 1),
-        ([(3, True), (4, False)], 3),
         ([(1, False)], None),
         ([(RATE_MAX, True)], None),
     ],
@@ -123,14 +117,6 @@ def test_the_next_rate_follows_from_the_windows(windows: list[tuple[int, bool]],
     """Growing, halving, testing both ends again; None at the end."""
     done = [window(1000, kept=kept).model_copy(update={"rate_asked_per_s": rate}) for rate, kept in windows]
     assert expected == choose_rate(done, 500, 0.03)
-
-
-def test_a_rate_counts_by_the_majority_of_its_windows() -> None:
-    """A tie counts for neither side."""
-    windows = [window(100, kept=True), window(110, kept=True), window(110, kept=False), window(120, kept=False)]
-    assert (100, 120) == find_bounds(windows)
-    assert (110, 120) == find_bounds([*windows, window(110, kept=True)])
-    assert (None, None) == find_bounds([])
 
 
 @pytest.fixture
@@ -154,7 +140,7 @@ def record(tmp_path: Path) -> Record:
     ],
 )
 def test_a_window_keeps_the_objective_or_not(record: Record, changes: dict[str, object], kept: bool) -> None:  # noqa: FBT001 - a parameter
-    """By the p99 of its response times, by failed and dropped requests, and by those that ended in it."""
+    """Its p99, its failed and dropped requests, and those that ended in it decide."""
     assert kept is judge_window(record.model_copy(update=changes), Objective(p99_ms=1000)).kept
     assert not judge_window(record, Objective(p99_ms=0.001)).kept
 
@@ -169,9 +155,8 @@ def observe_service(job: Job) -> tuple[Observation, ...]:
     histogram = Histogram.of_values(np.full(2 * rate_per_s, 100_000_000 if is_over else 10_000_000))
     clocks: tuple[Clock, ...] = ("service", "response") if job.cell.rate_per_s else ("service",)
     series = tuple(make_series(histogram, clock=clock) for clock in clocks)
-    file = make_file(10**18, 2, series=series, requests_total={"ok": histogram.count})
     seen = Observation(
-        file=file,
+        file=make_file(10**18, 2, series=series, requests_total={"ok": histogram.count}),
         window_s=2.0,
         generator_cpu_s=1.9 if is_over else 0.5,
         generator_share=0.95 if is_over else 0.25,
@@ -217,10 +202,12 @@ def test_the_record_is_that_of_the_highest_rate_that_was_kept(tmp_path: Path) ->
     assert len(jobs) == len({job.id_base for job in jobs})
     assert {1.0} == {job.load.timeout_s for job in jobs}
     assert 3.0 * len(jobs) == record.compute_load_s(warmup_s=1.0)
+    assert all(set(CAPACITIES) <= set(gate.metrics) for gate in record.gates)
+    assert "resolution" in {gate.name for gate in record.gates}
 
 
 def test_a_generator_that_is_full_where_a_rate_is_missed_fails_its_gate(tmp_path: Path) -> None:
-    """Whatever it had left at the rate that was kept: the service may serve more."""
+    """The service may serve more than such a generator can ask of it."""
     record = search_service(tmp_path, [])
     assert 0.25 == record.generator.cpu_share
     failed = {gate.name: gate for gate in record.gates if not gate.passed}
@@ -234,12 +221,3 @@ def test_gates_look_at_all_windows_near_the_answer(tmp_path: Path) -> None:
         gates = {gate.name: gate for gate in record.gates}
         assert expected == gates["interference"].value
         assert (expected < 0.05) == gates["interference"].passed
-
-
-def test_gates_of_a_search_concern_its_figures(tmp_path: Path) -> None:
-    """All of them; and its own gate is of no other load."""
-    search = make_search([window(100, kept=True), window(102, kept=False)])
-    gates = replace(GOOD, record={"search": search}).judge(tmp_path)
-    assert gates["resolution"].passed
-    assert all(set(CAPACITIES) <= set(gate.metrics) for gate in gates.values())
-    assert "resolution" not in GOOD.judge(tmp_path)

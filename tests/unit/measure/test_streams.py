@@ -33,10 +33,13 @@ def test_a_record_of_streams_has_the_figures_of_items(tmp_path: Path) -> None:
     assert record.service is not None
     assert 400 == pytest.approx(record.service.p50_ms, rel=0.001)
     assert set() == failed_gates(record)
+    # No figure of streams is one of requests, so that nothing compares the two.
+    compared = {name for name, metric in COMPARED.items() if metric.of(record) is not None}
+    assert {"item_rate", "first_item", "gap", "item_cpu"} == compared
 
 
 def test_streams_that_outlast_the_window_are_fit_for_use(tmp_path: Path) -> None:
-    """Not one stream ends; that all are on their way is seen by their items. Those that the end cancels were sent."""
+    """Items show that all are on their way, and streams that the end cancels were sent."""
     times_ms = {"first_item": [5.0] * 20, "gap": [4.0] * 1580}
     file = file_of(times_ms, streams=Streams(items_total=2000, items_per_second=(1000,), cancelled=4))  # type: ignore[arg-type]
     record = record_of(tmp_path, stream_cell("rest"), file)
@@ -61,14 +64,7 @@ def test_half_of_the_streams_stalled_is_noticed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("gap_ms", "kept"), [(10.0, True), (10.05, True), (10.2, False), (9.8, False)])
 def test_streams_keep_their_rate_limit_or_fail_a_gate(tmp_path: Path, gap_ms: float, kept: bool) -> None:  # noqa: FBT001
-    """At 100 items a second the mean gap is 10 ms, within one per cent."""
+    """The mean gap at 100 items a second is 10 ms, within one per cent."""
     of = stream_cell("grpc", stream_rate_limit_per_s=100, concurrency=16)
     record = record_of(tmp_path, of, file_of({"first_item": [5.0] * 30, "gap": [gap_ms] * 2530}))
     assert (set() if kept else {"rate_limit"}) == failed_gates(record)
-
-
-def test_requests_and_streams_have_no_metric_in_common(tmp_path: Path) -> None:
-    """A figure of streams is not one of requests, so that nothing compares the two."""
-    record = record_of(tmp_path, stream_cell("rest"), file_of({"first_item": [1.0] * 20, "gap": [4.0] * 1580}))
-    seen = {name for name, metric in COMPARED.items() if metric.of(record) is not None}
-    assert {"item_rate", "first_item", "gap", "item_cpu"} == seen

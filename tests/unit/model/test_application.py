@@ -57,21 +57,17 @@ def test_commands_and_ports_that_cannot_be_what_is_meant_have_a_line(
 
 
 def test_numbers_are_payloads_up_to_a_limit() -> None:
-    """A scenario may say how many users a list has, but not more than the service gives."""
-    listing = load_builtin().operations["users.list"]
+    """A list may be as long as the service gives, and a request takes as many ids as it creates records."""
+    operations = load_builtin().operations
+    listing = operations["users.list"]
     assert [True, False] == [listing.takes(size) for size in (10_000, 10_001)]
     assert [500, 7] == [listing.find_size(size) for size in ("list", 7)]
-
-
-def test_creating_operations_take_ids() -> None:
-    """As many as a request creates records."""
-    operations = load_builtin().operations
     counted = [("users.create", None), ("users.create_batch", None), ("users.create_batch", 7), ("users.get", None)]
     assert [1, 500, 7, 0] == [operations[name].count_ids(payload) for name, payload in counted]
 
 
 def test_same_may_be_of_requests_of_variants(tmp_path: Path) -> None:
-    """Which all have one of their own, and none in common."""
+    """Variants may each have a request of their own, and none in common."""
     text = (
         "operations:\n  get: {same: {rest: name}, variants: {a: {request: GET /a}, b: {request: GET /b}}}\n"
         'variants:\n  a: {transport: rest, start: "a {port}"}\n  b: {transport: rest, start: "b {port}"}\n'

@@ -24,19 +24,11 @@ def test_quantiles_are_those_of_the_values(values: list[int], quantile: float) -
 @settings(deadline=None)
 @given(LATENCIES)
 def test_counts_lie_where_hdrhistogram_puts_them(values: list[int]) -> None:
-    """The layout is HdrHistogram's own, index by index."""
-    theirs = HdrHistogram(1, VALUE_MAX_NS, 3)
+    """The layout is HdrHistogram's own, index by index, and what is written is what is read."""
+    theirs, ours = HdrHistogram(1, VALUE_MAX_NS, 3), Histogram.of_values(np.array(values))
     for value in values:
         theirs.record_value(value)
-    assert list(theirs.counts) == list(Histogram.of_values(np.array(values)).counts)
-
-
-@settings(deadline=None)
-@given(LATENCIES)
-def test_encoding_keeps_every_count(values: list[int]) -> None:
-    """What is written is what is read."""
-    histogram = Histogram.of_values(np.array(values))
-    assert (histogram.counts == Histogram.decode(histogram.encode()).counts).all()
+    assert list(theirs.counts) == list(ours.counts) == list(Histogram.decode(ours.encode()).counts)
 
 
 @settings(deadline=None)
@@ -61,14 +53,15 @@ def test_an_empty_histogram_has_no_quantiles() -> None:
         Histogram.empty().compute_quantiles_ns(0.5)
 
 
-@pytest.mark.parametrize("text", ["", "nonsense", "HISTFAAAAAAAAAA="])
-def test_damaged_text_is_rejected(text: str) -> None:
-    """What is no histogram is an error that says so."""
-    with pytest.raises(ValueError, match="HdrHistogram"):
-        Histogram.decode(text)
-
-
-def test_a_histogram_of_another_layout_is_rejected() -> None:
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "HdrHistogram"),
+        ("HISTFAAAAAAAAAA=", "HdrHistogram"),
+        (HdrHistogram(1, 1000, 2).encode().decode(), "another layout"),
+    ],
+)
+def test_what_is_no_histogram_of_ours_is_rejected(text: str, problem: str) -> None:
     """Counts that don't line up are never added."""
-    with pytest.raises(ValueError, match="another layout"):
-        Histogram.decode(HdrHistogram(1, 1000, 2).encode().decode())
+    with pytest.raises(ValueError, match=problem):
+        Histogram.decode(text)

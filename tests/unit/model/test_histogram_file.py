@@ -5,9 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.support.histogram_files import make_file, make_series
+from tests.support.histogram_files import make_file, make_histogram_file, make_series
 from wirebench.model.histogram import Histogram
-from wirebench.model.histogram_file import ERROR_TEXTS_MAX, ErrorText, HistogramFile, Streams, merge, merge_parallel
+from wirebench.model.histogram_file import (
+    ERROR_TEXTS_MAX,
+    ErrorText,
+    HistogramFile,
+    Streams,
+    Window,
+    merge,
+    merge_parallel,
+)
 
 SECOND_NS = 1_000_000_000
 
@@ -24,12 +32,21 @@ def part(number: int, errors: dict[str, int], latencies_ms: dict[str, list[int]]
     )
 
 
-def test_equal_error_texts_are_added_up() -> None:
-    """What failed often in every part is the most frequent, before what failed more often in one alone."""
-    merged = merge([part(0, {"reset": 5, "refused": 3}), part(1, {"timeout": 4, "refused": 3})])
+def test_what_parts_counted_adds_up() -> None:
+    """Error texts, most frequent first; retries; classes of errors; and latencies, whatever their outcome."""
+    one = part(0, {"reset": 5, "refused": 3}, {"ok": [100, 300], "unavailable": [500]})
+    other = part(1, {"timeout": 4, "refused": 3}, {"ok": [100]})
+    merged = merge(
+        [
+            one.model_copy(update={"retried": 2, "error_classes": {"refused": 3}}),
+            other.model_copy(update={"retried": 1, "error_classes": {"refused": 3, "timeout": 4}}),
+        ]
+    )
     assert ["unavailable: refused (6×)", "unavailable: reset (5×)", "unavailable: timeout (4×)"] == [
         str(error) for error in merged.errors
     ]
+    assert (3, {"refused": 6, "timeout": 4}) == (merged.retried, merged.error_classes)
+    assert 1.0 == pytest.approx(merged.sum_s("service"), rel=1e-3)
 
 
 def test_the_most_frequent_error_texts_are_kept() -> None:
@@ -38,20 +55,6 @@ def test_the_most_frequent_error_texts_are_kept() -> None:
     merged = merge([part(0, rare), part(1, {"frequent": 1000})])
     assert ERROR_TEXTS_MAX == len(merged.errors)
     assert ("frequent", 1000) == (merged.errors[0].message, merged.errors[0].count)
-
-
-def test_latencies_add_up_whatever_the_outcome() -> None:
-    """A request that failed was in flight too, and so was one of another part."""
-    merged = merge([part(0, {}, {"ok": [100, 300], "unavailable": [500]}), part(1, {}, {"ok": [100]})])
-    assert 1.0 == pytest.approx(merged.sum_s("service"), rel=1e-3)
-
-
-def test_retries_and_classes_of_errors_add_up() -> None:
-    """Both are counts of whole loads."""
-    one = part(0, {}).model_copy(update={"retried": 2, "error_classes": {"refused": 3}})
-    other = part(1, {}).model_copy(update={"retried": 1, "error_classes": {"refused": 1, "timeout": 4}})
-    merged = merge([one, other])
-    assert (3, {"refused": 4, "timeout": 4}) == (merged.retried, merged.error_classes)
 
 
 def test_streams_read_side_by_side_add_up() -> None:
@@ -74,3 +77,15 @@ def test_the_wait_for_items_is_that_for_the_first_and_the_gaps() -> None:
     times = part(0, {}, {"first_item": [30], "gap": [10, 20]})
     renamed = tuple(each.model_copy(update={"clock": each.code, "code": "ok"}) for each in times.series)
     assert 0.06 == pytest.approx(times.model_copy(update={"series": renamed}).sum_s("first_item", "gap"), rel=0.001)
+
+
+def test_what_generators_measured_side_by_side_adds_up() -> None:
+    """Histograms merge exactly, seconds are those of each one's own window, and the window spans all."""
+    merged = merge_parallel(
+        [make_histogram_file(100, [1, 2, 3], (2, 1)), make_histogram_file(101, [10, 20], (1, 1, 7))]
+    )
+    assert {"ok": 5} == merged.count_by_code() == merged.requests_total
+    assert (3, 2, 7) == merged.per_second[0].counts
+    assert Window(start_unix_ns=100 * 10**9, end_unix_ns=103 * 10**9) == merged.window
+    assert 2 == merged.dropped_iterations
+    assert merged.merge_histograms("service").compute_quantiles_ns(1)[0] == pytest.approx(20e6, rel=1e-3)

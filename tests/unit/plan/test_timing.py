@@ -25,7 +25,7 @@ def file(tmp_path: Path) -> Path:
     ],
 )
 def test_times_are_read_to_the_nanosecond(file: Path, text: str, expected: tuple[int, ...]) -> None:
-    """Also those since 1970, of which a float has no nanoseconds left; the first request is at 0."""
+    """A time since 1970 keeps its nanoseconds too, and the first request is at 0."""
     file.write_text(text, encoding="utf-8")
     assert expected == read_recording(file).offsets_ns
 
@@ -33,18 +33,14 @@ def test_times_are_read_to_the_nanosecond(file: Path, text: str, expected: tuple
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "not JSON"),
         ("[1,\n 2,,]", "not JSON: .*line 2 column 4"),
-        ("{}", "not a list of 2 to 1,000,000 times"),
         ("[5]", "not a list of 2 to 1,000,000 times"),
         (json.dumps([0] * (ENTRIES_MAX + 1)), "not a list of 2 to 1,000,000 times"),
         ("[3, 3, 3]", "the same time"),
         ("[1, 2, 1.5]", "entry 3: is earlier than the one before it"),
-        ("[1, -2]", "entry 2: must be a time in seconds"),
         ("[1, NaN]", "entry 2: must be a time in seconds"),
         ("[1, 1767225600000]", "entry 2: must be a time in seconds"),
         ("[1, 1e999999]", "entry 2: must be a time in seconds"),
-        ("[1, true]", "entry 2: must be a time in seconds"),
         ('[1, "2"]', "entry 2: must be a time in seconds"),
         (f"[1{'0' * 5000}]", "limit"),
         ("[" * 100_000, "not JSON"),
@@ -52,7 +48,7 @@ def test_times_are_read_to_the_nanosecond(file: Path, text: str, expected: tuple
     ids=lambda text: text[:20],
 )
 def test_what_is_no_timing_file_is_rejected_with_the_place(file: Path, text: str, problem: str) -> None:
-    """One line: the file, the entry by its number or the line and column, and what is wrong with it."""
+    """One line names the file, the entry or the line and column, and what is wrong with it."""
     file.write_text(text, encoding="utf-8")
     with pytest.raises(UsageError, match=problem) as caught:
         read_recording(file)
@@ -61,7 +57,7 @@ def test_what_is_no_timing_file_is_rejected_with_the_place(file: Path, text: str
 
 
 def test_files_that_cannot_be_read_or_are_too_large_are_rejected(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So are those that are no text."""
+    """A file that is no text is rejected too."""
     with pytest.raises(UsageError, match="No such file"):
         read_recording(file)
     file.write_bytes(b"\xff\xfe[1]")

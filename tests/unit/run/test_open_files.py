@@ -13,7 +13,7 @@ from wirebench.run.preparation import raise_open_files
 
 
 def test_open_files_are_raised_to_what_is_allowed() -> None:
-    """For all programs that are started from then on."""
+    """The limit holds for all programs that are started from then on."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (256, before[1]))
@@ -36,7 +36,7 @@ def test_open_files_are_raised_to_what_is_allowed() -> None:
 def test_users_that_do_not_fit_are_rejected_with_how_many_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rest: str, expected: str
 ) -> None:
-    """With the line of the scenario; nothing is started or written."""
+    """The message has the scenario's line, and nothing is started or written."""
     monkeypatch.setattr(preparation, "raise_open_files", lambda: 1024)
     path = tmp_path / "many.yaml"
     path.write_text(f"question: Do they fit?\nfactors:\n  transport: rest\n{rest}", encoding="utf-8")

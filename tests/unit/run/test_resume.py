@@ -16,7 +16,6 @@ from wirebench.errors import UsageError
 from wirebench.model.run_info import Run
 from wirebench.plan.load import read_scenario
 from wirebench.plan.plan import Plan, make_plan
-from wirebench.run.progress import TimeLeft
 from wirebench.run.resumption import plan_rest, resume_info
 from wirebench.run.target_options import TargetOptions
 from wirebench.store.runs import RunWriter, load_run
@@ -78,7 +77,7 @@ def files(folder: Path) -> dict[Path, bytes]:
 def test_what_cannot_be_resumed_is_rejected_before_it_is_touched(
     tmp_path: Path, plan: Plan, monkeypatch: pytest.MonkeyPatch, info: dict[str, Any], expected: str
 ) -> None:
-    """One line, a next step, status 2, and the run is as it was."""
+    """There is one line with a next step and status 2, and the run is as it was."""
     monkeypatch.setattr("wirebench.run.runner.prepare", lambda *_: None)
     run = stopped(tmp_path / "results", plan, **info)
     before = files(run.folder)
@@ -86,16 +85,8 @@ def test_what_cannot_be_resumed_is_rejected_before_it_is_touched(
     assert before == files(run.folder)
 
 
-def test_a_damaged_run_is_rejected(tmp_path: Path, plan: Plan) -> None:
-    """As wrong input, with the name of the file."""
-    run = stopped(tmp_path / "results", plan)
-    name = f"records/{run.records[0].id}.json"
-    (run.folder / name).write_text("{")
-    assert name in reject("resume", run.info.id, "--out", tmp_path / "results")
-
-
 def test_what_is_left_is_what_has_no_record(tmp_path: Path, plan: Plan) -> None:
-    """In the planned order; a block that is done has nothing left."""
+    """It is measured in the planned order; a block that is done has nothing left."""
     rest = plan_rest(stopped(tmp_path, plan), TargetOptions())
     assert [0, 2, 3] == [len(rest.list_cells_left(block)) for block in rest.blocks]
     assert plan.blocks[1][1:] == rest.list_cells_left(rest.blocks[1])
@@ -103,7 +94,7 @@ def test_what_is_left_is_what_has_no_record(tmp_path: Path, plan: Plan) -> None:
 
 
 def test_a_run_that_goes_on_says_so(tmp_path: Path, plan: Plan) -> None:
-    """By a process that is here, with what is noted this time, once."""
+    """It has the process of this time, and each note once."""
     run = stopped(tmp_path, plan)
     now = run.info.model_copy(update={"pid": 17, "notes": ("as noted", "busy"), "id": "another", "resumed_at": ()})
     info = resume_info(run, now)
@@ -121,17 +112,14 @@ def test_a_run_that_goes_on_says_so(tmp_path: Path, plan: Plan) -> None:
     ("changes", "expected"),
     [
         ({"commit": "another"}, "commit: 0123456789abcdef0123456789abcdef01234567 then, another now"),
-        (
-            {"versions": {"wirebench": "0.1.0", "wireload": "9.0.0"}},
-            "wireload: 0.1.0 then, 9.0.0 now, and 2 things more",
-        ),
+        ({"versions": {"wirebench": "0.1.0", "wireload": "9.0.0"}}, "wireload: 0.1.0 then, 9.0.0 now, and 2 things"),
         ({"machine": {"cpu": "Some CPU @ 2.50GHz", "cores": "64"}}, "cores: 2 cores then, 64 cores now"),
     ],
 )
 def test_what_was_measured_otherwise_shares_no_run(
     tmp_path: Path, plan: Plan, changes: dict[str, Any], expected: str
 ) -> None:
-    """Of another machine, version or commit are figures of another run."""
+    """Figures of another machine, version or commit belong to another run."""
     run = stopped(tmp_path, plan)
     with pytest.raises(UsageError) as caught:
         resume_info(run, run.info.model_copy(update=changes))
@@ -139,47 +127,21 @@ def test_what_was_measured_otherwise_shares_no_run(
     assert "`wirebench run` measures its scenario again" in caught.value.hint
 
 
-def test_a_pause_is_told_wherever_figures_are(tmp_path: Path, plan: Plan) -> None:
-    """In the terminal, and in the report."""
+def test_an_incomplete_run_names_the_next_step_and_its_pause(tmp_path: Path, plan: Plan) -> None:
+    """The terminal and the report show both."""
     run = stopped(tmp_path, plan, resumed_at=(STARTED + timedelta(seconds=3600),))
-    expected = "it was stopped, and resumed at 2026-11-21 11:15 UTC: a block in two parts adds noise to its ratios"
-    assert f"! {expected}\n" in render_run(run)
-    assert expected in write_report(run).read_text()
-
-
-def test_an_incomplete_run_names_the_next_step(tmp_path: Path, plan: Plan) -> None:
-    """Wherever it is shown."""
-    run = stopped(tmp_path, plan)
-    step = f"wirebench resume {run.info.id}"
-    assert step in render_run(run)
-    assert step in write_report(run).read_text()
+    pause = "it was stopped, and resumed at 2026-11-21 11:15 UTC: a block in two parts adds noise to its ratios"
+    for shown in (render_run(run), write_report(run).read_text()):
+        assert pause in shown
+        assert f"wirebench resume {run.info.id}" in shown
     assert "`wirebench resume RUN` measures what an incomplete run has left." in wirebench("list", "--out", tmp_path)[1]
 
 
 def test_of_two_who_resume_a_run_the_second_is_rejected(tmp_path: Path, plan: Plan) -> None:
-    """Both have found it stopped; by then it is running."""
+    """Both have found it stopped, and one has begun by then."""
     run = stopped(tmp_path, plan)
     info = resume_info(run, run.info)
     writer = RunWriter(tmp_path, info, found=run)
     assert info.resumed_at == load_run(writer.folder).info.resumed_at
     with pytest.raises(UsageError, match="has been resumed meanwhile"):
         RunWriter(tmp_path, resume_info(run, run.info), found=run)
-
-
-def test_what_a_window_has_left_that_was_not_finished_is_removed(tmp_path: Path, plan: Plan) -> None:
-    """Drivers begin again; what belongs to records stays as it is, and so does a run that nothing is added to."""
-    run = stopped(tmp_path, plan)
-    before = files(run.folder / "records") | files(run.folder / "histograms")
-    (run.folder / "histograms" / "b002-cut-off.json").write_text("{")
-    (run.folder / "histograms" / "b002-cut-off.ghz-0").mkdir()
-    (run.folder / "histograms" / "b002-cut-off.ghz-0" / "calls.json").write_text("{")
-    writer = RunWriter(tmp_path, resume_info(run, run.info), found=run)
-    assert before == files(run.folder / "records") | files(run.folder / "histograms")
-    assert len(run.records) == sum(1 for _ in (run.folder / "histograms").iterdir())
-    assert writer.is_worth_keeping(logs_count=False)
-
-
-def test_progress_counts_what_was_done_before_and_time_what_is_left(tmp_path: Path, plan: Plan) -> None:
-    """By what windows are expected to take."""
-    rest = plan_rest(stopped(tmp_path, plan), TargetOptions())
-    assert 5 * 6.0 < TimeLeft(rest).compute_s() <= 5 * 6.5

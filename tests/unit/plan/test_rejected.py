@@ -1,0 +1,244 @@
+"""Scenarios that can't be: each mistake is one line with its place and a next step, before anything starts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support import scenario_text as base
+from tests.support.scenario_text import read, reject
+from wirebench.errors import UsageError
+from wirebench.model.contract import TargetName
+from wirebench.plan.plan import make_plan
+from wirebench.plan.validation import RECORDED_IN_CLUSTER_MAX
+
+#: What most changes stand in the place of.
+OPERATION = "operation: users.get"
+#: By scenario: what is changed in it, to what, and what is said of that.
+REJECTED = {
+    base.GOOD: [
+        ("blocks", "block", "8: block: no such key; did you mean 'blocks'?"),
+        ("warmup_s", "zzz", "7: load.zzz: no such key; the keys are model,"),
+        ("[1, 16]", '[1, "16"]', "5: factors.concurrency: must be a whole number (it is '16')"),
+        ("[1, 16]", "[1, 20000]", "5: factors.concurrency: must be at most 10000 (it is 20000)"),
+        ("[1, 16]", "[]", "5: factors.concurrency: needs at least one level"),
+        ("[1, 16]", "[1, 1]", "5: factors.concurrency: a level appears twice in the list"),
+        ("{rest: k6,", "{'*': k6,", "6: factors.driver: no transport '*'; levels by transport are for rest, grpc,"),
+        ("{rest: k6,", "{rest: wrk,", "6: factors.driver.rest: must be one of wireload, k6, ghz, oha,"),
+        (OPERATION, "store_connections: [4, 1001]", "4: factors.store_connections: must be at most 1000"),
+        ("0.5", "soon", "7: load.warmup_s: must be a number (it is 'soon')"),
+        ("window_s: 1", "window_s: .nan", "7: load.window_s: must be a finite number (it is nan)"),
+        ("{model: closed, warmup_s: 0.5, window_s: 1}", "5", "7: load: must be a mapping of keys to values"),
+        ("rest, grpc", "rset, grpc", "3: factors.transport: must be one of rest, grpc, socket (it is 'rset')"),
+        ("Which transport?", "''", "1: question: must not be empty (it is '')"),
+        ("Which transport?", "3", "1: question: must be text (it is 3)"),
+        ("blocks: 3", "blocks: 3\nblocks: 4", "9: 'blocks' appears twice"),
+        ("blocks: 3", "blocks: 3\n\tx: 1", "9: not valid YAML"),
+        ("question: Which transport?", "", "2: question: is missing"),
+        ("blocks", "[1, 2]", "8: a key must be a word"),
+        ("blocks: 3", "x: \x01", "8: not valid YAML: special characters"),
+        ("[1, 16]", "1" + "0" * 5000, "5: not valid YAML: this is not a valid int"),
+        ("Which transport?", "2026-13-01", "1: not valid YAML: this is not a valid timestamp"),
+        ("blocks: 3", "x: " + "[" * 1000, "1: nested too deeply"),
+        (base.GOOD, "", "1: a scenario is a mapping"),
+        (OPERATION, "runtime: {rest: aio}", "4: factors.runtime.rest: no transport and implementation here has the"),
+        (OPERATION, "codec: json", "4: factors.codec: grpc has no codec 'json'"),
+        (OPERATION, "threads: 4", "4: factors.threads: threads 4 needs runtime"),
+        (OPERATION, "store_connections: {rest: 4}", "4: factors.store_connections.rest: store_connections 4 needs st"),
+        (OPERATION, "workers: 2\n  operation: users.create", "4: factors.workers: users.create on 2"),
+        ("blocks: 3", "compare: workers", "8: compare: there is nothing to compare: no two cells differ in workers"),
+        (OPERATION, "workers: {rest: 1, grpc: 2, socket: 4}", "3: factors.transport: there is nothing to compare"),
+        (OPERATION, f"workers: {[*range(1, 65)]}\n  threads: {{rest: {[*range(1, 1025)]}}}", "2: factors: 131456"),
+        ("closed", "open", "7: load.model: an open load needs factors.rate_per_s"),
+        (OPERATION, "rate_per_s: 5", "4: factors.rate_per_s: a closed load has no rate_per_s"),
+        (OPERATION, "connections: {rest: 1}", "4: factors.connections.rest: REST over HTTP/1.1 has one request at"),
+        (OPERATION, "connections: {socket: 1}", "4: factors.connections.socket: the socket has one"),
+        (OPERATION, "connections: {grpc: 2}", "4: factors.connections.grpc: 2 connections are more than one"),
+        (OPERATION, "implementation: go\n  http: {rest: 2}", "5: factors.http.rest: http 2 needs driver wireload"),
+        ("0.5", "0.5, timeout_s: 61", "7: load.timeout_s: must be at most 60"),
+    ],
+    base.HTTP: [
+        ("[1, 2]", "3", "5: factors.http.rest: must be 1 (HTTP/1.1) or 2 (HTTP/2)"),
+        ("[1, 2]", "true", "5: factors.http.rest: must be 1 (HTTP/1.1) or 2 (HTTP/2)"),
+        ("{rest: [1, 2]}", "2", "5: factors.http: http 2 needs transport rest, and not"),
+    ],
+    base.DRIVEN: [
+        ("[oha, k6]", "[ghz, k6]", "4: factors.driver.rest: rest has no driver 'ghz'"),
+        ("users.get", "users.create", "4: factors.driver.rest: oha can't drive users.create"),
+        ("users.get", "{grpc: users.create_batch}", "4: factors.driver.grpc: ghz can't drive users.create_batch"),
+        (
+            "[oha, k6], grpc: [ghz, wireload]}",
+            "[locust, k6]}\n  connection: {rest: reopen}",
+            "5: factors.connection.rest: connection reopen needs driver wireload or k6 or oha, and not locust",
+        ),
+        ("users.get", "users.get\n  codec: {rest: protobuf}", "4: factors.driver.rest: driver oha needs codec json"),
+    ],
+    base.CROSS_CHECKED: [
+        (OPERATION, "operation: users.list", "6: cross_check: it adds no cell"),
+        (OPERATION, "operation: users.create", "6: cross_check.driver.rest: k6 can't drive"),
+        ("{rest: [k6, oha], grpc: ghz}", "wireload", "6: cross_check: it adds no cell"),
+    ],
+    base.WORKLOADS: [
+        ("[crud, shop]", "[crud, shopp]", "4: factors.operation: there is no operation or workload 'shopp'"),
+        ("[crud, shop]", "[crud, shop, users.delete]", "4: factors.operation: a load deletes only users that it has"),
+        ("payload: profile", "payload: huge", "5: factors.payload: must be one of small, profile, list, batch, 512k,"),
+        ("payload: profile", "payload: 512k", "5: factors.payload: crud has no payload '512k'"),
+        ("[users.create, users.update, users.get, users.delete]", "[]", "9: load.workloads.crud: needs one of"),
+        ("[users.create, users.update,", "[users.delete, users.create,", "9: load.workloads.crud: users.delete needs"),
+        ("crud: {", "crud: {mix: {users.get: 0}, ", "9: load.workloads.crud.mix.users.get"),
+        ("payload: profile", "workers: 2", "5: factors.workers: crud on 2 workers, each with a store of its own"),
+    ],
+    base.SWEEP: [
+        ("]}", "], concurrency: 4}", "2: factors.concurrency: a sweep has no concurrency of its own"),
+        ("model: sweep", "model: closed", "3: load.concurrency_max: a closed load has no concurrency_max"),
+    ],
+    base.OPEN: [
+        ("max: 48", "max: 15", "3: load.concurrency_max: 15 connections at most are fewer than the 16 of factors."),
+        ("rate_per_s", "driver: {rest: k6}, rate_per_s", "2: factors.driver.rest: k6 takes no load.concurrency_max"),
+        ("48}", "48}\ncross_check: {driver: {rest: k6}}", "4: cross_check.driver.rest: k6 takes no load.concurrency_"),
+        ("48}", "48, workloads: {w: {clients: {a: {mix: {users.get: 1}}}}}}", "3: load.concurrency_max: the kinds of"),
+        ("concurrency_max: 48", "spawn_rate_per_s: 9", "3: load.spawn_rate_per_s: an open load has no"),
+    ],
+    base.CALLS: [
+        ("calls: 500", "calls: 500, warmup_s: 1", "3: load.warmup_s: every call counts"),
+        ("calls: 500", "generators: 2, calls: 500", "3: load.generators: 2 generators can't share 1 of"),
+        ("grpc]}", "grpc], driver: {grpc: ghz}}", "2: factors.driver.grpc: ghz takes no load.calls"),
+        ("grpc]}", "grpc], concurrency: 1000}", "3: load.calls: 500 calls on each of 1000 connections are over"),
+    ],
+    base.PHASES: [
+        ("  model: calls\n  calls: 40\n", "", "5: load.workloads.crud.phases: a closed load has no phases"),
+        ("calls: 40", "calls: 42", "5: load.calls: 42 calls can't be divided among the 4 phases of crud"),
+        ("[users.create, users.list", "[users.list", "7: load.workloads.crud: users.delete needs users.create before"),
+        ("{phases:", "{sequence: [users.get], phases:", "7: load.workloads.crud: needs one of"),
+        ("{phases: [", "{clients: {a: {mix: {users.get: 1}}}, phases: [", "7: load.workloads.crud: needs one of"),
+    ],
+    base.SPAWNED: [
+        ("warmup_s: 2", "warmup_s: 1.9", "3: load.spawn_rate_per_s: the last of 21 users starts after 2 s, and the"),
+        ("21}", "21, driver: oha}", "2: factors.driver: oha takes no load.spawn_rate_per_s"),
+    ],
+    base.CAPACITY: [
+        ("  objective: {p99_ms: 50}\n", "", "4: load.model: a search for the capacity needs load.objective"),
+        ("p99_ms: 50", "p99_ms: 50, error_share: 0.1", "5: load.objective.error_share: must be at most 0.001"),
+        ("p99_ms: 50", "p99_ms: 201", "6: load.window_s: a window of 2 s is too short to show a p99 of 201 ms"),
+        ("window_s: 2", "window_s: 2\n  timeout_s: 0.05", "7: load.timeout_s: requests end after 0.05 s, and none"),
+        ("16}", "16, driver: k6}", "4: load.model: shape capacity needs driver wireload, and not k6"),
+        ("16}", "16, operation: ledger.stream_transactions}", "4: load.model: a search for the capacity is of req"),
+    ],
+    base.STREAMS: [
+        ("stream_transactions", "get_balance", "5: factors.stream_rate_limit_per_s: ledger.get_balance is not a str"),
+        ("  stream_rate", "  payload: 512k\n  stream_rate", "5: factors.payload"),
+        ("  stream_rate", "  driver: {grpc: ghz}\n  stream_rate", "5: factors.driver.grpc: ghz can't drive ledger"),
+        ("  stream_rate", "  codec: {rest: protobuf}\n  stream_rate", "5: factors.codec.rest: REST streams are Server"),
+        ("[100, none]", "1\nload: {model: calls, calls: 9, warmup_calls: 5}", "6: load.warmup_calls: streams have no"),
+        (
+            "ledger.stream_transactions\n",
+            "reads\nload: {workloads: {reads: {mix: {ledger.stream_transactions: 1}}}}\n# ",
+            "5: load.workloads.reads.mix.ledger.stream_transactions",
+        ),
+    ],
+    base.REPLAY: [
+        ("timing.json", "gone.json", "3: load.timing: {folder}/gone.json: No such file"),
+        (", timing: timing.json", "", "3: load.model: a replay needs load.timing"),
+        ("concurrency: 8", "rate_per_s: 9", "2: factors.rate_per_s: a replay has no rate_per_s of its own"),
+        ("timing.json", "timing.json, speedup: 3", "3: load.timing: a window of 0.333 s is not"),
+        ("timing.json", "timing.json, speedup: 0.0001", "3: load.timing: a window of 10,000.000 s is not"),
+        ("timing.json", "timing.json, window_s: 2", "3: load.timing: a window of 2.000 s is not"),
+        ("[rest, socket]", "grpc, driver: ghz", "3: load.model: shape replay needs driver wireload"),
+    ],
+}
+#: What only a cluster can't do: a load could not go where it is told to, or its figures would be wrong.
+REJECTED_IN_A_CLUSTER = {
+    base.GOOD: [
+        (OPERATION, "replicas: 2\n  operation: users.create", "4: factors.replicas: users.create on 2"),
+        (OPERATION, "placement: same-pod\n  replicas: 2", "4: factors.placement: placement same-pod needs replicas 1,"),
+        ("model: closed", "generators: 2", "6: factors.driver.rest: k6 takes no load.generators"),
+    ],
+    base.DRIVEN: [("", "", "4: factors.driver.rest: oha is not in the image of the load pods")],
+    base.CAPACITY: [("", "", "4: load.model: each window of a search for the capacity would start")],
+}
+
+
+@pytest.fixture(autouse=True)
+def timing(tmp_path: Path) -> Path:
+    """Write the timing file of replays."""
+    path = tmp_path / "timing.json"
+    path.write_text("[0, 0.25, 0.5, 0.75]", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "expected"), [(text, *change) for text, changes in REJECTED.items() for change in changes]
+)
+def test_a_mistake_is_named_with_its_line(tmp_path: Path, text: str, old: str, new: str, expected: str) -> None:
+    """The line has the field and says in plain words what is wrong with it."""
+    reject(tmp_path, text.replace(old, new), expected.replace("{folder}", str(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "expected"),
+    [(text, *change) for text, changes in REJECTED_IN_A_CLUSTER.items() for change in changes],
+)
+def test_what_a_cluster_can_not_do_is_rejected(tmp_path: Path, text: str, old: str, new: str, expected: str) -> None:
+    """It is rejected before anything is deployed, and another target takes it."""
+    reject(tmp_path, text.replace(old, new), expected, "kubernetes")
+
+
+def test_every_mistake_is_named(tmp_path: Path) -> None:
+    """Several mistakes are told at once, one line each."""
+    with pytest.raises(UsageError) as error:
+        read(tmp_path, base.GOOD.replace("[1, 16]", '["a", 0]').replace("blocks: 3", "blocks: 0"))
+    lines = [error.value.message, *error.value.details.splitlines()]
+    assert ["5", "5", "8"] == [line.split(":")[1] for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "hint"),
+    [
+        (base.DRIVEN, "[oha, k6]", "[ghz, k6]", "choose from wireload, k6,"),
+        (base.DRIVEN, "users.get", "users.create", "drive it by wireload"),
+        (base.HTTP, "{rest: [1, 2]}", "2", "for some transports alone: http: {rest: …}"),
+        (
+            base.GOOD,
+            "factors:\n",
+            "compare: workers\nfactors:\n  workers: {rest: 1, grpc: 2, socket: 1}\n",
+            "or compare what varies: driver (wireload, ghz), concurrency (1, 16)",
+        ),
+    ],
+)
+def test_the_next_step_names_what_would_do(tmp_path: Path, text: str, old: str, new: str, hint: str) -> None:
+    """Who asks for what can't be is told which levels, drivers or factors there are instead."""
+    assert hint in reject(tmp_path, text.replace(old, new), "")
+
+
+def test_yaml_that_stands_for_more_than_itself_is_read_at_once(tmp_path: Path) -> None:
+    """Aliases that multiply, or that stand within their own anchor, take no time and no memory."""
+    multiplied = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 30))
+    reject(tmp_path, f"{base.GOOD}a0: &a0 [x]\n{multiplied}", "9: a0: no such key")
+    reject(tmp_path, f"{base.GOOD}a: &a [*a]\n", "9: a: no such key")
+
+
+def test_a_mistake_in_a_timing_file_is_named_with_the_scenarios_line(tmp_path: Path, timing: Path) -> None:
+    """The line is where the file is asked for, and the message names its entry."""
+    timing.write_text("[2, 1]", encoding="utf-8")
+    assert "sort" in reject(tmp_path, base.REPLAY, f"3: load.timing: {timing}: entry 2: is earlier")
+
+
+def test_a_recording_that_no_task_holds_is_rejected_in_a_cluster(tmp_path: Path, timing: Path) -> None:
+    """A part of it is taken."""
+    timing.write_text(json.dumps([each / 10_000 for each in range(RECORDED_IN_CLUSTER_MAX + 1)]), encoding="utf-8")
+    assert make_plan(read(tmp_path, base.REPLAY), 1, "local").cells
+    reject(tmp_path, base.REPLAY, "3: load.timing: 30,001 requests are more than load pods take", "kubernetes")
+    part = base.REPLAY.replace("timing.json", "timing.json, window_s: 1")
+    assert make_plan(read(tmp_path, part), 1, "kubernetes").cells
+
+
+@pytest.mark.parametrize("target", ["local", "external"])
+@pytest.mark.parametrize(
+    "varied", ["balancing: [pod, service]", "replicas: 2", "placement: {rest: same-pod, grpc: same-node}"]
+)
+def test_what_only_a_cluster_can_vary_is_rejected_elsewhere(tmp_path: Path, target: TargetName, varied: str) -> None:
+    """Several levels of it are the question, and so is more than one replica."""
+    factor = varied.partition(":")[0]
+    reject(tmp_path, base.GOOD.replace(OPERATION, varied), f"4: factors.{factor}: the target {target}", target)
