@@ -146,5 +146,5 @@ def test_cells_at_a_distance_say_so(tmp_path: Path) -> None:
     cells = [cell(transport, delay_ms=20, loss_percent=1.0) for transport in ("rest", "grpc")]
     (comparison,) = compare_cells(summarise(RunBuilder(cells=cells).write(tmp_path).records), "transport", 0.05)
     assert (
-        "users.get, 16 connections, 20 ms away, losing 1.0 % of packets:" in make_comparison_view(comparison).sentence
+        "users.get, 16 connections, 20 ms away, losing 1 % of packets:" in make_comparison_view(comparison).sentence
     )
