@@ -1,0 +1,135 @@
+"""What a run finds before it measures: tools, open files, the drivers' error, and a Prometheus."""
+
+from __future__ import annotations
+
+import resource
+from pathlib import Path
+from unittest.mock import MagicMock
+
+import pytest
+
+from tests.support.command_line import reject
+from tests.support.scenario_text import read
+from wirebench.drivers import K6
+from wirebench.drivers.oha import Oha
+from wirebench.drivers.wireload import Wireload
+from wirebench.errors import UsageError, WirebenchError
+from wirebench.measure.calibration import Calibration
+from wirebench.model.contract import Driver
+from wirebench.plan.plan import make_plan
+from wirebench.run import preparation
+from wirebench.run.execution import Execution
+from wirebench.run.preparation import create_info, prepare, raise_open_files
+from wirebench.run.target_options import TargetOptions, plan_for_target
+from wirebench.targets.cluster.client import Access, Cluster
+from wirebench.targets.deployed import find_prometheus
+from wirebench.targets.external import ExternalTarget
+
+CHECKED = "question: x\nfactors: {transport: rest}\ncross_check: {driver: k6}\n"
+NAMED = "question: x\nfactors: {transport: rest, driver: oha}\n"
+TARGET = ExternalTarget({"rest": "http://127.0.0.1:9"})
+NOTE = "cross-check by k6 skipped: k6 is not installed; make setup-cross-check"
+
+
+@pytest.mark.parametrize(
+    ("version", "options", "installed", "expected"),
+    [
+        (None, TargetOptions(), None, {"wireload"}),
+        ("2.2.0", TargetOptions(), None, {"wireload", "k6"}),
+        # A resumed run has the cells that it began with, whatever has been installed since.
+        ("2.2.0", TargetOptions(), ("wireload",), {"wireload"}),
+        # Load pods have all tools, whatever is installed here.
+        (None, TargetOptions("kubernetes"), None, {"wireload", "k6"}),
+    ],
+)
+def test_a_missing_tool_checks_nothing(  # noqa: PLR0913, PLR0917 - fixtures
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    version: str | None,
+    options: TargetOptions,
+    installed: tuple[Driver, ...] | None,
+    expected: set[str],
+) -> None:
+    """The run has no cell of it, and notes how to get it."""
+    monkeypatch.setattr(K6, "read_version", lambda _: version)
+    plan = plan_for_target(read(tmp_path, CHECKED), options, 1, installed=installed)
+    assert expected == {cell.driver for cell in plan.cells}
+    notes = create_info(plan, TARGET, "run", "wirebench run").notes
+    assert ("k6" not in expected) == (NOTE in notes)
+
+
+@pytest.mark.parametrize(
+    ("missing", "next_step"), [(Oha, "run `make driver-oha`, or measure without it"), (Wireload, "make setup")]
+)
+def test_a_driver_that_is_asked_for_is_not_skipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: type[Oha | Wireload], next_step: str
+) -> None:
+    """The error names the make target that installs it; wireload renders what every other driver sends."""
+    for driver in (Oha, Wireload):
+        monkeypatch.setattr(driver, "read_version", lambda _: "1")
+    monkeypatch.setattr(missing, "read_version", lambda _: None)
+    plan = plan_for_target(read(tmp_path, NAMED), TargetOptions(), seed=1)
+    with pytest.raises(UsageError, match=f"the driver {missing.name} is not at") as error:
+        prepare(plan, TARGET)
+    assert next_step in error.value.hint
+
+
+def test_open_files_are_raised_to_what_is_allowed() -> None:
+    """The limit holds for all programs that are started from then on."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, before[1]))
+        assert (raise_open_files(), before[1]) == resource.getrlimit(resource.RLIMIT_NOFILE)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+@pytest.mark.parametrize(
+    ("rest", "expected"),
+    [
+        ("  concurrency: [1, 2000]\n", "4: factors.concurrency: 2,000 users take 2,000 open files"),
+        ("  delay_ms: 5\n  concurrency: 1500\n", "5: factors.concurrency: 1,500 users take 3,000 open"),
+        ("  rate_per_s: 10\nload: {model: open, concurrency_max: 2000}\n", "5: load.concurrency_max: 2,000 users take"),
+    ],
+)
+def test_users_that_do_not_fit_are_rejected_with_how_many_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rest: str, expected: str
+) -> None:
+    """The message has the scenario's line, and nothing is started or written."""
+    monkeypatch.setattr(preparation, "raise_open_files", lambda: 1024)
+    path = tmp_path / "many.yaml"
+    path.write_text(f"question: Do they fit?\nfactors:\n  transport: rest\n{rest}", encoding="utf-8")
+    errors = reject("run", path, "--out", tmp_path / "results")
+    assert f"error: {path}:{expected}" in errors
+    assert f"and a process may have 1,024 (ulimit -Hn): {412 if 'delay_ms' in rest else 824} fit" in errors
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_run_goes_on_without_calibration(tmp_path: Path) -> None:
+    """The run notes why no load pod could be had for it."""
+    text = "question: x\nfactors: {transport: rest, concurrency: 4}\nload: {generators: 2}\n"
+    plan = make_plan(read(tmp_path, text), seed=1, target="kubernetes")
+    target = MagicMock(start=MagicMock(side_effect=WirebenchError("no room for a pod", "make room")), cores=None)
+    execution = Execution(plan, target, MagicMock(), MagicMock(), tmp_path)
+    assert Calibration() == execution.find_calibration()
+    expected = "the drivers' error isn't known everywhere: no room for a pod: make room"
+    execution.writer.note.assert_called_once_with(expected)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("ready", [True, False, None])
+def test_the_prometheus_of_a_cluster_is_found_when_it_is_ready(
+    monkeypatch: pytest.MonkeyPatch, *, ready: bool | None
+) -> None:
+    """A run measures without one that is ready, and without the right to look for it."""
+    condition = {"type": "Ready", "status": str(ready), "lastTransitionTime": "2026-11-23T23:46:40Z"}
+    pod = {"metadata": {"name": "p"}, "spec": {}, "status": {"phase": "Running", "conditions": [condition]}}
+    service = {"metadata": {"name": "observability-prometheus"}, "spec": {"ports": [{"port": 9090}]}}
+
+    def get(_: Cluster, kind: str, _selector: str) -> list[dict[str, object]]:
+        if ready is None:
+            raise WirebenchError("services is forbidden", "ask for the right")
+        return {"services": [service], "pods": [pod]}[kind]
+
+    monkeypatch.setattr(Cluster, "get", get)
+    expected = "http://observability-prometheus.wirebench-observability:9090" if ready else None
+    assert expected == find_prometheus(Access("kind", None))
