@@ -161,13 +161,6 @@ def test_metrics_tell_cpu_time_where_agents_are_not_allowed(
     assert any("CPU time and memory of rest come from its metrics" in note for note in run.info.notes)
 
 
-def test_a_load_without_a_limit_is_rejected(tmp_path: Path) -> None:
-    """A foreign service needs a limit; nothing was sent."""
-    started = start(tmp_path, APPLICATION.replace("\n    limit: {rate_per_s: 100, connections: 4}", ""))
-    assert 2 == started.end(), started.printed
-    assert "limit" in started.printed
-
-
 @pytest.mark.usefixtures("_running")
 def test_a_service_that_is_not_there_is_named(cluster: Cluster, tmp_path: Path) -> None:
     """With the place in the file, and what there is; one that has no pod is said as well."""

@@ -177,17 +177,6 @@ def test_a_run_whose_load_pod_is_lost_ends_with_the_reason(cluster: Cluster, tmp
     assert ("incomplete", 1) == (started.run().info.status, len(started.run().records))
 
 
-def test_an_image_that_is_not_there_is_said(tmp_path: Path) -> None:
-    """The pod's own words, and which command builds and loads images; nothing was measured, and nothing is left."""
-    values = tmp_path / "values.yaml"
-    values.write_text("image: {services: {repository: wirebench/services, tag: not-there, pullPolicy: Never}}\n")
-    started = Started(tmp_path, ALL, "--values", str(values))
-    assert 1 == started.end()
-    assert "ErrImageNeverPull" in started.printed
-    assert "make cluster-up" in started.printed
-    assert [] == list(started.results.iterdir())
-
-
 def test_a_service_that_does_not_start_shows_events_and_log(tmp_path: Path) -> None:
     """Its memory limit is too low: the message says which pod, why, and what it printed last."""
     values = tmp_path / "values.yaml"
@@ -198,14 +187,6 @@ def test_a_service_that_does_not_start_shows_events_and_log(tmp_path: Path) -> N
     assert "error: the pod wirebench-socket-" in started.printed
     assert "  | event " in started.printed
     assert "OOMKilled" in started.printed
-
-
-def test_an_unknown_context_is_said_at_once(tmp_path: Path) -> None:
-    """Nothing is written."""
-    started = Started(tmp_path, ALL, "--context", "nowhere")
-    assert 1 == started.end()
-    assert "can't reach the cluster of the context nowhere" in started.printed
-    assert not started.results.exists()
 
 
 @pytest.mark.slow

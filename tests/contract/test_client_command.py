@@ -201,20 +201,6 @@ def stay_silent(connection: socket.socket) -> None:
             pass
 
 
-def hang_up_after(beginning: bytes) -> Callable[[socket.socket], None]:
-    """Return what reads a request, begins a reply and hangs up."""
-
-    def answer(connection: socket.socket) -> None:
-        with connection, contextlib.suppress(OSError):
-            connection.recv(65_536)
-            connection.sendall(beginning)
-            connection.shutdown(socket.SHUT_WR)
-            while connection.recv(65_536):
-                pass
-
-    return answer
-
-
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_no_server(transport: str) -> None:
     """Where nothing listens, that is said."""
@@ -245,24 +231,6 @@ def test_time_out(transport: str) -> None:
         done = call(transport, port, "--timeout-s", 0.3)
 
     assert (1, f"{HOST}:{port} did not answer within 0.3 s") == (done.status, complaint(done))
-
-
-@pytest.mark.parametrize(
-    ("transport", "beginning"),
-    [
-        ("rest", b""),
-        ("rest", b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"success": true'),
-        ("socket", b""),
-        ("socket", b"\x00\x00\x01\x00\x00\x00\x00\x01\x00\x00\x00\x00abc"),
-    ],
-    ids=["rest, nothing", "rest, half", "socket, nothing", "socket, half"],
-)
-def test_hang_up(transport: str, beginning: bytes) -> None:
-    """A server that hangs up before its reply is complete is found out."""
-    with listener(hang_up_after(beginning)) as port:
-        done = call(transport, port)
-
-    assert (1, f"{HOST}:{port} hung up before its reply was complete") == (done.status, complaint(done))
 
 
 @pytest.mark.parametrize(

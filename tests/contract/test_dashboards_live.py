@@ -158,28 +158,6 @@ def test_sizes_and_requests_in_flight_are_right(prometheus: Prometheus) -> None:
 
 
 @only_here
-def test_drivers_tell_prometheus_of_every_request(prometheus: Prometheus) -> None:
-    """What k6 and wireload have pushed as histograms, and ghz as counts of its window, the services have counted."""
-    counted = by_transport(prometheus, COUNTED)
-    histograms = '{__name__=~"k6_(http|grpc|wirebench_socket)_req_duration_(milli)?seconds"}[1m]'
-    live = histograms.replace("}", ', driver!="ghz"}')
-    pushed = by_transport(prometheus, f"sum by (transport) (histogram_count(last_over_time({live})))")
-    by_wireload = histograms.replace("}", ', driver="wireload"}')
-    counts = by_transport(prometheus, f"sum by (transport) (histogram_count(last_over_time({by_wireload})))")
-    of_ghz = histograms.replace("}", ', driver="ghz"}')
-    by_ghz = by_transport(prometheus, f"sum by (transport) (histogram_count(last_over_time({of_ghz})))")
-
-    assert {"grpc"} == by_ghz.keys()
-    assert TRANSPORTS == counted.keys()
-    assert dict.fromkeys(TRANSPORTS, RATE_PER_S * LOAD_S) == counts
-    assert all(count > RATE_PER_S * PART_S_MAX / 2 for count in (*pushed.values(), *by_ghz.values()))
-    # ghz sends a little longer than its window.
-    outside = counted.pop("grpc") - pushed.pop("grpc") - by_ghz["grpc"]
-    assert 0 <= outside < RATE_PER_S
-    assert counted == pushed
-
-
-@only_here
 def test_failures_are_seen_on_all_transports(prometheus: Prometheus) -> None:
     """A status of HTTP, of gRPC and of the socket protocol that says `not found` is a failure, and no other is."""
     failed = by_transport(

@@ -112,7 +112,7 @@ def test_an_update_brings_what_the_folder_has(store: Store, tmp_path: Path) -> N
 
 
 def test_damaged_runs_are_named_and_hide_no_other(store: Store, tmp_path: Path) -> None:
-    """Whatever is wrong with them, the others are there; one that is mended is there as well."""
+    """Whatever is wrong with them, the others are there; one that is repaired is there as well."""
     whole, twice, text_, renamed, huge = write_runs(tmp_path, 5)
     record = next((tmp_path / twice / "records").iterdir())
     (record.parent / "copy.json").write_bytes(record.read_bytes())

@@ -131,15 +131,6 @@ def test_a_run_that_goes_on_concludes_nothing(tmp_path: Path) -> None:
         assert "#gates" not in page
 
 
-def test_a_run_that_is_not_whole_says_so(tmp_path: Path) -> None:
-    """Where its figures are drawn, which rest on some of its windows alone."""
-    write_run(tmp_path, status="incomplete", reason="it was interrupted (SIGINT)", cells=6, blocks=4)
-    with served(tmp_path, runs=1) as site:
-        chapter = site.ask("/").text.partition('<section class="chapter"')[2]
-        assert '<span class="badge incomplete">' in chapter.partition("</p>")[0]
-        assert "2 of 24 windows measured: it was interrupted (SIGINT)" in chapter
-
-
 def test_variants_are_shown_by_name_wherever_results_are(tmp_path: Path) -> None:
     """On pages, in the API, with two runs; nothing shows as None."""
     unknown = {"runtime": None, "implementation": None, "store": None}

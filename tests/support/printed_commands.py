@@ -89,7 +89,6 @@ RULES = (
     Rule(r"make run-\w+.*", Place.HERE, until="ready|listening|Listening|running on"),
     Rule(r"\.(venv|tools)/bin/wirebench-(rest|go rest)", Place.HERE, until="ready|listening|Listening|running on"),
     Rule(r"make serve|" + WIREBENCH + "serve.*", Place.HERE, until="http://"),
-    Rule(WIREBENCH + r"client rest .*--rate-limit.*", Place.HERE, needs=(REST,), until="balance|amount|{"),
     Rule(WIREBENCH + r"client rest .*|wireload rest .*", Place.HERE, needs=(REST,)),
     Rule(r"\.tools/bin/ghz .*|wireload grpc .*|wirebench init --reflection .*", Place.HERE, needs=(GRPC,)),
     Rule(r"echo .* nc .*|wireload socket .*|" + WIREBENCH + r"run --socket .*", Place.HERE, needs=(SOCKET,)),

@@ -158,7 +158,9 @@ def _mark_reads(drafts: Sequence[Draft], reads: Sequence[str]) -> None:
     for text in reads:
         found = [draft for draft in drafts if text in (draft.about, *draft.about.split(" = "))]
         if not found:
-            raise UsageError(f"--reads {text!r}: is none of the operations", "write it as --pair, --rest or --grpc do")
+            raise UsageError(
+                f"--reads {text!r}: is not one of the operations", "write it as --pair, --rest or --grpc do"
+            )
         for draft in found:
             draft.writes = False
 

@@ -19,7 +19,7 @@ def connect(
 ) -> Iterator[Client]:
     """Yield a client of the service at `host:port`, with a scheme or without.
 
-    Raises UsageError for an address that is none; what the client raises in the `with` block becomes a WirebenchError.
+    Raises UsageError for an invalid address; what the client raises in the `with` block becomes a WirebenchError.
     """
     bare, trusted = split_address(address, tls)
     where, context = parse_address(bare), make_context(trusted) if trusted else None

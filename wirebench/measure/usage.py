@@ -90,7 +90,7 @@ class Watch:
         def compute_used(values: Iterable[float | None]) -> float | None:
             known = [math.nan if value is None else value for value in values]
             start, end = (float(each) for each in np.interp((start_unix_ns, end_unix_ns), times, known))
-            # A counter that has begun again, as that of a restarted service, tells nothing.
+            # A counter that has begun again, as that of a restarted service, reports nothing.
             return max(0.0, end - start) if end >= start - _ROUNDING else None
 
         return Usage(

@@ -12,7 +12,7 @@ type arrivals struct {
 	run *run
 	// wait is an alarm.
 	wait func(time.Time) bool
-	// first has something in it while nobody is the first in line, who alone uses the alarm and n.
+	// first has something in it while no user is the first in line, who alone uses the alarm and n.
 	first chan struct{}
 	// n is the number of the next arrival among those of all load generators.
 	n int64

@@ -63,7 +63,7 @@ func (f field) text(name string) string {
 	return text
 }
 
-// whole returns a whole number; 0 if it is none.
+// whole returns a whole number; 0 if it isn't one.
 func (f field) whole() int64 { return wholeOf(f.value) }
 
 func (f field) is(name string) bool { return f.get(name).value == true }
@@ -114,7 +114,7 @@ func (f field) failType(what string) {
 	f.fail("must be %s (it is %s)", what, shorten([]byte(jsonOf(f.value))))
 }
 
-// wholeOf returns a whole number; 0 if it is none.
+// wholeOf returns a whole number; 0 if it isn't one.
 func wholeOf(value any) int64 {
 	number, _ := value.(json.Number)
 	whole, _ := number.Int64()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.report_run import GENERATOR_GATE, Gates, RunBuilder, cell, passed
+from tests.support.report_run import Gates, RunBuilder, cell, passed
 from wirebench.analysis.compare_runs import RunComparison, compare_runs
 from wirebench.analysis.differences import describe_hardware
 from wirebench.errors import UsageError
@@ -140,15 +140,6 @@ def test_few_blocks_on_a_side_are_inconclusive(make: Maker, blocks: int) -> None
     )
 
 
-def test_blocks_are_not_blamed_for_what_gates_withhold(make: Maker) -> None:
-    """Another block wouldn't help; and what wasn't judged isn't reported as not slower."""
-    found = compare_runs(make("base", blocks=1), make("head", gates=(GENERATOR_GATE,)))
-    assert [] == [remark for remark in list_caveats(found) if "Fewer than" in remark]
-    assert "1 cell in both runs, head against base: withheld in 1; nothing could be judged." == (
-        make_run_comparison_view(found).summary
-    )
-
-
 @pytest.mark.parametrize(
     ("rate_per_s", "reference_us", "verdict"),
     [
@@ -187,19 +178,6 @@ def with_reference(run: Run, reference_us: float) -> Run:
     """Return a run on a machine of this speed."""
     records = (record.model_copy(update={"reference_us": reference_us}) for record in run.records)
     return dataclasses.replace(run, records=tuple(records))
-
-
-@pytest.mark.parametrize(
-    ("side", "info", "said"),
-    [
-        ("base", {"status": "incomplete", "reason": "interrupted"}, "base is incomplete (interrupted): 4 of 8 windows"),
-        ("head", {"status": "running", "reason": ""}, "head is still running: 4 of 8 windows are measured."),
-    ],
-)
-def test_a_run_that_is_not_whole_is_said_to_be(make: Maker, side: str, info: dict[str, Any], said: str) -> None:
-    """First of all remarks, with how much of it is there."""
-    runs = {name: make(name, info={"cells": 2, **info} if name == side else {}) for name in ("base", "head")}
-    assert said in list_caveats(compare_runs(runs["base"], runs["head"]))[0]
 
 
 @pytest.mark.parametrize(
@@ -267,13 +245,6 @@ def test_cells_that_one_run_lacks_are_listed(make: Maker) -> None:
     sentence = list_caveats(found)
     assert "Only in base: gRPC users.get, 16 connections." in sentence
     assert "Only in head: socket users.get, 16 connections." in sentence
-
-
-def test_the_correction_for_many_cells_is_said(make: Maker) -> None:
-    """Who reads many verdicts knows how many of them may be wrong."""
-    cells = [cell("rest", concurrency=concurrency) for concurrency in range(1, 5)]
-    found = compare_runs(make("base", *cells), make("head", *cells))
-    assert list_caveats(found)[0].startswith("Verdicts are corrected for 4 comparisons (Benjamini–Hochberg): ")
 
 
 @pytest.mark.parametrize("names", [("same", "same"), ("base", "head")])

@@ -18,7 +18,7 @@ from grafana.__main__ import GENERATED, path_of
 from grafana.board import Board, Chart
 from grafana.boards import BOARDS
 from grafana.boards.generators import THROTTLED_MAX
-from grafana.generate import COLOURS, to_json
+from grafana.generate import to_json
 from grafana.queries import EVENTS
 from wirebench.measure.gates import GATES
 from wirebench.system.paths import ROOT
@@ -134,18 +134,6 @@ def test_every_panel_explains_itself(board: Board) -> None:
         assert "12.0.0" == panel["pluginVersion"]
 
 
-@every_board
-def test_transports_have_the_same_colours_everywhere(board: Board) -> None:
-    """Each panel gives each transport its colour, by the transport in a series' name."""
-    for panel in panels(board):
-        colours = {
-            override["matcher"]["options"]: override["properties"][0]["value"]["fixedColor"]
-            for override in panel["fieldConfig"]["overrides"]
-            if override["matcher"]["id"] == "byRegexp" and override["properties"][0]["id"] == "color"
-        }
-        assert {rf"/\b{transport}\b/": colour for transport, colour in COLOURS.items()} == colours
-
-
 @every_chart
 def test_a_query_uses_what_there_is(board: Board, chart: Chart) -> None:
     """Its variables are the dashboard's or Grafana's, and its recorded series are recorded."""
@@ -156,14 +144,6 @@ def test_a_query_uses_what_there_is(board: Board, chart: Chart) -> None:
         assert query.legend.find("{{transport}}") <= 0  # a name that begins with it gets its colour
         assert variables_in(query.expr) <= known
         assert set(re.findall(r"\w+:\w+:\w+", query.expr)) <= recorded
-
-
-@every_board
-def test_dashboards_lead_to_each_other_and_to_the_report(board: Board) -> None:
-    """To the run's, by its namespace, at the address of `wirebench serve` that is written above the dashboard."""
-    others, report = generated(board)["links"]
-    assert (True, True, ["wirebench"]) == (others["keepTime"], others["includeVars"], others["tags"])
-    assert "${results}/runs/${namespace}" == report["url"]
 
 
 def test_alerts_have_the_limits_of_the_gates() -> None:

@@ -37,6 +37,6 @@ def test_users_are_marked_as_ours() -> None:
 
 
 def test_a_seed_repeats_its_requests() -> None:
-    """All services get the same requests, and so does whoever repeats a check."""
+    """All services get the same requests, also when a check is repeated."""
     assert REQUESTS[:50] == draw_requests(seed=1, count=1000, writes=True)[:50]
     assert REQUESTS != draw_requests(seed=2, count=1000, writes=True)

@@ -121,7 +121,7 @@ def test_what_is_named_is_drafted(sources: tuple[str | Path, ...]) -> None:
         (("--grpc", "shop.v1.CatalogService/Send"), "can't be measured: the client streams its requests"),
         (("--pair", "shop.v1.CatalogService/Buy"), "is not REQUEST = CALL"),
         (("--pair", "GET /a/{no} = shop.v1.CatalogService/Buy"), "the path's variable {no} is no field"),
-        (("--grpc", "shop.v1.CatalogService/Buy", "--reads", "GET /"), "is none of the operations"),
+        (("--grpc", "shop.v1.CatalogService/Buy", "--reads", "GET /"), "is not one of the operations"),
         (("--grpc", "shop.v1.CatalogService/Buy", "--start", "shop"), "it has no {port}"),
     ],
 )

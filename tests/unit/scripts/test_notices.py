@@ -30,9 +30,3 @@ def test_each_package_has_its_licence() -> None:
     notices = run_program([sys.executable, SCRIPT, "--packages"], check=True).stdout
     assert f"\nflask {metadata.version('flask')}" in notices.lower()
     assert "Redistribution and use in source and binary forms" in notices
-
-
-def test_what_is_not_built_here_is_named() -> None:
-    """In a line with a next step."""
-    done = run_program([SCRIPT])
-    assert (1, "write-notices: name programs, or --packages\n") == (done.returncode, done.stderr)

@@ -145,6 +145,4 @@ def test_cells_at_a_distance_say_so(tmp_path: Path) -> None:
     """Transports that are compared at a distance are compared there."""
     cells = [cell(transport, delay_ms=20, loss_percent=1.0) for transport in ("rest", "grpc")]
     (comparison,) = compare_cells(summarise(RunBuilder(cells=cells).write(tmp_path).records), "transport", 0.05)
-    assert (
-        "users.get, 16 connections, 20 ms away, losing 1 % of packets:" in make_comparison_view(comparison).sentence
-    )
+    assert "users.get, 16 connections, 20 ms away, losing 1 % of packets:" in make_comparison_view(comparison).sentence

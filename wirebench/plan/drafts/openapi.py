@@ -52,7 +52,7 @@ class Document:
     def list_requests(self) -> dict[str, str]:
         """Return requests, such as `GET /items/{id}`, and why one can't be measured, or an empty text."""
         return {
-            label: each if isinstance(each, str) else _refuse_upload(each) for label, each in self._operations.items()
+            label: each if isinstance(each, str) else _reject_upload(each) for label, each in self._operations.items()
         }
 
     def draft(self, label: str) -> Draft:
@@ -146,7 +146,7 @@ def _explained(what: str) -> Iterator[None]:
         raise UsageError(f"{what}: {message}", "correct the document, or write this request by hand") from error
 
 
-def _refuse_upload(operation: Any) -> str:  # noqa: ANN401 - schemathesis'
+def _reject_upload(operation: Any) -> str:  # noqa: ANN401 - schemathesis'
     types = operation.get_request_payload_content_types()
     return _UPLOAD if types and all(each.startswith("multipart/") for each in types) else ""
 

@@ -68,7 +68,7 @@ func (e *events) takeField(line []byte) {
 	}
 }
 
-// dispatch ends an event, which is none without data. It returns false to stop the stream.
+// dispatch ends an event, which needs data to be one. It returns false to stop the stream.
 func (e *events) dispatch(item func([]byte) bool) bool {
 	goesOn := true
 	if len(e.data) > 0 {

@@ -99,7 +99,7 @@ class Client(ABC):
 
     @contextlib.contextmanager
     def translate_errors(self) -> Iterator[None]:
-        """Close the connection and raise ClientError for what fails. ValueError stands for a reply that is none."""
+        """Close the connection and raise ClientError for what fails. ValueError stands for a malformed reply."""
         try:
             yield
         except (OSError, EOFError, ValueError, http.client.HTTPException) as error:
