@@ -46,8 +46,8 @@ func Parse(path string, text []byte, variantName string, descriptors []byte) (*A
 // parseApplication returns what can be read of an application, and keeps its mistakes.
 func parseApplication(path string, text []byte) *Application {
 	a := &Application{document: &document{path: path}}
-	a.root = field{document: a.document, value: a.parse(text)}
-	if len(a.mistakes) == 0 {
+	if value := a.parse(text); len(a.mistakes) == 0 {
+		a.root = field{document: a.document, value: value}
 		applicationShape.validate(a.root)
 	}
 	return a

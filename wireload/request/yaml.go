@@ -79,7 +79,7 @@ func (d *document) parse(text []byte) any {
 	var found *yaml.LoadError // the first one
 	switch {
 	case err == nil:
-		d.lines = map[string]int{"": 1}
+		d.lines = map[string]int{}
 		return d.read(&root, "")
 	case !errors.As(err, &found):
 		found = &yaml.LoadError{Message: err.Error()}
@@ -183,10 +183,11 @@ func joinKeys(at, key string) string {
 
 // lineOf returns the line of a key, or else of the nearest one around it.
 func (d *document) lineOf(key string) int {
-	for {
+	for key != "" {
 		if line, ok := d.lines[key]; ok {
 			return line
 		}
 		key = key[:max(0, strings.LastIndexAny(key, ".["))]
 	}
+	return 1
 }
