@@ -126,15 +126,6 @@ def test_levels_of_other_transports_and_unused_workloads_stay(tmp_path: Path) ->
     assert "compare" not in yaml.safe_load(scenario.source.text)
 
 
-def test_a_rate_leaves_other_load_models_alone(tmp_path: Path) -> None:
-    """A load that has no rate is named."""
-    text = re.sub("cross_check: .*\n", "", TEXT)
-    sweep = text.replace("model: closed", "model: sweep").replace("  concurrency: [1, 16]\n", "")
-    with pytest.raises(UsageError, match=r"--rate 90: factors\.rate_per_s: a sweep has no rate") as error:
-        make_plan(read(tmp_path, sweep, *override(rate="90")), 1)
-    assert "set load.model to open" in error.value.hint
-
-
 @pytest.mark.parametrize(
     ("assignment", "value"),
     [

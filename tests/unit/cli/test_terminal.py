@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -112,27 +110,6 @@ def test_bash_completes(tmp_path: Path, line: str, expected: set[str]) -> None:
     done = run_program(["bash", "-c", script + asked], cwd=tmp_path, check=True)
     assert (0, "") == (status, done.stderr)
     assert expected == set(done.stdout.split())
-
-
-@pytest.mark.parametrize(("environment", "has_colour"), [({}, True), ({"NO_COLOR": "1"}, False)])
-def test_colours_can_be_switched_off(tmp_path: Path, environment: dict[str, str], has_colour: bool) -> None:  # noqa: FBT001 - a parameter of the test
-    """NO_COLOR is what programs agree on: https://no-color.org."""
-    RunBuilder(cells=[cell("rest")], blocks=1, gates=(GENERATOR_GATE,)).write(tmp_path)
-    reader, writer = os.openpty()
-    command = [sys.executable, "-m", "wirebench.cli", "results", "--out", str(tmp_path)]
-    inherited = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
-    with subprocess.Popen(
-        command, stdout=writer, env={**inherited, "TERM": "xterm-256color", **environment}
-    ) as process:
-        os.close(writer)
-        shown = b""
-        with contextlib.suppress(OSError):  # the other end is closed
-            while part := os.read(reader, 65536):
-                shown += part
-    os.close(reader)
-    assert 0 == process.returncode
-    assert b"generator CPU" in shown
-    assert has_colour == bool(re.search(rb"\x1b\[[0-9;]*3[0-7]m", shown))
 
 
 def test_a_quiet_command_says_nothing_beside_its_results(capsys: pytest.CaptureFixture[str]) -> None:

@@ -36,13 +36,6 @@ def test_before_the_window_there_is_an_even_load() -> None:
     assert [0, 1, 2, 3, 4, 5, 6.5, 7] == [due / SECOND_NS for due in load.list_arrivals_ns()]
 
 
-def test_a_steady_load_has_no_list() -> None:
-    """An open one has its rate, and a closed one none."""
-    assert [] == Load(model="open").list_arrivals_ns()
-    assert 100 == Load(model="open").compute_rate_asked_per_s(cell("rest", "wireload", rate_per_s=100))
-    assert Load().compute_rate_asked_per_s(cell("rest", "wireload")) is None
-
-
 def with_slices(*latencies_ms: list[int]) -> HistogramFile:
     """Return a generator's file with slices of these latencies."""
     texts = (Histogram.of_values(np.array(each) * 1_000_000).encode() if each else "" for each in latencies_ms)

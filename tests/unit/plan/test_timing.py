@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from wirebench.errors import UsageError
-from wirebench.model.recording import ENTRIES_MAX, Recording, read_recording
+from wirebench.model.recording import ENTRIES_MAX, read_recording
 
 
 @pytest.fixture
@@ -66,8 +66,3 @@ def test_files_that_cannot_be_read_or_are_too_large_are_rejected(file: Path, mon
     monkeypatch.setattr("wirebench.model.recording.FILE_BYTES_MAX", 3)
     with pytest.raises(UsageError, match="over 0 MB"):
         read_recording(file)
-
-
-def test_a_length_holds_the_requests_at_their_mean_rate() -> None:
-    """Three requests a second apart are one a second, and last three seconds."""
-    assert 3.0 == Recording((0, 1_000_000_000, 2_000_000_000)).length_s

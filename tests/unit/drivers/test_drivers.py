@@ -1,4 +1,4 @@
-"""Drivers that replay requests: which they can send, what they are told, and what is made of their reports."""
+"""Drivers: what they can send, what they are told, and what is made of their reports."""
 
 from __future__ import annotations
 
@@ -17,16 +17,20 @@ import pytest
 from tests.support import jobs
 from wirebench.drivers import K6, Ghz, Job
 from wirebench.drivers import ghz as ghz_module
-from wirebench.drivers.calls import Call, Report
+from wirebench.drivers.calls import Call, Report, fold
 from wirebench.drivers.driver import ID_STEP
 from wirebench.drivers.locust import Locust
 from wirebench.drivers.oha import Oha
 from wirebench.drivers.replay import render
+from wirebench.drivers.wireload import describe_job
 from wirebench.errors import WirebenchError
 from wirebench.model.application import Operation, load_builtin
 from wirebench.model.contract import Driver, Transport
+from wirebench.model.histogram_file import DriverVersion, HistogramFile
+from wirebench.model.scenario import Load
 from wirebench.plan.driver_support import explain_unsupported
 
+MS = 1_000_000
 CELL = dataclasses.replace(jobs.CELL, transport="rest", runtime="gunicorn-gthread", driver="oha", codec="json")
 JOB = dataclasses.replace(jobs.JOB, cell=CELL, cores=frozenset({1}))
 
@@ -243,3 +247,79 @@ def test_ghz_has_as_many_connections_as_users(job: Job) -> None:
     given: dict[Any, Any] = dict(itertools.pairwise(Ghz().build_arguments(paced, render(paced))))
     assert ("50", "16", "16") == (given["--rps"], given["--connections"], given["--concurrency"])
     assert "wait" == given["--duration-stop"]
+
+
+def call(end_ms: int, latency_ms: int = 1, code: str = "ok", error: str = "", response_ms: int | None = None) -> Call:
+    """Return a request by its times in milliseconds."""
+    return Call(end_ms * MS, latency_ms * MS, code, error, None if response_ms is None else response_ms * MS)
+
+
+def folded(*calls: Call) -> HistogramFile:
+    """Fold after half a second of warm-up, in a window of one second."""
+    return fold(Report(calls), "users.get", 0.5, 1.0, DriverVersion(name="ghz", version="0"))
+
+
+def test_the_window_opens_after_the_warmup() -> None:
+    """Requests that end in the warm-up, or after the window, are counted but not measured."""
+    # The first one was sent at 0 ms: the window is 500 to 1500 ms.
+    file = folded(call(1), call(499), call(500, 2), call(1499, 4), call(1500))
+    assert {"ok": 5} == file.requests_total
+    assert {"ok": 2} == file.count_by_code()
+    assert 2_000_000 == pytest.approx(file.merge_histograms("service").compute_quantiles_ns(0)[0], rel=1e-3)
+
+
+def test_failures_are_kept_apart_from_latencies() -> None:
+    """A failed request counts under its code, and not in the latencies of successes."""
+    file = folded(call(1), call(600), call(700, 9, "unavailable", "connection refused"))
+    assert {"ok": 1, "unavailable": 1} == file.count_by_code()
+    assert 1 == file.merge_histograms("service").count
+    assert ["connection refused"] == [error.message for error in file.errors]
+
+
+def test_no_call_is_an_error() -> None:
+    """A load that sent nothing has no result."""
+    with pytest.raises(WirebenchError, match="ghz made no call"):
+        folded()
+
+
+def test_response_times_have_a_clock_of_their_own() -> None:
+    """What waited to be sent took longer for a user than for the service."""
+    file = folded(call(1, response_ms=1), call(600, response_ms=5))
+    assert [1.0, 5.0] == [
+        pytest.approx(file.merge_histograms(clock).mean_ns / MS, rel=1e-3) for clock in ("service", "response")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("items", "limit_per_s", "expected_per_s"), [(100, 1000, 160), (1000, 1000, 32), (0, 1000, 32), (1000, None, None)]
+)
+def test_streams_with_a_rate_limit_start_spread(
+    items: int, limit_per_s: int | None, expected_per_s: float | None
+) -> None:
+    """Streams that started together would wait at the same moments."""
+    streaming = dataclasses.replace(
+        jobs.JOB.cell, operation="ledger.stream_transactions", driver="wireload", stream_items=items
+    )
+    job = dataclasses.replace(jobs.JOB, cell=dataclasses.replace(streaming, stream_rate_limit_per_s=limit_per_s))
+    assert expected_per_s == describe_job(job)["spawn_rate_per_s"]
+
+
+@pytest.mark.parametrize(
+    ("load", "levels", "expected"),
+    [
+        # It begins with the connections of its cell, and may open more.
+        (Load(model="open", concurrency_max=64), {"rate_per_s": 100}, {"concurrency": 8, "concurrency_max": 64}),
+        (Load(model="open"), {"rate_per_s": 100}, {"concurrency_max": None}),
+        # Where a sweep ends is nothing to one of its cells.
+        (Load(model="sweep", concurrency_max=64), {}, {"concurrency_max": None}),
+        # HTTP/2 is spoken without TLS; each user has a connection, unless they share some.
+        (Load(), {}, {"h2c": False, "connections": None}),
+        (Load(), {"http": 2, "connections": 4}, {"h2c": True, "connections": 4}),
+    ],
+)
+def test_a_job_says_which_connections_there_are(
+    load: Load, levels: dict[str, object], expected: dict[str, object]
+) -> None:
+    """They are those of the load and of the cell."""
+    described = describe_job(dataclasses.replace(jobs.JOB, cell=jobs.cell("rest", "wireload", **levels), load=load))
+    assert expected.items() <= described.items()
