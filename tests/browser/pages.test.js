@@ -148,19 +148,6 @@ test("HTML and SQL in names stay text", async (t) => {
   assert.equal(await page.locator("table.runs tbody tr").count(), 25);
 });
 
-test("what can't be shown says why, with the status that it has", async (t) => {
-  for (const [path, status, word] of [
-    ["/?scenrio=quick", 400, /scenrio: there is no such parameter/],
-    ["/runs/20261116T090000Z-damaged", 500, /run\.json/],
-    ["/runs/none", 404, /no such run/],
-  ]) {
-    const page = await site.open(t, path, { expected: "Failed to load resource" });
-    assert.match(await text(page.locator("main")), word, path);
-    assert.equal(await page.locator(".eyebrow").innerText().then(parseInt), status, path);
-    assert.equal(await page.getByRole("link", { name: "All results" }).count(), 1);
-  }
-});
-
 test("a folder without runs says how to make one", async (t) => {
   const page = await site.open(t, "/", { at: "empty" });
   assert.match(await text(page.locator("main")), /make bench/);

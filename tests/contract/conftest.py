@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from wirebench_services.client import Client, ClientError
+from wirebench_services.client import Client
 
 from tests.support.postgres import PostgresServer, url_file
 from tests.support.runs import first_lane, second_lane
 from tests.support.services import CONTRACT_KINDS, Kind, Service, fresh_ids, started
-
-#: Whether the test failed, for the fixture that looks after its service.
-_failed = pytest.StashKey[bool]()
-#: Services that don't answer any more.
-_dead: set[int] = set()
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
@@ -28,37 +23,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
         if any(isinstance(each, Kind) and each.runtime not in runtimes for each in parameters.values()):
             item.add_marker(pytest.mark.slow)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Note on each test whether it failed."""
-    report = yield
-    item.stash[_failed] = item.stash.get(_failed, False) or report.failed
-    return report
-
-
-@pytest.fixture(autouse=True)
-def look_after_service(request: pytest.FixtureRequest) -> Iterator[None]:
-    """End the tests of a shared service that died or hangs with one failure: the others are skipped."""
-    service = request.getfixturevalue("service") if "service" in request.fixturenames else None
-    if service is not None and id(service) in _dead:
-        pytest.skip(f"{service.kind} has died or hangs: see its first failure")
-    yield
-    if service is not None and request.node.stash.get(_failed, False) and not answers(service):
-        _dead.add(id(service))
-        pytest.fail(
-            f"{service.kind} does not answer any more; its last lines:\n{service.logged()[-2000:]}", pytrace=False
-        )
-
-
-def answers(service: Service) -> bool:
-    """Return whether a service answers a request."""
-    try:
-        with service.connect() as client:
-            return client.call("echo.upper", {"text": "alive"}).ok
-    except ClientError:
-        return False
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -8,19 +8,14 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-from grafana.boards.generators import GENERATORS
-from grafana.boards.transports import TRANSPORTS
 from tests.support.prometheus import RULES_INTERVAL_S, Prometheus, started_prometheus
 from tests.support.runs import RUN_TIMEOUT_S, needs_cross_check, only_run, running, second_lane, wirebench
-from tests.support.waiting import wait_until
 from wirebench.model.histogram_file import HistogramFile
 from wirebench.model.run_info import Run
 from wirebench.targets.cluster.namespace import name_namespace
 
 pytestmark = [second_lane, needs_cross_check]
 
-#: Panels of clients: those of services need a Prometheus that scrapes them.
-CLIENT_PANELS = ("Requests", "Service time, p99", "Sent per request", "Offered and achieved rate")
 PUSHING = """\
 question: Does Prometheus see the load of a run?
 factors: {transport: [rest, grpc], concurrency: 2, driver: {rest: [wireload, k6], grpc: [wireload, ghz]}}
@@ -43,7 +38,7 @@ def count_sent(run: Run, driver: str) -> dict[str, int]:
 
 
 def test_prometheus_gets_every_request_of_a_run(scenario: Callable[[str], Path], tmp_path: Path) -> None:
-    """In a namespace of the run's own, wireload's under k6's names, and panels of the dashboards show them."""
+    """In a namespace of the run's own, and wireload's under k6's names."""
     with started_prometheus([], tmp_path) as url:
         start_s = time.time()
         done = wirebench("run", scenario(PUSHING), "--out", tmp_path / "results", "--prometheus", f"{url}/")
@@ -61,19 +56,6 @@ def test_prometheus_gets_every_request_of_a_run(scenario: Callable[[str], Path],
         assert count_sent(run, "wireload") == read_last(durations, by_wireload, "histogram_count")
         assert count_sent(run, "k6") == read_last("k6_iterations_total", 'driver="k6"')
         assert count_sent(run, "ghz").keys() == read_last(durations, 'driver="ghz"', "histogram_count").keys()
-
-        charts = [(board, chart) for board in (TRANSPORTS, GENERATORS) for chart in board.charts()]
-
-        def show() -> dict[str, set[str]]:
-            return {
-                chart.title: {labels["transport"] for labels in prometheus.chart(board, chart, chart.queries[0])}
-                for board, chart in charts
-                if chart.title in CLIENT_PANELS
-            }
-
-        # Rules have to be evaluated after the last push.
-        wait_until(lambda: {title: {"rest", "grpc"} for title in CLIENT_PANELS} == show(), "panels have data", show)
-        assert ["load"] == prometheus.choices(GENERATORS, GENERATORS.variables[-1])
     assert not any("Prometheus" in note for note in run.info.notes)
 
 

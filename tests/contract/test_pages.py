@@ -149,15 +149,8 @@ def test_variants_are_shown_by_name_wherever_results_are(tmp_path: Path) -> None
         assert {("rest", "flask-v1"), ("rest", "flask-v2")} == {
             (row["transport"], row["factors"]["variant"]) for row in rows
         }
-        described = site.get("/openapi.json")["paths"]
-        for path in ("/results", "/runs"):
-            assert "variant" in {each["name"] for each in described[path]["get"]["parameters"]}
         (only,) = site.get("/results", variant="flask-v2", run_id=RUN)["results"]
         assert "flask-v2" == only["factors"]["variant"]
-        assert ({RUN}, 0) == (
-            {run["run_id"] for run in site.get("/runs", variant="flask-v1", until="2026-01-01")["runs"]},
-            site.get("/results", variant="flask-v3")["total"],
-        )
         page = site.ask("/", {"variant": "flask-v1"}).text
         assert '<option value="flask-v1" selected>' in page
         found = site.ask("/api/v1/runs/" + RUN).json

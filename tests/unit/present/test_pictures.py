@@ -103,18 +103,28 @@ def names_by_group(folder: Path, cells: tuple[Cell, ...], compared: str) -> dict
     }
 
 
-def test_few_cells_share_a_picture(tmp_path: Path) -> None:
-    """Up to eight cells of a load are shown side by side, each named by all that it differs in."""
-    cells = tuple(cell(each, delay_ms=delay) for each, delay in itertools.product(TRANSPORTS, (0, 5)))
-    names = ["REST 0 ms away", "REST 5 ms away", "gRPC 0 ms away", "gRPC 5 ms away"]
-    expected = {"users.get, 16 connections": [*names, "socket 0 ms away", "socket 5 ms away"]}
-    assert expected == names_by_group(tmp_path, cells, "transport")
+DELAYS = ("0 ms away", "5 ms away")
 
 
-def test_many_cells_are_told_apart_by_what_is_not_compared(tmp_path: Path) -> None:
-    """Each delay has a picture of its own where transports are compared, and names don't repeat it."""
-    cells = tuple(cell(each, delay_ms=delay) for each, delay in itertools.product(TRANSPORTS, (0, 1, 5)))
-    expected = {f"users.get, 16 connections, {delay} ms away": ["REST", "gRPC", "socket"] for delay in (0, 1, 5)}
+@pytest.mark.parametrize(
+    ("levels", "expected"),
+    [
+        (
+            (0, 5),
+            {"users.get, 16 connections": [f"{name} {each}" for name in ("REST", "gRPC", "socket") for each in DELAYS]},
+        ),
+        (
+            (0, 1, 5),
+            {f"users.get, 16 connections, {delay} ms away": ["REST", "gRPC", "socket"] for delay in (0, 1, 5)},
+        ),
+    ],
+    ids=["few", "many"],
+)
+def test_many_cells_are_told_apart_by_what_is_not_compared(
+    tmp_path: Path, levels: tuple[int, ...], expected: dict[str, list[str]]
+) -> None:
+    """Up to eight cells of a load are side by side, and of more each level has a picture that names don't repeat."""
+    cells = tuple(cell(each, delay_ms=level) for each, level in itertools.product(TRANSPORTS, levels))
     assert expected == names_by_group(tmp_path, cells, "transport")
 
 

@@ -116,14 +116,6 @@ def copy_deploy(folder: Path, images: Sequence[str], **tools: str) -> Path:
     return folder / "scripts/cluster/deploy"
 
 
-def test_without_grafana_its_dashboards_can_be_imported(tmp_path: Path) -> None:
-    """Where its image can't be pulled, `make grafana` fails, and says what can be done."""
-    result = run_program([copy_deploy(tmp_path, ("prometheus",), kubectl=""), "grafana"])
-    assert 1 == result.returncode
-    assert "its image can't be pulled here" in result.stderr
-    assert "import grafana/generated/*.json into a Grafana of yours" in result.stderr
-
-
 @pytest.mark.parametrize(("name", "value"), [("REPLICAS", "0"), ("REPLICAS", "-1"), ("WORKERS", "x")])
 def test_deploy_rejects_what_is_no_number(tmp_path: Path, name: str, value: str) -> None:
     """Before helm does, whose answer would be blamed on the pods."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from wirebench.errors import WirebenchError
-from wirebench.system.files import open_atomic, write_atomic
+from wirebench.system.files import write_atomic
 
 
 def test_a_full_disk_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,21 +23,6 @@ def test_a_full_disk_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.M
     path.write_text("old")
     with pytest.raises(WirebenchError, match=r"can't write .*run\.json: No space left on device"):
         write_atomic(path, "new")
-    assert [("run.json", "old")] == [(each.name, each.read_text()) for each in tmp_path.iterdir()]
-
-
-def test_what_fails_while_it_is_written_leaves_what_was_there(tmp_path: Path) -> None:
-    """Whatever goes wrong in the block, the file has its old content, and nothing half is beside it."""
-    path = tmp_path / "run.json"
-    path.write_text("old")
-
-    def fail() -> None:
-        with open_atomic(path) as file:
-            file.write(b"half")
-            raise KeyError
-
-    with pytest.raises(KeyError):
-        fail()
     assert [("run.json", "old")] == [(each.name, each.read_text()) for each in tmp_path.iterdir()]
 
 
