@@ -132,27 +132,21 @@ def measured(
     return summary
 
 
-def test_what_all_agreed_on_is_said_once(tmp_path: Path) -> None:
-    """However many cells and handshakes there are."""
-    cells = [measured(tmp_path, "rest", FULL, RESUMED), measured(tmp_path, "grpc", FULL, tls="server")]
-    expected = "All connections with TLS agreed on TLS 1.3, AES_128_GCM_SHA256, X25519."
-    assert [expected] == list(describe_handshakes(cells))
-
-
-def test_who_agreed_on_something_else_is_named(tmp_path: Path) -> None:
-    """A difference in ciphers is part of the difference between transports: each agreement with its transports."""
-    cells = [
-        measured(tmp_path, "rest", FULL), measured(tmp_path, "grpc", OLDER), measured(tmp_path, "socket", FULL),
-    ]  # fmt: skip
-    assert (
+def test_what_connections_agreed_on_is_said_once_and_who_differs_is_named(tmp_path: Path) -> None:
+    """A difference in ciphers is part of the difference between transports, and silence is no agreement."""
+    rest, same, other, silent = (
+        measured(tmp_path / "rest", "rest", FULL, RESUMED),
+        measured(tmp_path / "same", "socket", FULL),
+        measured(tmp_path / "other", "grpc", OLDER),
+        measured(tmp_path / "silent", "grpc", driver="ghz"),
+    )
+    agreed = "All connections with TLS agreed on TLS 1.3, AES_128_GCM_SHA256, X25519."
+    unknown = "ghz doesn't report what its connections with TLS agreed on."
+    differing = (
         "Not all connections with TLS agreed on the same, which is part of what is compared: REST, socket on TLS 1.3, "
         "AES_128_GCM_SHA256, X25519; gRPC on TLS 1.2, ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, X25519."
-    ) == next(describe_handshakes(cells))
-
-
-def test_drivers_that_tell_nothing_are_named(tmp_path: Path) -> None:
-    """Silence is no agreement: k6 tells, and ghz doesn't."""
-    silent = measured(tmp_path, "grpc", driver="ghz")
-    expected = "ghz doesn't report what its connections with TLS agreed on."
-    assert [expected] == list(describe_handshakes([silent]))
-    assert expected == list(describe_handshakes([measured(tmp_path, "grpc", FULL), silent]))[-1]
+    )
+    assert [agreed] == list(describe_handshakes([rest, same]))
+    assert differing == next(describe_handshakes([rest, other, same]))
+    assert [unknown] == list(describe_handshakes([silent]))
+    assert unknown == list(describe_handshakes([same, silent]))[-1]

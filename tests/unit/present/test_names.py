@@ -89,14 +89,6 @@ def test_a_load_is_said_without_what_others_share(without: tuple[str, ...], expe
     assert expected == names.describe_situation(one.factors, without)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"), [("socket is faster", "Socket is faster"), ("gRPC is faster", "gRPC is faster")]
-)
-def test_a_sentence_begins_with_a_capital_but_names_keep_their_own(text: str, expected: str) -> None:
-    """There is no Grpc."""
-    assert expected == names.capitalise(text)
-
-
 def test_a_seed_in_the_command_is_not_told_twice(tmp_path: Path) -> None:
     """The command that was given may have named it."""
     info = RunBuilder(blocks=0, info={"command": "wirebench run q.yaml --seed 5", "seed": 5}).write(tmp_path).info

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from http.server import ThreadingHTTPServer
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from tests.support.http_servers import QuietHandler, serving
-from tests.support.jobs import JOB
 from tests.support.report_run import RunBuilder, cell
 from tests.support.scenario_text import GOOD, read, reject
 from wirebench.analysis.compare_cells import compare_cells
 from wirebench.analysis.summary import summarise
-from wirebench.drivers.metrics_push import MetricsPush
 from wirebench.errors import WirebenchError
-from wirebench.measure import proxy
 from wirebench.measure.proxy import build_netem
 from wirebench.model.cell import Cell
 from wirebench.model.record import Proxy
@@ -55,20 +51,6 @@ def test_what_is_delayed_is_not_dropped() -> None:
     for way in build_netem(100, loss_percent=1):
         assert "limit" == way[0]
         assert int(way[1]) > 100_000
-
-
-def test_a_load_that_cannot_reach_prometheus_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It runs in a network of its own, which a kernel without netem can't make: what is made there is replaced."""
-    namespace = SimpleNamespace(shape=lambda *_: None, host_address="127.0.0.1")
-    toxiproxy = SimpleNamespace(open_route=lambda *_, **__: "127.0.0.1:1", child=SimpleNamespace(pid=1))
-    monkeypatch.setattr(proxy, "open_namespace", lambda: nullcontext(namespace))
-    monkeypatch.setattr(proxy, "start_toxiproxy", lambda *_: nullcontext(toxiproxy))
-    push = MetricsPush("http://127.0.0.1:9090", {})
-    lossy = cell("rest", delay_ms=0, loss_percent=1.0)
-    job = replace(JOB, cell=lossy, generator=(1, 2), metrics_push=push)  # the first one would measure the proxy's cost
-    with proxy.route_job(job, ()) as route:
-        assert route.job.metrics_push is None
-    assert "packet loss" in push.problem
 
 
 @pytest.mark.parametrize(
