@@ -76,7 +76,6 @@ def test_programs_get_all_of_it(tmp_path: Path) -> None:
     [
         (("a-base", "nothing"), "no run 'nothing'"),
         (("a-base", "c-empty"), "no window of c-empty was measured: it has nothing to compare"),
-        (("a-base",), "missing argument 'HEAD'"),
     ],
 )
 def test_what_cannot_be_compared_is_wrong_usage(tmp_path: Path, names: tuple[str, ...], said: str) -> None:

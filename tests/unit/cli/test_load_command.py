@@ -118,20 +118,15 @@ def services(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[dict[str, Any]]]
     return found
 
 
-def a_target() -> DeployedTarget:
-    """Return the deployed gRPC service."""
-    return DeployedTarget(Access("it", None), "grpc")
-
-
 def test_a_missing_service_is_told_from_one_without_replicas(services: dict[str, list[dict[str, Any]]]) -> None:
     """Each with its own next step."""
     deployment = services["deployments"].pop()
     with pytest.raises(WirebenchError, match="grpc is not deployed in the namespace wirebench") as missing:
-        a_target().read_service()
+        DeployedTarget(Access("it", None), "grpc").read_service()
     assert "make deploy" in missing.value.hint
     services["deployments"].append({**deployment, "spec": {**deployment["spec"], "replicas": 0}})
     with pytest.raises(WirebenchError, match="grpc is scaled to no replica"):
-        a_target().read_service()
+        DeployedTarget(Access("it", None), "grpc").read_service()
 
 
 def test_verification_knows_how_many_replicas_there_are(
@@ -143,5 +138,5 @@ def test_verification_knows_how_many_replicas_there_are(
     monkeypatch.setattr(deployed, "read_agents", lambda _: Agents())
     monkeypatch.setattr(deployed, "build_endpoint", lambda service, *_: Endpoint(service, "grpc:50051"))
     asked = ServiceSpec(transport="grpc", runtime="sync", workers=4, threads=10)
-    (found,) = a_target().start([asked]).items()
+    (found,) = DeployedTarget(Access("it", None), "grpc").start([asked]).items()
     assert (asked, 2) == (found[0], found[1].service.replicas)
