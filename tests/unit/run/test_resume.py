@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 
+from tests.support import scenario_text
 from tests.support.command_line import reject, render_run, wirebench
 from tests.support.report_run import RunBuilder
 from wirebench.errors import UsageError
 from wirebench.model.run_info import Run
 from wirebench.plan.load import read_scenario
 from wirebench.plan.plan import Plan, make_plan
+from wirebench.run.progress import TimeLeft
 from wirebench.run.resumption import plan_rest, resume_info
 from wirebench.run.target_options import TargetOptions
 from wirebench.store.runs import RunWriter, load_run
@@ -145,3 +147,24 @@ def test_of_two_who_resume_a_run_the_second_is_rejected(tmp_path: Path, plan: Pl
     assert info.resumed_at == load_run(writer.folder).info.resumed_at
     with pytest.raises(UsageError, match="has been resumed meanwhile"):
         RunWriter(tmp_path, resume_info(run, run.info), found=run)
+
+
+def test_the_time_left_is_that_of_the_cells_to_come(tmp_path: Path) -> None:
+    """The first takes as long as expected, those to come as long as the ones before, on average."""
+    now_s = 1000.0
+    text = "question: x\nfactors: {transport: rest}\nload: {warmup_s: 0.5, window_s: 1}\nblocks: 7\n"
+    seven = make_plan(scenario_text.read(tmp_path, text), seed=1)
+    left = TimeLeft(dataclasses.replace(seven, done=frozenset("012")), lambda: now_s)
+    assert 8.0 == left.compute_s()
+    now_s += 1.5
+    assert 6.5 == left.compute_s()
+    now_s += 1.5
+    left.count_done(4)
+    assert 6.0 == left.compute_s()
+    now_s += 5.0
+    left.count_done(5)
+    assert 7.0 == left.compute_s()
+    now_s += 600.0
+    assert 3.5 == left.compute_s(), "a cell that takes long leaves the time of those to come"
+    left.count_done(7)
+    assert 0.0 == left.compute_s()
