@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from http import HTTPStatus
 from pathlib import Path
 
@@ -82,21 +81,6 @@ def test_rejections_are_pages(tmp_path: Path) -> None:
             assert "text/html; charset=utf-8" == answer.headers["content-type"]
             assert word in answer.text, path
             assert '<a href="/">All results</a>' in answer.text
-
-
-def test_a_run_whose_folder_is_removed_is_nowhere(tmp_path: Path) -> None:
-    """Neither on the pages nor in the choice of two; the run before is the one before it."""
-    names = [f"2026010{day}T000000Z-quick" for day in (1, 2, 3)]
-    for day, name in enumerate(names, 1):
-        write_run(tmp_path, name, started_at=f"2026-01-0{day}T00:00:00Z")
-    with served(tmp_path, runs=3) as site:
-        shutil.rmtree(tmp_path / names[1])
-        page = site.ask("/compare", {"head": names[2]}).text
-        assert [names[0], names[2]] == re.findall(r'<option value="([^"]+)" selected>', page)
-        assert names[1] not in page
-        for path in (f"/runs/{names[1]}", f"/compare?base={names[1]}&head={names[2]}", f"/api/v1/runs/{names[1]}"):
-            assert HTTPStatus.NOT_FOUND == site.ask(path).status
-        assert 2 == site.get("/runs")["total"]
 
 
 def test_a_comparison_is_no_dead_end(tmp_path: Path) -> None:

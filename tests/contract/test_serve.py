@@ -29,7 +29,6 @@ from tests.support.postgres import PostgresServer
 from tests.support.report_run import RunBuilder, cell
 from tests.support.waiting import TIMEOUT_S
 from tests.support.web import Site, description, served, serving
-from wirebench.store.database import URL_VARIABLE
 from wirebench.web import server
 
 RUN = "20260101T000000Z-quick"
@@ -79,19 +78,11 @@ def test_who_sends_no_request_is_hung_up_on(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_new_runs_show_up(tmp_path: Path) -> None:
-    """Those that another process measures, record by record, and a damaged one hides no other."""
+    """Those that another process has measured since the start."""
     with served(tmp_path) as site:
         assert 0 == site.get("/results")["total"]
         write_run(tmp_path)
         assert RUN == site.until("/results", 1)["results"][0]["run_id"]
-        damaged = tmp_path / "20260102T000000Z-damaged"
-        damaged.mkdir()
-        (damaged / "run.json").write_text("{")
-        write_run(tmp_path, "20260103T000000Z-quick", started_at="2026-01-03T00:00:00Z")
-        site.until("/results", 2)
-        answer = site.ask("/api/v1/runs/20260102T000000Z-damaged")
-        assert HTTPStatus.INTERNAL_SERVER_ERROR == answer.status
-        assert "run.json: " in answer.json["error"]["message"]
 
 
 def test_wrong_usage_is_rejected(tmp_path: Path) -> None:
@@ -110,16 +101,6 @@ def test_wrong_usage_is_rejected(tmp_path: Path) -> None:
             first, second = ended.stderr.splitlines()
             assert (2, "", message) == (ended.status, ended.stdout, first[: len(message)])
             assert second.startswith("next: ")
-
-
-def test_a_database_that_is_not_there_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At once, and without the password."""
-    monkeypatch.setenv(URL_VARIABLE, "postgresql://wirebench:s3cret@127.0.0.1:1/wirebench")
-    ended = wirebench("serve", "--out", tmp_path)
-    assert 1 == ended.status
-    assert ended.stderr.startswith("error: the index in postgresql://127.0.0.1:1/wirebench can't be used: ")
-    assert 2 == len(ended.stderr.splitlines())
-    assert "s3cret" not in ended.stderr
 
 
 def test_a_lost_database_is_said_until_it_is_back(tmp_path: Path, postgres: PostgresServer) -> None:

@@ -22,8 +22,6 @@ from wirebench.system.paths import ROOT, TOOLS
 
 STEP_S = 5
 RULES = ROOT / "grafana/rules.yaml"
-#: How often rules are evaluated, by the file of rules.
-RULES_INTERVAL_S = 5
 #: What Grafana makes of `$__rate_interval` when the datasource's interval is 5 s: four times that and more.
 RATE_INTERVAL = "30s"
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.support.report_run import RunBuilder, cell, run_info
-from wirebench.analysis.compare_cells import find_comparisons
 from wirebench.analysis.compare_runs import compare_runs
 from wirebench.analysis.results import describe_cells
 from wirebench.analysis.summary import summarise
@@ -73,20 +72,3 @@ def test_a_histogram_that_cant_be_read_leaves_no_figure(tmp_path: Path) -> None:
     assert {} == run.records[-1].merged
     assert None is summary.figure(P99)
     assert summary.typical(P99)
-
-
-def test_verdicts_are_of_the_blocks(tmp_path: Path) -> None:
-    """What merging does to the figures of cells leaves ratios and verdicts as they are: they pair block by block."""
-    cells = [cell(transport, rate_per_s=500) for transport in ("rest", "grpc", "socket")]
-    tails = {1: 0.0, 2: 0.03, 3: 0.0, 4: 0.01}
-    run = RunBuilder(cells, blocks=4, samples=1500, slow_share=tails.__getitem__).write(tmp_path)
-    alone = [
-        record.model_copy(update={"merged": {"response": record.response} if record.response else {}})
-        for record in run.records
-    ]
-    found, of_blocks = (find_comparisons(each) for each in (run, dataclasses.replace(run, records=tuple(alone))))
-    assert [each.verdict for each in of_blocks] == [each.verdict for each in found]
-    assert [each.ratios for each in of_blocks] == [each.ratios for each in found]
-    assert "p99" == found[0].metric.name
-    quotient = (found[0].subject.figure(P99) or 0) / (found[0].baseline.figure(P99) or 1)
-    assert pytest.approx(found[0].ratios["p99"].estimate) != quotient

@@ -179,15 +179,6 @@ def test_what_an_external_target_hides_is_absent_and_said(tmp_path: Path) -> Non
     assert 1 + 1 == Document(html).tags["figure"]
 
 
-def test_an_open_load_is_told_on_the_response_clock(tmp_path: Path) -> None:
-    """What a user waits is drawn and judged."""
-    run = RunBuilder(cells=[cell(wire, rate_per_s=500.0) for wire in ("rest", "socket")]).write(tmp_path)
-    html = write_report(run).read_text(encoding="utf-8")
-    assert ">response time, ms</small>" in html
-    assert ">service time, ms</small>" not in html
-    assert re.search(r"500 requests/s, 16 connections: socket is faster than REST: [\d.]+× .* the p99", html)
-
-
 def test_histograms_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     """Missing, cut off, or not a histogram: the report says which, without the machine's paths, and continues."""
     run = RunBuilder(cells=[cell("rest"), cell("socket")]).write(tmp_path)
