@@ -221,6 +221,13 @@ def test_what_runs_already_is_read_and_not_changed(monkeypatch: pytest.MonkeyPat
     assert [] == cluster.calls
 
 
+def test_a_service_without_a_running_pod_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its requests would have no answer."""
+    services = own_services(Cluster(monkeypatch, services=[SERVICE]))
+    with pytest.raises(UsageError, match="shop in the namespace lab has no running pod"):
+        services.prepare([SPEC], Nodes(()))
+
+
 def test_secrets_hold_what_requests_name_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other variables stay here."""
     applied: list[dict[str, Any]] = []
