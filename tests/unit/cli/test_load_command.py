@@ -52,9 +52,8 @@ def test_a_load_is_planned_as_a_scenario_is() -> None:
     assert "a plain load on grpc by ghz" == plan.scenario.question
     assert "rate_per_s: 9" in plan.scenario.source.text
     plan = plan_load(ask("rest", driver="k6", placement="same-node"), 1, "kubernetes")
-    assert ("closed", None, "same-node") == (
-        plan.scenario.load.model, plan.cells[0].rate_per_s, plan.cells[0].placement
-    )  # fmt: skip
+    (cell,) = plan.cells
+    assert ("closed", None, "same-node") == (plan.scenario.load.model, cell.rate_per_s, cell.placement)
 
 
 def test_what_writes_is_loaded_on_fresh_services_alone() -> None:

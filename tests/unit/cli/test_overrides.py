@@ -131,7 +131,6 @@ def test_levels_of_other_transports_and_unused_workloads_stay(tmp_path: Path) ->
     [
         ("a=1", 1),
         ("a=1,2", [1, 2]),
-        ("a={rest: 1, grpc: [2, 3]}", {"rest": 1, "grpc": [2, 3]}),
         ('a="1, or 2"', "1, or 2"),
         ("a=null", None),
         ("a=x=y", "x=y"),

@@ -78,10 +78,9 @@ def test_no_number_is_broken_on_a_narrow_terminal(tmp_path: Path, width: int, sh
 def test_a_list_is_of_scenarios_or_runs(tmp_path: Path) -> None:
     """It has both under headings by default; an unknown word is rejected."""
     RunBuilder(cells=[cell("rest")], blocks=1).write(tmp_path)
-    both, scenarios, runs = (wirebench("list", *what, "--out", tmp_path)[1] for what in ((), ("scenarios",), ("runs",)))
-    assert ("Scenarios" in both, f"Runs in {tmp_path}" in both) == (True, True)
-    assert ("Scenarios" in scenarios, "Runs in" in scenarios) == (True, False)
-    assert ("Scenarios" in runs, "Runs in" in runs) == (False, True)
+    for what, expected in (((), (True, True)), (("scenarios",), (True, False)), (("runs",), (False, True))):
+        shown = wirebench("list", *what, "--out", tmp_path).stdout
+        assert expected == ("Scenarios" in shown, f"Runs in {tmp_path}" in shown)
     assert ["runs"] == list(json.loads(wirebench("list", "runs", "--out", tmp_path, "--json")[1]))
     assert ["scenarios", "runs"] == list(json.loads(wirebench("list", "--out", tmp_path, "--json")[1]))
     assert "no runs in" in wirebench("list", "runs", "--out", tmp_path / "none")[1]

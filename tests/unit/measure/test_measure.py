@@ -254,8 +254,8 @@ def test_a_generator_is_watched_from_its_start_to_its_end(tmp_path: Path) -> Non
             assert 0 == child.wait(TIMEOUT_S)
         end_ns = time.time_ns()
     used = watch.between(start_ns, end_ns)
-    assert used is not None
-    assert used.cpu_s is not None
+    assert used
+    assert used.cpu_s
     assert 0.005 < used.cpu_s < 10
 
 
@@ -294,8 +294,7 @@ def test_a_tree_of_processes_is_watched_whole() -> None:
     assert used is not None
     assert used.cpu_s is not None
     assert 0 <= used.cpu_s < 0.1
-    assert used.memory_bytes is not None
-    assert 2_000_000 < used.memory_bytes < 200_000_000
+    assert 2_000_000 < (used.memory_bytes or 0) < 200_000_000
 
 
 def watch_readings(*readings: Usage) -> Watch:

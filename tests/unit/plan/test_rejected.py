@@ -32,7 +32,6 @@ REJECTED = {
         ("{model: closed, warmup_s: 0.5, window_s: 1}", "5", "7: load: must be a mapping of keys to values"),
         ("rest, grpc", "rset, grpc", "3: factors.transport: must be one of rest, grpc, socket (it is 'rset')"),
         ("Which transport?", "''", "1: question: must not be empty (it is '')"),
-        ("Which transport?", "3", "1: question: must be text (it is 3)"),
         ("blocks: 3", "blocks: 3\nblocks: 4", "9: 'blocks' appears twice"),
         ("blocks: 3", "blocks: 3\n\tx: 1", "9: not valid YAML"),
         ("question: Which transport?", "", "2: question: is missing"),

@@ -100,10 +100,8 @@ def test_a_run_that_goes_on_says_so(tmp_path: Path, plan: Plan) -> None:
     run = stopped(tmp_path, plan)
     now = run.info.model_copy(update={"pid": 17, "notes": ("as noted", "busy"), "id": "another", "resumed_at": ()})
     info = resume_info(run, now)
-    assert ("running", "", 17, ("as noted", "busy"), run.info.id) == (
-        info.status, info.reason, info.pid, info.notes, info.id,
-    )  # fmt: skip
-    assert run.info.duration_s == info.duration_s
+    assert ("running", "", run.info.id, run.info.duration_s) == (info.status, info.reason, info.id, info.duration_s)
+    assert (17, ("as noted", "busy")) == (info.pid, info.notes)
     (resumed_at,) = info.resumed_at
     assert timedelta(0) <= datetime.now(UTC) - resumed_at < timedelta(seconds=30)
     again = resume_info(dataclasses.replace(run, info=info.model_copy(update=STOPPED)), now)
