@@ -70,7 +70,7 @@ def test_a_run_outlives_its_prometheus(scenario: Callable[[str], Path], tmp_path
     run = only_run(out)
     assert ("complete", 4) == (run.info.status, len(run.records))
     assert [{}] * 4 == [record.errors for record in run.records]
-    (note,) = (note for note in run.info.notes if "Prometheus" in note)
+    (note,) = [note for note in run.info.notes if "Prometheus" in note]
     assert re.match(r"Prometheus lacks live metrics; the figures here have all of them: \S", note)
     assert 1 == errors.count(f"note: {note}\n")
 

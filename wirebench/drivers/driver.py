@@ -129,6 +129,7 @@ class Driver(ABC):
                 log.seek(log_bytes_before)
                 failures = [line for line in log if self.push_failure in line]
             if failures:
-                # The driver logs in logfmt.
+                # A line may be in logfmt, with quotes escaped.
                 found = re.search(r'error="((?:[^"\\]|\\.)*)"', failures[-1])
-                job.metrics_push.problem = found[1] if found else failures[-1].strip()
+                said = found[1].replace('\\"', '"') if found else failures[-1]
+                job.metrics_push.problem = said.rpartition(self.push_failure)[2].strip()

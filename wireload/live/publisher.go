@@ -94,7 +94,7 @@ func (p *Publisher) Publish(over <-chan struct{}, count func() Counts) {
 			time.Sleep(time.Millisecond) // Prometheus rejects a second push of the same millisecond.
 		}
 		if err := p.push(p.metrics(count(), time.Now(), isOver)); err != nil {
-			p.Problem = fmt.Errorf("live metrics: a push failed: %w", err)
+			p.Problem = fmt.Errorf("live metrics: %w", err)
 		}
 	}
 }
