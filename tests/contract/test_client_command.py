@@ -21,7 +21,7 @@ import pytest
 
 from tests.support.command_line import Ended, wirebench
 from tests.support.services import ASYNCIO, GRPC_SYNC, HOST, UVICORN, Service, fresh_ids, started
-from tests.support.waiting import TIMEOUT_S, wait_until
+from tests.support.waiting import wait_until
 from wirebench.system.paths import ROOT
 
 #: How response times are written: three digits.
