@@ -141,8 +141,8 @@ def test_oha_is_told_what_others_do_by_themselves(job: Job) -> None:
     """A redirect is the reply, it uses the cores that it has, and late requests are timed from when they were due."""
     asked = dataclasses.replace(job, cell=dataclasses.replace(CELL, rate_per_s=4))
     arguments = list(map(str, Oha().build_arguments(asked, render(asked))))
-    told = dict(itertools.pairwise(arguments))
-    assert ("0", "1", "4") == (told["-r"], told["--worker-threads"], told["-q"])
+    options = dict(itertools.pairwise(arguments))
+    assert ("0", "1", "4") == (options["-r"], options["--worker-threads"], options["-q"])
     assert "--latency-correction" in arguments
 
 

@@ -81,7 +81,7 @@ def receiver() -> Iterator[str]:
 
 
 def test_a_receiver_that_is_off_is_told_in_its_own_words() -> None:
-    """A run that starts is rejected; a load that runs goes on, and keeps the problem to be reported."""
+    """A run that starts is rejected; a load that runs continues, and keeps the problem to be reported."""
     with receiver() as url:
         said = f"{url}/api/v1/otlp/v1/metrics: 404: otlp write receiver is off"
         with pytest.raises(UsageError, match=re.escape(f"can't push live metrics: {said}")):
