@@ -221,6 +221,15 @@ def test_what_runs_already_is_read_and_not_changed(monkeypatch: pytest.MonkeyPat
     assert [] == cluster.calls
 
 
+def test_metrics_are_read_of_each_pod(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its own address, as the Service would choose any pod."""
+    text = APPLICATION.replace("    headers: {X-", "    metrics: http://shop:9100/metrics\n    headers: {X-")
+    application = Application.model_validate(yaml.safe_load(text))
+    cluster = Cluster(monkeypatch, pods=[POD], services=[SERVICE], deployments=[DEPLOYMENT])
+    there = VariantServices(cluster.namespace, application, ("shop",), ()).start([SPEC], Agents)[SPEC]
+    assert ["http://10.0.0.7:9100/metrics"] == [each.metrics_url for each in there.replicas]
+
+
 def test_a_service_without_a_running_pod_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its requests would have no answer."""
     services = own_services(Cluster(monkeypatch, services=[SERVICE]))
