@@ -6,7 +6,6 @@ import contextlib
 import functools
 import gzip
 import http.client
-import os
 import subprocess
 import sys
 import threading
@@ -86,11 +85,11 @@ class Site:
 
 
 @contextlib.contextmanager
-def served(folder: Path, index_url: str = "", *, runs: int = 0, grafana: str = "") -> Iterator[Site]:
+def served(folder: Path, index_url: str = "", *, runs: int = 0) -> Iterator[Site]:
     """Serve a folder of runs, as `wirebench serve` does, in a thread, once so many are in the index."""
     with listen("127.0.0.1", 0) as listener:
         index_url = index_url or find_database_url(folder)
-        server = PageServer(make_app(Store(folder, index_url), grafana=grafana))
+        server = PageServer(make_app(Store(folder, index_url)))
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
         try:
@@ -104,12 +103,10 @@ def served(folder: Path, index_url: str = "", *, runs: int = 0, grafana: str = "
 
 
 @contextlib.contextmanager
-def serving(folder: Path, *arguments: str, **variables: str) -> Iterator[tuple[subprocess.Popen[str], Site]]:
+def serving(folder: Path) -> Iterator[tuple[subprocess.Popen[str], Site]]:
     """Run the command until it says where it is."""
-    command = [sys.executable, "-m", "wirebench.cli", "serve", "--port", "0", "--out", str(folder), *arguments]
-    with subprocess.Popen(
-        command, env={**os.environ, **variables}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    command = [sys.executable, "-m", "wirebench.cli", "serve", "--port", "0", "--out", str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
             line = process.stdout.readline()
