@@ -51,7 +51,7 @@ test-cluster: setup-dev ## dev: what `make cluster-up` left in the cluster, and 
 	@WIREBENCH_PROMETHEUS_URL=http://127.0.0.1:9090 $(BIN)/python -m pytest tests/contract/test_dashboards_live.py
 
 FUZZ_INPUTS ?= 100000
-FUZZ_TARGETS := transport/rest:FuzzReply transport/rest:FuzzReplyH2C transport/grpc:FuzzReply transport/socket:FuzzReply transport/socket:FuzzLine line:FuzzNext frame:FuzzPayload request:FuzzLoad request:FuzzCheck
+FUZZ_TARGETS = $(shell cd wireload && grep -ro --include='*_test.go' '^func Fuzz[A-Za-z0-9]*' * | sed -E 's,/[^/]*:func ,:,')
 fuzz: | .tools/.prerequisites ## dev: give each parser of wireload FUZZ_INPUTS random inputs (100,000), or as FUZZ_INPUTS=60s a time
 	@for target in $(FUZZ_TARGETS); do echo "$$target"; go -C wireload test -mod=readonly ./$${target%:*} -run '^$$' -fuzz "^$${target#*:}$$" \
 		-fuzztime $(patsubst %sx,%s,$(FUZZ_INPUTS)x) -fuzzminimizetime 20x || exit; done

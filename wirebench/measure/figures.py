@@ -185,7 +185,7 @@ def compute_slices(file: HistogramFile, load: Load) -> tuple[Slice, ...]:
     if not (due_ns.size and histograms):
         return ()
     edges_s = np.linspace(0, load.window_s, len(histograms) + 1).tolist()
-    # As wireload/histogram/window.go divides them, so that a slice's requests are those that are due in it.
+    # As wireload/histogram/fold.go divides them, so that a slice's requests are those that are due in it.
     places = (due_ns / round(load.window_s * 1e9) * len(histograms)).astype(np.int64)
     asked = np.bincount(places, minlength=len(histograms)).tolist()
     slices = []

@@ -57,9 +57,9 @@ class RunView:
     errors: tuple[str, ...]
 
 
-def make_run_view(run: Run) -> RunView:
-    """Describe a run; one that is still running has no answer yet."""
-    cells = summarise(run.records, run.info.compare)
+def make_run_view(run: Run, cells: Sequence[CellSummary] | None = None) -> RunView:
+    """Describe a run; one that is still running has no answer yet. `cells` are its records, if summarised before."""
+    cells = cells or summarise(run.records, run.info.compare)
     comparisons = tuple(map(make_comparison_view, find_comparisons(run)))
     described = describe_cells(run.info, cells)
     is_over = run.info.status != "running"

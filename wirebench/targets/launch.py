@@ -71,7 +71,7 @@ def launch_builtin(
 
 
 def find_builtin_command(service: ServiceSpec) -> list[str | Path]:
-    """Return the program of a built-in service, and what it is told first. Raises UsageError if it isn't there."""
+    """Return the program of a built-in service, and its first arguments. Raises UsageError if it isn't there."""
     # Programs in Python stand beside the interpreter that runs us: both come with the same set-up.
     program = Path(sys.executable).with_name(f"wirebench-{service.transport}")
     if is_go := service.implementation == "go":

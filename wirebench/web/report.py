@@ -33,11 +33,12 @@ def render_report(run: Run) -> str:
 
 def gather_run(run: Run) -> dict[str, Any]:
     """Return what the page of a run shows."""
-    view = make_run_view(run)
+    cells = summarise(run.records, run.info.compare)
+    view = make_run_view(run, cells)
     return {
         "view": view,
         "measured": len(run.records),
-        "pictures": draw_run(run, summarise(run.records, run.info.compare)),
+        "pictures": draw_run(run, cells),
         "comparisons": make_comparison_table(view.comparisons),
         "operations": make_operation_table(view.operations),
         "figures_table": make_full_table(view.cells, run.info.compare),

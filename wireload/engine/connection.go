@@ -64,9 +64,9 @@ func (u *user) dial(deadline time.Time) (net.Conn, *meteredConnection, error) {
 	return secured, socket, err
 }
 
-// meteredConnection reads and writes without telling Go's scheduler, but waits by it. For calls that Go is told of it wakes a
-// thread of its own (sysmon), which looks for those that block: in a load with pauses between requests that takes as much time
-// as the requests themselves.
+// meteredConnection makes system calls that Go's scheduler doesn't see, and waits by Go's poller. For each call that the
+// scheduler sees, it wakes a thread (sysmon) that looks for calls that block: in a load with pauses between requests, that
+// takes as much time as the requests.
 type meteredConnection struct {
 	net.Conn
 	run *run

@@ -51,7 +51,7 @@ type Window struct {
 	EndUnixNS   int64 `json:"end_unix_ns"`
 }
 
-// Key is what requests are told apart by.
+// Key groups requests.
 type Key struct {
 	Operation string `json:"operation"`
 	Code      Code   `json:"code"`

@@ -211,7 +211,7 @@ def build_services_values(
 
 
 def build_load_values(service: ServiceSpec | None, load: Mapping[str, object]) -> Values:
-    """Return the values of the release of the load; a service that runs in the load's pod is told it as well."""
+    """Return the chart's values for a load; a service in the same pod gets those that it needs."""
     off: Values = {transport: {"enabled": False} for transport in TRANSPORTS}
     beside: Values = {service.transport: build_service_values(service)} if service and service.beside_load else {}
     return {**off, **beside, "load": {"enabled": True, "target": SERVICES, **load}}
