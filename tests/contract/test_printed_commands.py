@@ -82,7 +82,8 @@ class Project:
             if (ROOT / name).is_file():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, folder / name)
-        for name in (".venv", ".tools"):
+        (folder / "build").mkdir()
+        for name in (".venv", ".tools", "build/locks"):
             (folder / name).symlink_to(ROOT / name)
         for path in (folder / "scenarios/quick.yaml", folder / "scenarios/replay.yaml"):
             path.write_text(shorten(path.read_text("utf-8")), "utf-8")
@@ -146,8 +147,9 @@ class Project:
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """Return a project with two runs, by the names that commands print for a reader's own."""
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    """Give a project with two runs, by the names that commands print for a reader's own; it may install nothing."""
+    installed = (ROOT / ".venv/.installed").stat().st_mtime_ns
     made = Project(tmp_path_factory.mktemp("project"))
     for _ in range(2):
         status, printed = made.run("make bench ARGS='--driver wireload'")
@@ -155,7 +157,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     base, head = sorted((made.folder / "results").glob("*-quick"))
     for name, run in {"BASE": base, "RUN": base, "HEAD": head}.items():
         (made.folder / name).symlink_to(run)
-    return made
+    yield made
+    assert installed == (ROOT / ".venv/.installed").stat().st_mtime_ns, "a command installed the copy for all tests"
 
 
 @pytest.mark.parametrize("command", select_commands(Place.HERE), ids=str)
