@@ -6,8 +6,6 @@ from pathlib import Path
 
 from tests.support.runs import needs_tools, only_run, second_lane, wirebench
 from tests.support.slow_service import write_application
-from wirebench.model.histogram import Histogram
-from wirebench.model.histogram_file import HistogramFile
 
 pytestmark = [second_lane, needs_tools]
 
@@ -26,7 +24,7 @@ def test_a_search_finds_what_connections_and_latency_allow(tmp_path: Path) -> No
     """It keeps no rate beyond it. On a machine that is busy with something else, sleeping takes longer, and it is less.
 
     The capacity lies between that rate and the next one that was tried, at most the resolution apart.
-    All windows are in the record and their histograms in its file.
+    All windows are in the record.
     """
     write_application(tmp_path / "slow.yaml")
     (tmp_path / "search.yaml").write_text(SCENARIO, encoding="utf-8")
@@ -46,9 +44,5 @@ def test_a_search_finds_what_connections_and_latency_allow(tmp_path: Path) -> No
     assert record.response.p99_ms <= 200
     assert "capacity" == record.factors["shape"]
     assert record.factors["rate_per_s"] is None
-    file = HistogramFile.read(run.folder / record.histogram_file)
-    counts = [Histogram.decode(text).count for text in file.search]
-    assert len(counts) == len(search.windows)
-    assert all(count == each.requests for count, each in zip(counts, search.windows, strict=True) if each.kept)
     assert f"{search.capacity_per_s:,.0f}" in done.stdout
     assert "The capacity is the highest rate with a p99 of at most 200 ms and " in done.stdout

@@ -34,9 +34,6 @@ _LOCAL = Field(exclude=True)
 
 _TIMEOUT_S = 10.0
 
-#: Parts of a window whose load changes, each with its own figures.
-SLICES = 50
-
 
 @dataclass(frozen=True, slots=True)
 class Job:

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import Field
 
-from wirebench.drivers.driver import SLICES, Driver, Job
+from wirebench.drivers.driver import Driver, Job
 from wirebench.errors import UsageError
 from wirebench.model.frozen import FrozenModel
 from wirebench.model.histogram_file import HistogramFile
@@ -188,7 +188,6 @@ def describe_job(job: Job) -> dict[str, Any]:
         "output": job.output,
         # By when they end, requests that a burst makes wait would be counted after it, or not at all.
         "by_due": bool(cell.shape),
-        "slices": SLICES if cell.shape else None,
     }
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from wirebench.drivers import Job
 from wirebench.measure.calibration import Calibration
 from wirebench.measure.counters import compute_fairness
@@ -22,11 +20,9 @@ from wirebench.model.record import (
     Proxy,
     Record,
     Server,
-    Slice,
     StreamFigures,
     summarise_histogram,
 )
-from wirebench.model.scenario import Load
 
 
 def make_record(  # noqa: PLR0913 - what only some records have, each with a default
@@ -92,7 +88,6 @@ def make_record(  # noqa: PLR0913 - what only some records have, each with a def
         bytes_received_per_request=divide_if_known(merged.bytes_received, merged.bytes_requests),
         proxy=_summarise_proxy(seen, requests),
         tls=merged.tls,
-        over_time=compute_slices(merged, load),
         search=search,
         gates=(),
         versions={},
@@ -177,29 +172,3 @@ def _summarise_proxy(seen: Observation, requests: int) -> Proxy | None:
         return None
     cpu_us = _compute_us_each(seen.proxy_cpu_s, requests)
     return Proxy(added_ms=seen.proxy_added_ms, pairs=seen.proxy_pairs, cpu_us_per_request=cpu_us)
-
-
-def compute_slices(file: HistogramFile, load: Load) -> tuple[Slice, ...]:
-    """Return what was due in each part of a window whose load changes, and how long that took."""
-    histograms, due_ns = file.over_time, np.array(load.list_window_arrivals_ns())
-    if not (due_ns.size and histograms):
-        return ()
-    edges_s = np.linspace(0, load.window_s, len(histograms) + 1).tolist()
-    # As wireload/histogram/fold.go divides them, so that a slice's requests are those that are due in it.
-    places = (due_ns / round(load.window_s * 1e9) * len(histograms)).astype(np.int64)
-    asked = np.bincount(places, minlength=len(histograms)).tolist()
-    slices = []
-    for start_s, end_s, count, histogram in zip(edges_s, edges_s[1:], asked, histograms, strict=False):
-        latency = summarise_histogram(histogram)
-        slices.append(
-            Slice(
-                start_s=start_s,
-                end_s=end_s,
-                rate_asked_per_s=count / (end_s - start_s),
-                requests_ok=histogram.count,
-                p50_ms=latency and latency.p50_ms,
-                p99_ms=latency and latency.p99_ms,
-                max_ms=latency and latency.max_ms,
-            )
-        )
-    return tuple(slices)

@@ -13,7 +13,6 @@ from wirebench.measure.calibration import Calibration
 from wirebench.measure.figures import make_record
 from wirebench.measure.gates import GATES, RATE_ERROR_MAX
 from wirebench.measure.observe import Observation
-from wirebench.model.histogram_file import HistogramFile, merge_parallel
 from wirebench.model.record import CapacitySearch, Gate, Record, SearchWindow
 from wirebench.model.scenario import Load, Objective
 from wirebench.model.variant import RATE_MAX
@@ -81,9 +80,6 @@ def search_capacity(
     at_it = [place for place, each in enumerate(windows) if each.kept and each.rate_asked_per_s == kept]
     answer, seen, _ = answers[at_it[-1] if at_it else -1]
     record = record_window(answer, seen, search=search, searched=job.cell)
-    files = (merge_parallel([each.file for each in own]) for _, own, _ in answers)
-    texts = tuple(each.merge_histograms("response").encode() for each in files)
-    HistogramFile.read(job.output).model_copy(update={"search": texts}).write(job.output)
     # A window that was outvoted decided nothing.
     decided = [
         each

@@ -84,16 +84,6 @@ class Calls(FrozenModel):
     latencies_ns: tuple[int, ...]
 
 
-class Slices(FrozenModel):
-    """Histograms of the successful requests that were due in each equal slice of the window, on the response clock.
-
-    An empty text is a slice without any.
-    """
-
-    operation: str
-    histograms: tuple[str, ...]
-
-
 class ErrorText(FrozenModel):
     """What the requests of one outcome failed with, and how many did."""
 
@@ -123,7 +113,6 @@ class HistogramFile(FrozenModel):
     window: Window | None
     series: tuple[Series, ...]
     per_second: tuple[PerSecond, ...]
-    slices: tuple[Slices, ...] = ()
     requests_total: dict[str, int]
     mismatches: int
     dropped_iterations: int
@@ -141,8 +130,6 @@ class HistogramFile(FrozenModel):
     calls: tuple[Calls, ...] = ()
     #: Of the whole load; empty in plain text, and where the driver doesn't report it.
     tls: tuple[Handshakes, ...] = ()
-    #: Histograms of the successful requests of each window of a search, on the response clock, in its order.
-    search: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, path: Path) -> HistogramFile:
@@ -212,17 +199,12 @@ class HistogramFile(FrozenModel):
                     totals[second] += count
         return tuple(totals)
 
-    @property
-    def over_time(self) -> tuple[Histogram, ...]:
-        """The histograms of the window's equal slices, all operations together; none under a steady load."""
-        return tuple(map(_sum_histograms, zip(*(each.histograms for each in self.slices), strict=True)))
-
 
 def _sum_histograms(texts: Iterable[str]) -> Histogram:
-    """Merge encoded histograms; an empty text is one without values."""
+    """Merge encoded histograms; empty if there are none."""
     from wirebench.model.histogram import Histogram  # numpy, which takes long to import
 
-    return sum((Histogram.decode(text) for text in texts if text), start=Histogram.empty())
+    return sum((Histogram.decode(text) for text in texts), start=Histogram.empty())
 
 
 def merge(parts: Sequence[HistogramFile]) -> HistogramFile:
@@ -269,7 +251,6 @@ def merge_parallel(files: Sequence[HistogramFile]) -> HistogramFile:
             chain("series"), {"count": sum, "histogram": lambda texts: _sum_histograms(texts).encode()}
         ),
         "per_second": _merge_rows(chain("per_second"), {"counts": _add_up}),
-        "slices": _merge_rows(chain("slices"), {"histograms": _merge_slices}),
         "errors": choose_most_frequent(chain("errors")),
         "tls": tuple(sorted(_merge_rows(chain("tls"), {"handshakes": sum}), key=lambda each: -each.handshakes)),
     }
@@ -304,9 +285,3 @@ def _merge_rows(rows: Iterable[R], combine: Mapping[str, Callable[[list[Any]], A
 def _add_up(counts: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
     """Add up the counts of each second; some may have fewer seconds than others."""
     return tuple(map(sum, itertools.zip_longest(*counts, fillvalue=0)))
-
-
-def _merge_slices(files: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-    """Merge histograms slice by slice: all have equally many."""
-    places = zip(*files, strict=True)
-    return tuple(_sum_histograms(texts).encode() if any(texts) else "" for texts in places)

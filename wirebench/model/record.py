@@ -167,21 +167,6 @@ class Proxy(FrozenModel):
     pairs: int
 
 
-class Slice(FrozenModel):
-    """A part of a window whose load changes: what was due in it, in requests a second, and how long that took.
-
-    Times are from the window's start. Latencies are of the successful requests, on the response clock.
-    """
-
-    start_s: float
-    end_s: float
-    rate_asked_per_s: float
-    requests_ok: int
-    p50_ms: float | None
-    p99_ms: float | None
-    max_ms: float | None
-
-
 class SearchWindow(FrozenModel):
     """One window of a search for the capacity: an open load, and whether it kept the objective.
 
@@ -302,8 +287,6 @@ class Record(FrozenModel):
     proxy: Proxy | None = None
     #: What the load's connections agreed on; empty in plain text, and where the driver doesn't report it.
     tls: tuple[Handshakes, ...] = ()
-    #: The window in equal parts, under a load that changes.
-    over_time: tuple[Slice, ...] = ()
     #: Under the load model `capacity`.
     search: CapacitySearch | None = None
     gates: tuple[Gate, ...]

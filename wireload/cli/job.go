@@ -60,7 +60,6 @@ type Job struct {
 	Live   *jobLive `json:"live"`
 	Output string   `json:"output"`
 	ByDue  bool     `json:"by_due"`
-	Slices int      `json:"slices"`
 
 	RequestsEach int `json:"requests_each"`
 
@@ -138,7 +137,6 @@ func (j *Job) prepare(command string) error {
 		{j.RequestsEach < 1 || j.RequestsEach > requestsEachMax && !isRender, "requests_each must be from 1 to 1000"},
 		{j.Generators < 1 || j.Generator < 0 || j.Generator >= j.Generators, "generator must be from 0 to generators - 1"},
 		{j.Concurrency < j.Generators, "concurrency must be at least generators"},
-		{j.Slices < 0 || j.Slices > histogram.SlicesMax, fmt.Sprintf("slices must be from 0 to %d", histogram.SlicesMax)},
 		{j.Calls*j.Concurrency > histogram.CallsMax, fmt.Sprintf("calls of all users together must not be more than %d", histogram.CallsMax)},
 		{j.H2C && (!isREST || j.TLS != nil), "h2c is for rest, and without TLS"},
 		{j.Connections < 0 || j.Connections > j.Concurrency, fmt.Sprintf("connections must be from 1 to the %d users", j.Concurrency)},
@@ -196,7 +194,7 @@ func (j *Job) load() (*engine.Load, error) {
 		Timeout:       seconds(j.TimeoutS),
 		Reopen:        j.Reopen,
 		CheckEvery:    j.CheckEvery,
-		Measured:      histogram.Options{Warmup: warmup, Window: window, ByDue: j.ByDue, Slices: j.Slices},
+		Measured:      histogram.Options{Warmup: warmup, Window: window, ByDue: j.ByDue},
 	}
 	load.Measured.Calls = j.Calls * load.OwnUsers()
 	if j.Live != nil {

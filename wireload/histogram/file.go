@@ -23,7 +23,6 @@ type File struct {
 	Window            *Window         `json:"window"`
 	Series            []FileSeries    `json:"series"`
 	PerSecond         []FilePerSecond `json:"per_second"`
-	Slices            []FileSlices    `json:"slices,omitempty"`
 	Calls             []FileCalls     `json:"calls,omitempty"`
 	RequestsTotal     map[Code]int64  `json:"requests_total"`
 	Mismatches        int64           `json:"mismatches"`
@@ -71,12 +70,6 @@ type FilePerSecond struct {
 	Counts []int64 `json:"counts"`
 }
 
-// FileSlices has a histogram for each slice of the window.
-type FileSlices struct {
-	Operation string      `json:"operation"`
-	Latencies []Latencies `json:"histograms"`
-}
-
 // FileStreams counts items.
 type FileStreams struct {
 	Items     int64   `json:"items_total"`
@@ -107,14 +100,11 @@ type FileTLS struct {
 	Handshakes int64 `json:"handshakes"`
 }
 
-// Latencies is a histogram of nanoseconds, or nil.
+// Latencies is a histogram of nanoseconds.
 type Latencies struct{ *hdr.Histogram }
 
-// MarshalText returns HdrHistogram's V2 compressed encoding in base64; that of nil is empty.
+// MarshalText returns HdrHistogram's V2 compressed encoding in base64.
 func (l Latencies) MarshalText() ([]byte, error) {
-	if l.Histogram == nil {
-		return nil, nil
-	}
 	return l.Encode(hdr.V2CompressedEncodingCookieBase)
 }
 
@@ -159,9 +149,6 @@ func (m *File) addSeries(key Key, taken *series, seconds int64) {
 	}
 	if taken.calls != nil {
 		m.Calls = append(m.Calls, FileCalls{key, taken.calls})
-	}
-	if taken.slices != nil {
-		m.Slices = append(m.Slices, FileSlices{key.Operation, taken.slices})
 	}
 	m.addClock(key, "service", taken.service)
 	m.addClock(key, "response", taken.response)

@@ -18,8 +18,6 @@ const (
 )
 
 const (
-	// SlicesMax bounds the memory: each slice of each operation takes a quarter of a megabyte.
-	SlicesMax = 100
 	// CallsMax bounds the file: each call takes some ten characters of it.
 	CallsMax = 100_000
 	// reasonsMax bounds the error texts that are kept: they may hold ids.
@@ -34,8 +32,6 @@ type Options struct {
 	// ByDue has a request belong to the window that it was due in, rather than to that it ended in. The two differ by its
 	// response time: under a load that changes, those that waited longest would be taken for a later load.
 	ByDue bool
-	// Slices is how many parts of the window have a histogram of their own, SlicesMax at most.
-	Slices int
 	// Calls is how many requests the load has after its warm-up, if it is a number of them, CallsMax at most:
 	// the window then ends with the last one, and the latency of each is kept.
 	Calls int
@@ -74,9 +70,6 @@ type series struct {
 	// All are nil until the window has a value for them: each histogram takes a quarter of a megabyte.
 	service, response *hdr.Histogram
 	perSecond         []int64
-	// slices has a histogram of the response clock, or of the only one, for each slice of the window;
-	// nil where there is nothing in it. Only successful requests have them.
-	slices []Latencies
 	// calls has the service time of each request in nanoseconds, in the order that they ended in.
 	calls []int64
 }
@@ -118,17 +111,8 @@ func (f *Fold) Add(key Key, taken Request) {
 	if len(s.calls) < f.options.Calls {
 		s.calls = append(s.calls, taken.ServiceNS)
 	}
-	waited := taken.ServiceNS
 	if taken.DueUnixNS != 0 { // Nothing is sent before it is due.
-		waited = max(taken.EndUnixNS-taken.DueUnixNS, taken.ServiceNS)
-		record(&s.response, waited)
-	}
-	if count := f.options.Slices; key.Code == OK && count > 0 {
-		if s.slices == nil {
-			s.slices = make([]Latencies, count)
-		}
-		slice := int(float64(moment-f.start) / float64(f.end-f.start) * float64(count))
-		record(&s.slices[slice].Histogram, waited)
+		record(&s.response, max(taken.EndUnixNS-taken.DueUnixNS, taken.ServiceNS))
 	}
 }
 

@@ -23,7 +23,7 @@ func TestWhatIsHeldDoesNotGrowWithErrors(t *testing.T) {
 }
 
 func TestAddDoesNotAllocate(t *testing.T) {
-	fold := NewFold(Options{Window: time.Hour, Slices: 4})
+	fold := NewFold(Options{Window: time.Hour})
 	fold.Open(start)
 	moment := start
 	add := func() {

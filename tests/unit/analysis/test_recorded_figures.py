@@ -17,7 +17,7 @@ from wirebench.measure.figures import make_record
 from wirebench.measure.observe import Observation
 from wirebench.model.cell import Cell
 from wirebench.model.histogram import Histogram
-from wirebench.model.histogram_file import DriverVersion, HistogramFile, PerSecond, Series, Slices, Streams, Window
+from wirebench.model.histogram_file import DriverVersion, HistogramFile, PerSecond, Series, Streams, Window
 from wirebench.model.metric import METRICS
 from wirebench.model.recording import Recording
 from wirebench.model.run_info import Run
@@ -84,14 +84,6 @@ EXPECTED: dict[tuple[str, int], list[str]] = {
 def test_recorded_figures_and_verdicts_stay(tmp_path: Path, kind: str, blocks: int) -> None:
     """Where a definition changes on purpose, its decision record says so, and the line changes with it."""
     assert EXPECTED[kind, blocks] == list(map(describe, find_comparisons(write_run(tmp_path, kind, blocks))))
-
-
-def test_a_load_that_changes_has_figures_over_time(tmp_path: Path) -> None:
-    """The rate that was due in each part of the window, and the p99 there."""
-    expected = [(250.0, 250, p99_ms) for p99_ms in (4.829183, 4.612095, 4.399103, 4.182015)]
-    records = write_run(tmp_path, "replay").records
-    parts = next(each for each in records if each.factors["transport"] == "rest" and each.block == 1).over_time
-    assert expected == [(each.rate_asked_per_s, each.requests_ok, each.p99_ms) for each in parts]
 
 
 def describe(pair: Comparison) -> str:
@@ -175,7 +167,6 @@ def make_file(of: Cell, times: Mapping[str, Times], window_s: float, failed: int
     requests, items = len(times["service"]), len(times.get("first_item", ())) + len(times.get("gap", ()))
     series = [("ok", clock, each) for clock, each in times.items()]
     series += [("unavailable", "service", np.full(failed, 1_000_000))] if failed else []
-    due = np.array_split(times["response"], 4) if of.shape else []
     encoded = [(code, clock, len(each), Histogram.of_values(each).encode()) for code, clock, each in series]
     return HistogramFile(
         driver=DriverVersion(name="wireload", version="1"),
@@ -185,9 +176,6 @@ def make_file(of: Cell, times: Mapping[str, Times], window_s: float, failed: int
             for each in encoded
         ),
         per_second=(PerSecond(operation=of.operation, code="ok", counts=(requests // SECONDS,) * SECONDS),),
-        slices=(Slices(operation=of.operation, histograms=tuple(Histogram.of_values(each).encode() for each in due)),)
-        if due
-        else (),
         requests_total={"ok": requests, **({"unavailable": failed} if failed else {})},
         mismatches=0,
         dropped_iterations=dropped,

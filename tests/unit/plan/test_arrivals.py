@@ -1,19 +1,12 @@
-"""Replays: when their requests are due, and what is measured over their time."""
+"""Replays: when their requests are due."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-import pytest
-
-from tests.support.histogram_files import make_histogram_file
 from tests.support.jobs import cell
 from tests.support.scenario_text import REPLAY, read
-from wirebench.measure.figures import compute_slices
-from wirebench.model.histogram import Histogram
-from wirebench.model.histogram_file import HistogramFile, Slices, merge_parallel
 from wirebench.model.recording import Recording
 from wirebench.model.scenario import Load
 from wirebench.plan.plan import make_plan
@@ -34,31 +27,6 @@ def test_before_the_window_there_is_an_even_load() -> None:
     """The warm-up has the recording's mean rate."""
     load = Load(model="replay", timing="x", warmup_s=3, window_s=5).replay(RECORDING)
     assert [0, 1, 2, 3, 4, 5, 6.5, 7] == [due / SECOND_NS for due in load.list_arrivals_ns()]
-
-
-def with_slices(*latencies_ms: list[int]) -> HistogramFile:
-    """Return a generator's file with slices of these latencies."""
-    texts = (Histogram.of_values(np.array(each) * 1_000_000).encode() if each else "" for each in latencies_ms)
-    slices = Slices(operation="users.get", histograms=tuple(texts))
-    return make_histogram_file(100, [1], (1,)).model_copy(update={"slices": (slices,)})
-
-
-def test_slices_of_generators_merge_exactly() -> None:
-    """Slice by slice; two that have nothing in one come to nothing there."""
-    merged = merge_parallel([with_slices([1, 2], [], []), with_slices([3], [], [4])])
-    assert [3, 0, 1] == [each.count for each in merged.over_time]
-    assert [1, 2, 3] == [round(each / 1e6) for each in merged.over_time[0].compute_quantiles_ns(0.1, 0.5, 1)]
-
-
-def test_figures_over_time_hold_what_was_asked_and_how_long_it_took() -> None:
-    """A slice in which nothing was answered has no latency."""
-    load = Load(model="replay", timing="x", window_s=5).replay(RECORDING)
-    first, second = compute_slices(with_slices([5, 10, 20], []), load)
-    assert (0.0, 2.5, 1.2, 3) == (first.start_s, first.end_s, first.rate_asked_per_s, first.requests_ok)
-    assert pytest.approx(10, rel=0.001) == first.p50_ms
-    assert (2.5, 5.0, 0.8, 0) == (second.start_s, second.end_s, second.rate_asked_per_s, second.requests_ok)
-    assert (None, None) == (second.p50_ms, second.max_ms)
-    assert () == compute_slices(with_slices([5]), Load())
 
 
 def test_a_replay_fills_its_window(tmp_path: Path) -> None:
