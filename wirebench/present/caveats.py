@@ -28,7 +28,7 @@ def list_caveats(run: Run, cells: Sequence[CellSummary]) -> tuple[str, ...]:
     """Return the caveats of a run's figures: what it noted itself, its calibration, pauses and disturbances."""
     return (
         *run.info.notes,
-        *describe_calibration(run.info, cells),
+        *describe_calibration(cells),
         *describe_retries(cells),
         *_describe_resumption(run.info),
         *describe_disturbances(run),
@@ -40,14 +40,13 @@ def list_service_notes(cells: Sequence[CellSummary]) -> tuple[str, ...]:
     return (*describe_handshakes(cells), *describe_proxy_cost(cells), *describe_uneven_workers(cells))
 
 
-def describe_calibration(info: RunInfo, cells: Sequence[CellSummary]) -> Iterator[str]:
+def describe_calibration(cells: Sequence[CellSummary]) -> Iterator[str]:
     """Say which cells' drivers are calibrated coarsely, and for which loads the error may be larger."""
     if coarse := sum(bool(cell.figure(METRICS["coarse"])) for cell in cells):
         where = f"{coarse} of {pluralise(len(cells), 'cell')}"
-        option = " --target kubernetes" if info.target == "kubernetes" else ""
         yield (
             f"the drivers' error and ceiling are known coarsely in {where}, measured briefly at the start of a run; "
-            f"`wirebench calibrate{option}` renews it, for up to {CALIBRATED_CONNECTIONS_MAX} connections"
+            f"`wirebench calibrate` renews it, for up to {CALIBRATED_CONNECTIONS_MAX} connections"
         )
     larger = {
         kind: None

@@ -48,7 +48,7 @@ def calibrate(run: Run, *cells: str) -> Run:
 
 def list_calibration(run: Run) -> list[str]:
     """Return what is said of a run's calibration."""
-    return list(describe_calibration(run.info, summarise(run.records)))
+    return list(describe_calibration(summarise(run.records)))
 
 
 def test_a_caveat_is_shown_once_wherever_a_run_is(run: Run) -> None:
@@ -76,13 +76,11 @@ def test_loads_whose_error_may_be_larger_are_named(tmp_path: Path) -> None:
 
 
 def test_cells_with_a_coarse_calibration_are_counted(run: Run) -> None:
-    """In a cluster the command has its option."""
+    """Out of all."""
     ids = [each.cell for each in summarise(run.records)]
     (caveat,) = list_calibration(calibrate(run, *ids[:1]))
     assert "in 5 of 6 cells, measured briefly" in caveat
     assert [] == list_calibration(calibrate(run, *ids))
-    there = dataclasses.replace(run, info=run.info.model_copy(update={"target": "kubernetes"}))
-    assert "; `wirebench calibrate --target kubernetes` renews it, for up to 64 " in list_calibration(there)[0]
 
 
 def test_the_share_of_the_ceiling_is_shown(run: Run) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -11,17 +11,15 @@ from typing import Any
 
 import pytest
 
-from wirebench.errors import UsageError, WirebenchError
+from wirebench.errors import UsageError
 from wirebench.model.cell import ServiceSpec
-from wirebench.system.processes import ProcessError
 from wirebench.system.signals import Interrupted
 from wirebench.system.tls import ClientTls
-from wirebench.targets.cluster import agents, client, namespace, nodes, release
+from wirebench.targets.cluster import agents, namespace, nodes, release
 from wirebench.targets.cluster.agents import Agents
 from wirebench.targets.cluster.client import Access, Cluster, find_access
 from wirebench.targets.cluster.pods import Pod
-from wirebench.targets.cluster.release import build_endpoint, build_endpoint_beside_load
-from wirebench.targets.endpoint import Containers
+from wirebench.targets.cluster.release import build_endpoint
 from wirebench.targets.kubernetes import KubernetesTarget
 
 SERVICE = ServiceSpec(transport="grpc", runtime="sync", workers=2, replicas=3, cpu_limit_millicores=250)
@@ -100,32 +98,6 @@ def test_a_pod_that_may_become_ready_is_waited_for(make_status: Callable[[], dic
     assert (("", ""), False) == (pod.problem, pod.ready)
 
 
-def test_calls_are_repeated_while_the_api_server_is_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A refused connection is tried again; what the server rejects is not, nor what lasts for too long."""
-    monkeypatch.setattr(client, "_RETRY_PAUSE_S", 0.01)
-    away = ProcessError("kubectl ended", "", "The connection to the server 127.0.0.1:1 was refused")
-    answers: Iterator[ProcessError | str] = iter([away, away, "done"])
-
-    def run(*_: object) -> str:
-        answer = next(answers)
-        if isinstance(answer, ProcessError):
-            raise answer
-        return answer
-
-    monkeypatch.setattr("wirebench.system.processes.run", run)
-    there = Cluster(Access("it", None), "run")
-    assert "done" == there.read_logs("pod", "container")
-    answers = iter([ProcessError("kubectl ended", "", 'pods "a" is forbidden'), "not asked for"])
-    with pytest.raises(ProcessError, match="ended"):
-        there.read_logs("pod", "container")
-    answers = iter([away, "too late"])
-    monkeypatch.setattr(client, "TOOLS", tmp_path)
-    for tool in ("kubectl", "helm"):
-        (tmp_path / tool).touch()
-    with pytest.raises(WirebenchError, match="can't reach the cluster of the context it"):
-        there.check()
-
-
 def a_node(boot_id: str, role: str = "", cpu: str = "2") -> nodes.Node:
     """Return a node."""
     info = {"osImage": "Debian", "kernelVersion": "6", "containerRuntimeVersion": "containerd://2", "bootID": boot_id}
@@ -167,13 +139,6 @@ def test_nodes_of_one_machine_are_known_by_their_boot(tmp_path: Path, monkeypatc
     assert ("2000m", 2) == (elsewhere.describe("v1").machine["cores"], elsewhere.describe("v1").shared_cores)
 
 
-def test_nodes_for_services_and_for_load_are_told_by_their_label() -> None:
-    """Where no node has a role, any will do."""
-    both = nodes.Nodes((a_node("1", "server"), a_node("1", "load")))
-    assert {"wirebench.dev/role": "load"} == both.selector("load")
-    assert {} == nodes.Nodes((a_node("1"),)).selector("load")
-
-
 def test_only_the_services_of_a_cell_run() -> None:
     """Others are off, pods are new at every upgrade, what a scenario leaves open is the chart's; agents run alone."""
     built = release.build_services_values({"grpc": SERVICE}, "7", {"a": "b"})
@@ -186,15 +151,6 @@ def test_only_the_services_of_a_cell_run() -> None:
     of_agents = agents.build_agent_values()
     assert {"enabled": True} == of_agents["agent"]
     assert {"enabled": False} == of_agents["rest"] == of_agents["grpc"] == of_agents["socket"]
-
-
-def test_a_service_in_go_has_no_choice_of_runtimes() -> None:
-    """The chart knows its only one; threads are the cores that it uses at once."""
-    service = dataclasses.replace(SERVICE, implementation="go", runtime="grpc-go", threads=2)
-    built = release.build_service_values(service)
-    assert ("go", 2) == (built["implementation"], built["goMaxProcs"])
-    assert built.keys().isdisjoint({"runtime", "threads"})
-    assert "python" == release.build_service_values(SERVICE)["implementation"]
 
 
 def test_a_service_beside_its_load_is_told_to_the_load() -> None:
@@ -264,33 +220,6 @@ def running(node: str, container: str) -> Pod:
     return Pod.read({"metadata": {"name": node, "uid": f"uid-{node}"}, "spec": {"nodeName": node}, "status": status})
 
 
-def test_replicas_are_read_by_the_agents_of_their_nodes() -> None:
-    """By pod UID and container id; a replica on a node without an agent isn't read."""
-    of_a = Agents({"a": "http://10.0.1.1:9110"})
-    first, second = build_endpoint(SERVICE, [running("a", "c1"), running("b", "c2")], "run", of_a).replicas
-    assert Containers("http://10.0.1.1:9110", "uid-a", ("c1",)) == first.containers
-    assert second.containers is None
-    assert first.root_pid is None
-
-
-def test_a_load_pod_is_told_all_agents_for_the_service_beside_it() -> None:
-    """Where the pod will run, and what its containers are called, isn't known before."""
-    beside = dataclasses.replace(SERVICE, placement="same-pod")
-    there = build_endpoint_beside_load(beside, Agents({"a": "http://10.0.1.1:9110"}))
-    assert {"a": "http://10.0.1.1:9110"} == there.agents
-    assert ("127.0.0.1:50051", None) == (there.address, there.replicas[0].containers)
-
-
-def an_agent(node: str, address: str, *, ready: bool) -> dict[str, Any]:
-    """Return the pod of an agent."""
-    conditions = [{"type": "Ready", "status": str(ready), "lastTransitionTime": "2026-11-21T10:15:07Z"}]
-    return {
-        "metadata": {"name": f"wirebench-agent-{node}"},
-        "spec": {"nodeName": node},
-        "status": {"phase": "Running", "podIP": address, "conditions": conditions},
-    }
-
-
 def wait_for(monkeypatch: pytest.MonkeyPatch, statuses: list[tuple[int, int]], **objects: Any) -> Agents:  # noqa: ANN401
     """Wait for agents of which so many are desired and ready, one status after the other, in a cluster of objects."""
 
@@ -308,15 +237,6 @@ def wait_for(monkeypatch: pytest.MonkeyPatch, statuses: list[tuple[int, int]], *
     monkeypatch.setattr(Cluster, "get", get)
     monkeypatch.setattr("wirebench.targets.cluster.pods._POLL_S", 0.0)
     return agents.wait_for_agents(Cluster(Access("it", None), "run-agents"))
-
-
-def test_agents_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Until its rollout is complete."""
-    pods = [an_agent("a", "10.0.1.1", ready=True), an_agent("b", "fd00::1", ready=True)]
-    statuses = [(0, 1), (2, 1), (2, 2)]
-    found = wait_for(monkeypatch, statuses, pods=pods)
-    assert [(2, 2)] == statuses
-    assert Agents({"a": "http://10.0.1.1:9110", "b": "http://[fd00::1]:9110"}) == found
 
 
 def test_a_cluster_that_forbids_agents_says_why(monkeypatch: pytest.MonkeyPatch) -> None:

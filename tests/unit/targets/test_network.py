@@ -32,14 +32,6 @@ def planned(folder: Path, network: str, more: str = "") -> tuple[Cell, ...]:
     return make_plan(read(folder, GOOD.replace("operation: users.get", network) + more), seed=1).cells
 
 
-def test_a_network_multiplies_into_cells(tmp_path: Path) -> None:
-    """Its keys are factors; the load of `none` goes straight, and that of 0 through the proxy like the others."""
-    cells = planned(tmp_path, "delay_ms: [none, 0, 20]", "compare: delay_ms\n")
-    rest = [each for each in cells if each.transport == "rest" and each.concurrency == 1]
-    assert [None, 0, 20] == [each.delay_ms for each in rest]
-    assert len(cells) == len({each.id for each in cells})
-
-
 def test_what_is_compared_takes_the_same_way(tmp_path: Path) -> None:
     """Where only a loss is asked for, the load without one goes through the proxy all the same."""
     cells = planned(tmp_path, "loss_percent: [none, 1]", "compare: loss_percent\n")
@@ -64,12 +56,6 @@ def test_what_is_delayed_is_not_dropped() -> None:
 def test_a_network_that_can_not_be_is_rejected(tmp_path: Path, network: str, expected: str) -> None:
     """With line and reason, before anything starts."""
     reject(tmp_path, GOOD.replace("operation: users.get", network), f"4: factors.{expected}")
-
-
-def test_ghz_finds_no_replicas_behind_proxies(tmp_path: Path) -> None:
-    """It takes one name that stands for all of them."""
-    text = GOOD.replace("operation: users.get", "delay_ms: 1\n  balancing: headless")
-    reject(tmp_path, text, "7: factors.driver.grpc: ghz finds the replicas", "kubernetes")
 
 
 @contextmanager
@@ -121,10 +107,3 @@ def test_distance_is_said_in_words(tmp_path: Path) -> None:
     expected = "The proxy itself adds at the median 0.11 ms on REST to a call, which isn't subtracted."
     assert [expected] == list(describe_proxy_cost(summaries))
     assert [] == list(describe_proxy_cost([replace(each, records=()) for each in summaries]))
-
-
-def test_cells_at_a_distance_say_so(tmp_path: Path) -> None:
-    """Transports that are compared at a distance are compared there."""
-    cells = [cell(transport, delay_ms=20, loss_percent=1.0) for transport in ("rest", "grpc")]
-    (comparison,) = compare_cells(summarise(RunBuilder(cells=cells).write(tmp_path).records), "transport", 0.05)
-    assert "users.get, 16 connections, 20 ms away, losing 1 % of packets:" in make_comparison_view(comparison).sentence

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import base64
 import copy
-import dataclasses
-import json
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,34 +13,22 @@ import pytest
 import yaml
 
 from wirebench.drivers import Job
-from wirebench.drivers.wireload import Answer
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.model.application import Application, read_application
+from wirebench.model.application import Application
 from wirebench.model.cell import Cell, ServiceSpec
-from wirebench.model.contract import Balancing
 from wirebench.model.scenario import Load
 from wirebench.model.variant import InCluster
 from wirebench.run.load_pod.task import (
     FILES_CHARACTERS_MAX,
     Files,
-    MeasureTask,
-    ReflectTask,
-    SendTask,
-    Task,
-    encode_answer,
-    read_task,
 )
-from wirebench.run.load_source import PodLoad
-from wirebench.system.tls import ClientTls
 from wirebench.targets.cluster import pods as pods_module
 from wirebench.targets.cluster.agents import Agents
 from wirebench.targets.cluster.client import Access
 from wirebench.targets.cluster.client import Cluster as Namespace
-from wirebench.targets.cluster.load_pods import LoadPods
 from wirebench.targets.cluster.nodes import Nodes
-from wirebench.targets.cluster.pods import Pod, is_rolled_out
+from wirebench.targets.cluster.pods import Pod
 from wirebench.targets.cluster.variants import VariantServices, find_backend
-from wirebench.targets.endpoint import Endpoint
 
 SPEC = ServiceSpec(
     transport="rest", workers=2, store=None, replicas=3, cpu_limit_millicores=250, implementation=None, variant="shop"
@@ -148,14 +134,6 @@ def test_what_is_not_there_is_named(
     assert hint in raised.value.hint
 
 
-def test_a_daemon_set_counts_nodes() -> None:
-    """It has no replicas."""
-    status = {"observedGeneration": 1, "desiredNumberScheduled": 2, "updatedNumberScheduled": 2, "numberReady": 2}
-    daemons = {"kind": "DaemonSet", "metadata": {"generation": 1}, "spec": {}, "status": status}
-    assert is_rolled_out(daemons)
-    assert not is_rolled_out(changed(daemons, "status.numberReady", 1))
-
-
 def test_pods_are_ready_when_the_rollout_behind_them_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pod that was evicted before doesn't count; one of a rollout in progress is waited for, and then it is said."""
     evicted = changed(changed(POD, "metadata.name", "shop-0"), "status.phase", "Failed")
@@ -209,18 +187,6 @@ def own_services(cluster: Cluster) -> VariantServices:
     return VariantServices(cluster.namespace, application, ("shop",), ["SHOP_TENANT"])
 
 
-def test_what_runs_already_is_read_and_not_changed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In its namespace; load pods are told how to find its pods."""
-    cluster = Cluster(monkeypatch, pods=[POD], services=[SERVICE], deployments=[DEPLOYMENT])
-    services = own_services(cluster)
-    services.prepare([SPEC], Nodes(()))
-    there = services.start([SPEC], Agents)[SPEC]
-    services.start([SPEC], Agents)
-    assert "shop.lab:80" == there.address
-    assert {"namespace": "lab", "labels": {"app": "shop"}} == there.load_values["targetPods"]
-    assert [] == cluster.calls
-
-
 def test_metrics_are_read_of_each_pod(monkeypatch: pytest.MonkeyPatch) -> None:
     """By its own address, as the Service would choose any pod."""
     text = APPLICATION.replace("    headers: {X-", "    metrics: http://shop:9100/metrics\n    headers: {X-")
@@ -250,24 +216,6 @@ def test_secrets_hold_what_requests_name_and_nothing_else(monkeypatch: pytest.Mo
     assert {"SHOP_TENANT": "value of SHOP_TENANT"} == content
 
 
-def test_load_pods_find_the_authority_that_a_variant_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a Secret of its own."""
-    applied: list[dict[str, Any]] = []
-    text = APPLICATION.replace("    headers:", "    tls: {authority: ca.pem}\n    headers:")
-    (tmp_path / "shop.yaml").write_text(text, encoding="utf-8")
-    application = read_application(tmp_path / "shop.yaml")
-    cluster = Cluster(monkeypatch, pods=[POD], services=[SERVICE], deployments=[DEPLOYMENT])
-    monkeypatch.setattr(Namespace, "apply", lambda _, manifest: applied.append(manifest))
-    services = VariantServices(cluster.namespace, application, ("shop",), ())
-    (tmp_path / "ca.pem").write_text("authority", encoding="utf-8")
-    services.create_secrets()
-    assert "wirebench-client-tls-shop" == applied[0]["metadata"]["name"]
-    assert ["ca.crt"] == list(applied[0]["data"])
-    there = services.start([SPEC], Agents)[SPEC]
-    assert ClientTls(Path("/etc/wirebench-tls/ca.crt")) == there.tls
-    assert {"secretName": "wirebench-client-tls-shop"} == there.load_values["tls"]
-
-
 def a_job(folder: Path, descriptors: bytes) -> Job:
     """Return a job with files of its own."""
     (folder / "application.json").write_text('{"operations": {}}', encoding="utf-8")
@@ -289,78 +237,3 @@ def test_an_application_goes_to_load_pods_with_their_task(tmp_path: Path) -> Non
     incompressible = random.Random(0).randbytes(FILES_CHARACTERS_MAX)  # noqa: S311 - no secret
     with pytest.raises(WirebenchError, match="the limit is"):
         Files.of(a_job(tmp_path, incompressible))
-
-
-class FakeLoadPods(LoadPods):
-    """Takes the tasks of load pods, as their file has them, and answers with what it was given."""
-
-    def __init__(self, folder: Path, answer: object) -> None:
-        super().__init__(Namespace(Access("it", None), "run"))
-        self._file = folder / "load.json"
-        self._answer = answer
-        self.tasks: list[Task] = []
-        self.endpoints: list[Endpoint] = []
-
-    def measure(self, _cell: Cell, _load: Load, endpoint: Endpoint, task: Any) -> tuple[str, ...]:  # noqa: ANN401
-        """Take a task."""
-        return (self.run_once(task, endpoints=(endpoint,)),)
-
-    def run_once(
-        self,
-        task: Any,  # noqa: ANN401
-        cores: float = 1.0,  # noqa: ARG002
-        endpoints: Sequence[Endpoint] = (),
-        expected_s: float = 0.0,  # noqa: ARG002
-    ) -> str:
-        """Take a task."""
-        self._file.write_text(json.dumps(task), encoding="utf-8")
-        self.tasks.append(read_task(self._file))
-        self.endpoints += endpoints
-        return encode_answer(self._answer)
-
-
-def test_requests_are_sent_from_a_pod(tmp_path: Path) -> None:
-    """The task holds the application and the names of variables; the pod gets the values by the endpoint's Secret."""
-    answer = Answer(operation="get", number=1, status=200, reply={"name": "pen"})
-    load_pods = FakeLoadPods(tmp_path, (answer,))
-    endpoint = Endpoint(SPEC, "shop:80", load_values={"environment": {"secretName": "wirebench-environment"}})
-    job = dataclasses.replace(a_job(tmp_path, b"messages"), address="shop:80")
-    assert (answer,) == PodLoad(load_pods, job.load).send(job, endpoint, 3)
-    (task,) = load_pods.tasks
-    assert isinstance(task, SendTask)
-    assert (job.cell, "shop:80", 3, Files.of(job)) == (task.job.cell, task.job.address, task.requests_each, task.files)
-    assert [endpoint] == load_pods.endpoints
-
-
-def test_messages_are_read_by_reflection_in_a_pod(tmp_path: Path) -> None:
-    """Only pods reach the service; headers go there with the names of variables."""
-    load_pods = FakeLoadPods(tmp_path, base64.b64encode(b"\x00messages").decode())
-    headers = {"Authorization": "Bearer ${SHOP_TOKEN}"}
-    found = PodLoad(load_pods, Load()).reflect(Endpoint(SPEC, "shop:80"), tmp_path, ["shop.Shop/Get"], headers)
-    assert b"\x00messages" == found
-    (task,) = load_pods.tasks
-    assert isinstance(task, ReflectTask)
-    assert (("shop.Shop/Get",), headers) == (task.calls, task.headers)
-
-
-@pytest.mark.parametrize(
-    ("balancing", "expected"),
-    [
-        ("service", ("shop:80", ())),
-        ("headless", ("10.0.0.1:80", ("10.0.0.1:80", "10.0.0.2:80"))),
-        ("pod", ("10.0.0.1:80", ())),
-    ],
-)
-def test_pods_of_a_service_are_loaded_where_the_scenario_says_so(
-    tmp_path: Path, balancing: Balancing, expected: tuple[str, tuple[str, ...]]
-) -> None:
-    """By the Service, all in turn, or one alone."""
-    load_pods = FakeLoadPods(tmp_path, ())
-    job = a_job(tmp_path, b"messages")
-    job = dataclasses.replace(job, cell=dataclasses.replace(job.cell, balancing=balancing))
-    endpoint = Endpoint(SPEC, "shop:80", addresses=("10.0.0.1:80", "10.0.0.2:80"))
-    with pytest.raises(WirebenchError, match="no answer"):  # it is no observation
-        PodLoad(load_pods, job.load).observe(job, endpoint)
-    (task,) = load_pods.tasks
-    assert isinstance(task, MeasureTask)
-    assert expected == (task.job.address, task.job.replicas)
