@@ -41,11 +41,6 @@ http.setResponseCallback(http.expectedStatuses({ min: 200, max: 299 }));
 randomSeed(Number(SEED) * 10007 + __VU);
 
 export default function () {
-  if (rate) {
-    // For when it was due: the start in milliseconds of Unix time, and how many began before it. The output has it in the
-    // column `metadata`.
-    exec.vu.metrics.metadata.order = `${exec.scenario.startTime}+${exec.scenario.iterationInTest}`;
-  }
   const next = rate ? exec.scenario.iterationInTest % requests.length : Math.floor(Math.random() * requests.length);
   const { method, path, headers, body = null } = requests[next];
   try {

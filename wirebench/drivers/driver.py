@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -112,7 +111,6 @@ class Driver(ABC):
             arguments = job.namespace.wrap(arguments)
         # Load goes past the proxies that the environment may name, which some tools would take.
         environment = {"NO_PROXY": "*", "no_proxy": "*", **self.build_environment(job)}
-        log_bytes_before = job.log.stat().st_size if job.log.exists() else 0
         child = processes.start(self.name, arguments, job.log, job.cores, environment)
         try:
             watch(child)
@@ -122,11 +120,7 @@ class Driver(ABC):
         if status:
             raise child.make_error(processes.describe_status(status))
         if job.metrics_push and self.push_failure:
-            with job.log.open(errors="replace") as log:
-                log.seek(log_bytes_before)
-                failures = [line for line in log if self.push_failure in line]
-            if failures:
+            lines = job.log.read_text(errors="replace").splitlines()
+            if failures := [line for line in lines if self.push_failure in line]:
                 # A line may be in logfmt, with quotes escaped.
-                found = re.search(r'error="((?:[^"\\]|\\.)*)"', failures[-1])
-                said = found[1].replace('\\"', '"') if found else failures[-1]
-                job.metrics_push.problem = said.rpartition(self.push_failure)[2].strip()
+                job.metrics_push.problem = failures[-1].rpartition(self.push_failure)[2].replace('\\"', '"').strip()

@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 import orjson
 
-from wirebench.drivers.calls import CODES, Call, Report
 from wirebench.drivers.driver import SETUP_CROSS_CHECK, Job
-from wirebench.drivers.replay import ReplayDriver, compute_duration_s, write_input
+from wirebench.drivers.replay import Call, ReplayDriver, Report, compute_duration_s, write_input
 from wirebench.drivers.wireload import RenderedRequest
 from wirebench.errors import WirebenchError
+from wirebench.model.contract import HTTP_CODES
+from wirebench.model.histogram_file import OK
 from wirebench.system.paths import TOOLS
 from wirebench.system.processes import list_flags
 
@@ -86,4 +87,4 @@ def _convert_metadata(metadata: dict[str, str]) -> dict[str, str]:
 def _name_code(name: str) -> str:
     """Return a code of grpc-go's, such as NotFound, as histogram files have it."""
     code = re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower().replace("canceled", "cancelled")
-    return code if code in CODES else "unknown"
+    return code if code in {OK, "cancelled", "deadline_exceeded", *HTTP_CODES.values()} else "unknown"

@@ -1,9 +1,9 @@
 """k6: drives REST, to cross-check wireload, by the script k6/rest.js.
 
 Read from its source (v2.2.0), and found by running it: `http_req_duration` leaves out connecting; requests that get no
-reply have a duration too, and the status 0; under `constant-arrival-rate`, what is due while all users wait is dropped,
-and a script learns the start of its scenario in whole milliseconds. Its OpenTelemetry output pushes histograms in
-milliseconds, exponential if told so, and doesn't end its series. k6 is AGPL-3.0: it is run as a program.
+reply have a duration too, and the status 0; under `constant-arrival-rate`, what is due while all users wait is dropped.
+Its OpenTelemetry output pushes histograms in milliseconds, exponential if told so, and doesn't end its series. k6 is
+AGPL-3.0: it is run as a program.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from wirebench.drivers.calls import Call, Report, classify_http
 from wirebench.drivers.driver import SETUP_CROSS_CHECK, Job
 from wirebench.drivers.metrics_push import OTLP
-from wirebench.drivers.replay import ReplayDriver, compute_duration_s, write_requests
+from wirebench.drivers.replay import Call, ReplayDriver, Report, classify_http, compute_duration_s, write_requests
 from wirebench.drivers.wireload import RenderedRequest
 from wirebench.system.paths import K6_SCRIPT, TOOLS
 
@@ -84,36 +83,39 @@ class K6(ReplayDriver):
     def read(self, job: Job) -> Report:
         """Read the CSV; a request's samples stand together, `http_req_duration` before its `http_req_connecting`."""
         calls: list[Call] = []
-        orders: list[str] = []
         dropped_unix_ns: list[int] = []
         with job.output.open(encoding="utf-8", newline="") as file:
             rows = csv.reader(file)  # hundred thousands of them
             places = {name: place for place, name in enumerate(next(rows, ()))}
-            status, code, error, metadata = (places[name] for name in ("status", "error_code", "error", "metadata"))
+            status, code, error = (places[name] for name in ("status", "error_code", "error"))
             for row in rows:
                 name = row[0]
                 if name == "http_req_duration":
                     outcome = classify_http(int(row[status]), row[error], is_timeout=row[code] in _TIMEOUTS)
                     calls.append(Call(int(row[1]), round(float(row[2]) * 1e6), *outcome))
-                    orders.append(row[metadata])
                 elif name in _CONNECTING:
                     latency_ns = calls[-1].latency_ns + round(float(row[2]) * 1e6)
                     calls[-1] = calls[-1]._replace(latency_ns=latency_ns)
                 elif name == "dropped_iterations":
                     dropped_unix_ns.append(int(row[1]))
-        if not job.cell.rate_per_s or not calls:
-            return Report(calls)
-        # Whenever something is due, k6 sends a request or drops one: how many of both came before it is its place.
-        waits_ns = []
-        for call, order in zip(calls, orders, strict=True):
-            start_ms, number = order.removeprefix("order=").split("+")
-            sent_unix_ns = call.end_unix_ns - call.latency_ns
-            place = int(number) + bisect(dropped_unix_ns, sent_unix_ns)
-            waits_ns.append(sent_unix_ns - int(start_ms) * 1_000_000 - round(place * 1e9 / job.cell.rate_per_s))
-        # The start is in whole milliseconds, up to one too early: who waited least was sent at once.
-        least_ns = min(waits_ns)
-        timed = [
-            call._replace(response_ns=call.latency_ns + wait_ns - least_ns)
-            for call, wait_ns in zip(calls, waits_ns, strict=True)
-        ]
-        return Report(timed, len(dropped_unix_ns))
+        if job.cell.rate_per_s:
+            calls = _time_from_due(calls, dropped_unix_ns, job.cell.rate_per_s)
+        return Report(calls, len(dropped_unix_ns))
+
+
+def _time_from_due(calls: Sequence[Call], dropped_unix_ns: Sequence[int], rate_per_s: int) -> list[Call]:
+    """Return calls with their response times: whenever something is due, k6 sends a request or drops one.
+
+    So how many of both came before a request is its place. Whoever waited least was sent at once.
+    """
+    in_order = sorted(calls, key=lambda call: call.end_unix_ns - call.latency_ns)
+    waits_ns = []
+    for sent, call in enumerate(in_order):
+        sent_unix_ns = call.end_unix_ns - call.latency_ns
+        place = sent + bisect(dropped_unix_ns, sent_unix_ns)
+        waits_ns.append(sent_unix_ns - round(place * 1e9 / rate_per_s))
+    least_ns = min(waits_ns, default=0)
+    return [
+        call._replace(response_ns=call.latency_ns + wait_ns - least_ns)
+        for call, wait_ns in zip(in_order, waits_ns, strict=True)
+    ]

@@ -15,9 +15,8 @@ from pathlib import Path
 
 import orjson
 
-from wirebench.drivers.calls import Call, Report, classify_http
 from wirebench.drivers.driver import Job
-from wirebench.drivers.replay import ReplayDriver, compute_duration_s, write_requests
+from wirebench.drivers.replay import Call, ReplayDriver, Report, classify_http, compute_duration_s, write_requests
 from wirebench.drivers.wireload import RenderedRequest
 from wirebench.system.paths import LOCUST, LOCUSTFILE
 from wirebench.system.processes import list_flags

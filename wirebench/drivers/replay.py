@@ -1,4 +1,4 @@
-"""Tools that replay rendered requests for a time, and then report every one.
+"""Tools that replay rendered requests for a time, and then report every one: one reader for all of them.
 
 They keep all requests in memory until they end; minutes of load would take gigabytes. So a load is sent in parts, each
 of which is a job with a folder of its own for what goes in and comes out.
@@ -10,15 +10,31 @@ import math
 import shutil
 import sqlite3
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
-from wirebench.drivers.calls import Report, fold
+import numpy as np
+from numpy.typing import NDArray
+
 from wirebench.drivers.driver import ID_STEP, Driver, Job
 from wirebench.drivers.wireload import RenderedRequest, render_requests
 from wirebench.errors import WirebenchError
-from wirebench.model.histogram_file import DriverVersion, HistogramFile
+from wirebench.model.contract import HTTP_CODES
+from wirebench.model.histogram import Histogram
+from wirebench.model.histogram_file import (
+    ERROR_TEXTS_MAX,
+    OK,
+    Clock,
+    DriverVersion,
+    ErrorText,
+    HistogramFile,
+    PerSecond,
+    Series,
+    Window,
+)
 from wirebench.plan.driver_support import count_parts
 from wirebench.system.files import make_write_error, write_atomic
 from wirebench.system.processes import Child
@@ -28,6 +44,35 @@ _SLACK_S = 0.05
 _GRACE_S = 60.0
 #: How many requests there are to choose from, where they differ.
 _CHOICES = 1000
+
+
+class Call(NamedTuple):
+    """A request: its end, how long it took since it was sent, its outcome in the words of docs/histogram-file.md.
+
+    `response_ns` is how long it took since it was due; None where the tool doesn't report that.
+    """
+
+    end_unix_ns: int
+    latency_ns: int
+    code: str = OK
+    error: str = ""
+    response_ns: int | None = None
+
+
+class Report(NamedTuple):
+    """All requests of a load, and how many were due but never sent."""
+
+    calls: Sequence[Call]
+    dropped: int = 0
+
+
+def classify_http(status: int, error: str = "", *, is_timeout: bool = False) -> tuple[str, str]:
+    """Return code and error of a request by its HTTP status; 0 where there was no reply, but this error."""
+    if not status:
+        return "deadline_exceeded" if is_timeout else "unavailable", error
+    if status // 100 == 2:  # noqa: PLR2004 - 2xx
+        return OK, ""
+    return HTTP_CODES.get(status, "unknown"), f"HTTP {status}"
 
 
 class ReplayDriver(Driver):
@@ -44,34 +89,27 @@ class ReplayDriver(Driver):
     def run(self, job: Job, watch: Callable[[Child], None]) -> tuple[HistogramFile, ...]:
         count = count_parts(job.cell.driver, job.load.window_s)
         load = job.load.model_copy(update={"window_s": job.load.window_s / count})
-        files = []
+        version, files = self.read_version() or "unknown", []
         for number in range(count):
-            output = job.output.with_suffix(f".{self.name}-{number}") / "calls"
+            folder = job.output.with_suffix(f".{self.name}-{number}")
             # Parts create different records.
-            part = replace(job, load=load, output=output, id_base=job.id_base + number * ID_STEP)
-            files.append(self._run_part(part, watch))
-        return tuple(files)
-
-    def _run_part(self, job: Job, watch: Callable[[Child], None]) -> HistogramFile:
-        folder, load = job.output.parent, job.load
-        try:
-            folder.mkdir()
-        except OSError as error:
-            raise make_write_error(folder, error) from error
-        try:
-            arguments = self.build_arguments(job, render(job))
-            self.carry_out(job, arguments, watch, compute_duration_s(job) + job.timeout_s + _GRACE_S)
-            report = self.read(job)
-        except (OSError, ValueError, LookupError, TypeError, sqlite3.Error) as error:
-            raise WirebenchError(f"can't read what {self.name} reported: {error}", "see its log") from error
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-        driver = DriverVersion(name=self.name, version=self.read_version() or "unknown")
-        file = fold(report, job.cell.operation, load.warmup_s, load.window_s, driver)
+            part = replace(job, load=load, output=folder / "calls", id_base=job.id_base + number * ID_STEP)
+            try:
+                folder.mkdir()
+            except OSError as error:
+                raise make_write_error(folder, error) from error
+            try:
+                arguments = self.build_arguments(part, render(part))
+                self.carry_out(part, arguments, watch, compute_duration_s(part) + job.timeout_s + _GRACE_S)
+                report = self.read(part)
+            except (OSError, ValueError, LookupError, TypeError, sqlite3.Error) as error:
+                raise WirebenchError(f"can't read what {self.name} reported: {error}", "see its log") from error
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+            files.append(fold(report, part, DriverVersion(name=self.name, version=version)))
         if job.metrics_push and not self.push_failure:
-            labels = {"driver": self.name, "name": job.cell.operation}
-            job.metrics_push.push(report.calls, file.require_window(), labels)
-        return file
+            job.metrics_push.push_totals(files, {"driver": self.name, "name": job.cell.operation})
+        return tuple(files)
 
 
 def compute_duration_s(job: Job) -> float:
@@ -101,3 +139,40 @@ def write_requests(job: Job, requests: Sequence[RenderedRequest]) -> Path:
     """Write requests for a tool that reads them as JSON, one a line."""
     lines = (each.model_dump_json(exclude_defaults=True) for each in requests)
     return write_input(job, "requests.jsonl", "\n".join(lines))
+
+
+def fold(report: Report, job: Job, driver: DriverVersion) -> HistogramFile:
+    """Fold requests into a histogram file: the window opens after the warm-up that begins with the first request.
+
+    Raises WirebenchError if there is none.
+    """
+    if not report.calls:
+        raise WirebenchError(f"{driver.name} made no call", "see its log")
+    operation = job.cell.operation
+    ends, latencies = np.array([call[:2] for call in report.calls]).T
+    codes = np.array([call.code for call in report.calls])
+    clocks: dict[Clock, NDArray[np.int64]] = {"service": latencies}
+    if report.calls[0].response_ns is not None:
+        clocks["response"] = np.array([call.response_ns for call in report.calls])
+    start = int((ends - latencies).min()) + round(job.load.warmup_s * 1e9)
+    window = Window(start_unix_ns=start, end_unix_ns=start + round(job.load.window_s * 1e9))
+    inside = (ends >= window.start_unix_ns) & (ends < window.end_unix_ns)
+    series, per_second = [], []
+    for code in dict.fromkeys(codes[inside].tolist()):
+        chosen = inside & (codes == code)
+        for clock, times in clocks.items():
+            histogram = Histogram.of_values(times[chosen]).encode()
+            series.append(Series(operation=operation, code=code, clock=clock, count=chosen.sum(), histogram=histogram))
+        seconds = np.bincount((ends[chosen] - start) // 1_000_000_000)
+        per_second.append(PerSecond(operation=operation, code=code, counts=tuple(seconds.tolist())))
+    errors = Counter((call.code, call.error) for call in report.calls if call.error).most_common(ERROR_TEXTS_MAX)
+    return HistogramFile(
+        driver=driver,
+        window=window,
+        series=tuple(series),
+        per_second=tuple(per_second),
+        requests_total=Counter(codes.tolist()),
+        mismatches=0,
+        dropped_iterations=report.dropped,
+        errors=tuple(ErrorText(code=code, message=text, count=count) for (code, text), count in errors),
+    )

@@ -63,15 +63,6 @@ class Answer(FrozenModel):
     problem: str = ""
 
 
-def send_requests(job: Job, requests_each: int) -> tuple[Answer, ...]:
-    """Send `requests_each` of each operation of a job, on one connection.
-
-    Raises ProcessError if the service can't be reached.
-    """
-    lines = _carry_out("request", job.output, {**describe_job(job), "requests_each": requests_each})
-    return tuple(map(Answer.model_validate_json, lines))
-
-
 class RenderedRequest(FrozenModel):
     """A request as it is sent: a line of `wireload render`.
 
@@ -88,6 +79,15 @@ class RenderedRequest(FrozenModel):
     call: str = ""
     metadata: dict[str, str] = Field(default={})
     message: dict[str, Any] = Field(default={})
+
+
+def send_requests(job: Job, requests_each: int) -> list[Answer]:
+    """Send `requests_each` of each operation of a job, on one connection.
+
+    Raises ProcessError if the service can't be reached.
+    """
+    lines = _carry_out("request", job.output, {**describe_job(job), "requests_each": requests_each})
+    return list(map(Answer.model_validate_json, lines))
 
 
 def render_requests(job: Job, count: int) -> list[RenderedRequest]:
@@ -116,13 +116,9 @@ def reflect(
     `headers` are sent as metadata, with the values of environment variables. Raises UsageError.
     """
     bare, chosen = split_address(address, tls)
-    job = {
-        "reflection": bare,
-        "tls": chosen and dataclasses.asdict(chosen),
-        "calls": calls,
-        "metadata": dict(headers),
-    }
     hint = "see whether the service runs and serves reflection, or give proto files: `schema: shop.proto`"
+    tls_files = chosen and dataclasses.asdict(chosen)
+    job = {"reflection": bare, "tls": tls_files, "calls": calls, "metadata": dict(headers)}
     return _make_schema(folder, job, hint)
 
 

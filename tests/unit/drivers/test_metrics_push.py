@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 from collections.abc import Iterator
 from http.server import HTTPServer
@@ -10,84 +11,53 @@ from typing import Any
 
 import pytest
 
+from tests.support.histogram_files import make_file
 from tests.support.http_servers import QuietHandler, serving
-from wirebench.drivers.calls import Call
-from wirebench.drivers.metrics_push import MetricsPush, check_receiver, parse_base_url, to_otlp
+from wirebench.drivers.metrics_push import MetricsPush, check_receiver, parse_base_url
 from wirebench.errors import UsageError
-from wirebench.model.histogram_file import Window
 
 LABELS = {"namespace": "lab", "pod": "load-0", "node": "a", "transport": "grpc"}
-START_NS = 1_790_000_000_250_000_000
-MS = 1_000_000
-WINDOW = Window(start_unix_ns=START_NS, end_unix_ns=START_NS + 2500 * MS)
-#: What ghz measured: a success in the first second, a failure in the second, two successes in the third; and one before
-#: the window.
-CALLS = [
-    Call(START_NS - 10 * MS, 5 * MS),
-    Call(START_NS + 900 * MS, 1 * MS),
-    Call(START_NS + 1500 * MS, 7 * MS, "not_found"),
-    Call(START_NS + 2100 * MS, 2 * MS),
-    Call(START_NS + 2400 * MS, 30 * MS),
-]
-
-
-def read_points(transport: str = "grpc") -> dict[str, list[dict[str, Any]]]:
-    """Return the points that Prometheus gets, by status; their attributes as a mapping."""
-    labels = {**LABELS, "transport": transport, "driver": "ghz", "name": "users.get"}
-    ((scope,),) = (each["scopeMetrics"] for each in to_otlp(CALLS, WINDOW, labels)["resourceMetrics"])
-    (metric,) = scope["metrics"]
-    assert {"grpc": "k6_grpc_req_duration", "rest": "k6_http_req_duration"}[transport] == metric["name"]
-    by_status: dict[str, list[dict[str, Any]]] = {}
-    for point in metric["exponentialHistogram"]["dataPoints"]:
-        attributes = {each["key"]: each["value"]["stringValue"] for each in point["attributes"]}
-        by_status.setdefault(attributes.pop("status"), []).append(point)
-        assert labels == attributes
-    return by_status
-
-
-def test_requests_are_counted_up_second_by_second_by_outcome() -> None:
-    """A histogram begins with nothing at the window's start, is at its end what was counted, and is ended there."""
-    points = read_points()
-    assert {"0", "not_found"} == points.keys()
-    assert {"200", "not_found"} == read_points("rest").keys()
-    assert ["0", "1", "1", "3"] == [point["count"] for point in points["0"][:-1]]
-    assert ["0", "0", "1", "1"] == [point["count"] for point in points["not_found"][:-1]]
-    assert [0, 1000, 2000, 2500, 2501] == [(int(point["timeUnixNano"]) - START_NS) // MS for point in points["0"]]
-    assert [None] * 4 + [1] == [point.get("flags") for point in points["0"]]
-
-
-def test_each_latency_is_in_its_bucket() -> None:
-    """Bucket n of scale s holds what is longer than 2^(n/2^s) seconds, up to 2^((n+1)/2^s)."""
-    *_, last, _ = read_points()["0"]
-    assert pytest.approx(0.033) == last["sum"]
-    offset, counts = last["positive"]["offset"], last["positive"]["bucketCounts"]
-    held = [(2 ** ((offset + n) / 8), 2 ** ((offset + n + 1) / 8)) for n, count in enumerate(counts) if count]
-    assert 3 == sum(counts)
-    for latency_s, (low, high) in zip((0.001, 0.002, 0.03), held, strict=True):
-        assert low < latency_s <= high
 
 
 @contextlib.contextmanager
-def receiver() -> Iterator[str]:
-    """Run a Prometheus that takes no metrics; yield its URL."""
+def receiver(status: int, got: list[Any]) -> Iterator[str]:
+    """Run a Prometheus that answers pushes with a status; yield its URL."""
 
     class Handler(QuietHandler):
         def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            self.answer(404, b"otlp write receiver is off")
+            got.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.answer(status, b"otlp write receiver is off")
 
     with serving(HTTPServer(("127.0.0.1", 0), Handler)) as address:
         yield f"http://{address}"
 
 
+def test_the_totals_of_a_load_are_pushed_when_it_has_ended() -> None:
+    """By outcome over all parts: a counter that is nothing at the start and all of it at the end."""
+    parts = [make_file(start_s * 10**9, 2, requests_total={"ok": 5, "not_found": 1}) for start_s in (100, 110)]
+    got: list[Any] = []
+    with receiver(200, got) as url:
+        push = MetricsPush(url, LABELS)
+        push.push_totals(parts, {"driver": "ghz"})
+    assert "" == push.problem
+    (metric,) = got[0]["resourceMetrics"][0]["scopeMetrics"][0]["metrics"]
+    assert ("k6_iterations", True) == (metric["name"], metric["sum"]["isMonotonic"])
+    found = []
+    for point in metric["sum"]["dataPoints"]:
+        attributes = {each["key"]: each["value"]["stringValue"] for each in point["attributes"]}
+        found.append((attributes.pop("status"), int(point["timeUnixNano"]) // 10**9, point["asInt"]))
+        assert {**LABELS, "driver": "ghz"} == attributes
+    assert [("ok", 100, "0"), ("ok", 112, "10"), ("not_found", 100, "0"), ("not_found", 112, "2")] == found
+
+
 def test_a_receiver_that_is_off_is_told_in_its_own_words() -> None:
     """A run that starts is rejected; a load that runs continues, and keeps the problem to be reported."""
-    with receiver() as url:
+    with receiver(404, []) as url:
         said = f"{url}/api/v1/otlp/v1/metrics: 404: otlp write receiver is off"
         with pytest.raises(UsageError, match=re.escape(f"can't push live metrics: {said}")):
             check_receiver(url)
         live = MetricsPush(url, LABELS)
-        live.push(CALLS, WINDOW, {})
+        live.push_totals([make_file(10**9, 2)], {})
         assert said == live.problem
 
 
