@@ -22,7 +22,7 @@ from wirebench.measure.usage import Interference
 from wirebench.model.cell import Cell, find_defaults
 from wirebench.model.contract import OPEN_LOAD_DRIVERS, TRANSPORTS, Driver, Transport
 from wirebench.model.histogram import Histogram
-from wirebench.model.histogram_file import CLOCKS, OK, merge
+from wirebench.model.histogram_file import CLOCKS, OK, merge_files
 from wirebench.model.scenario import Load
 from wirebench.present.numbers import ABSENT
 from wirebench.system.signals import STOPPING, Interrupted, handle_interrupts
@@ -182,7 +182,7 @@ def merge_repetitions(parts: Sequence[TruthMeasurement]) -> TruthMeasurement:
     """Merge exactly: histograms and counts add up."""
     return TruthMeasurement(
         truth=sum((each.truth for each in parts), start=Histogram.empty()),
-        file=merge([each.file for each in parts]),
+        file=merge_files([each.file for each in parts]),
         window_s=sum(each.window_s for each in parts),
         unstamped=sum(each.unstamped for each in parts),
     )

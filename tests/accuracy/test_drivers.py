@@ -38,8 +38,7 @@ def measure(  # noqa: PLR0913 - what jobs differ in
     load = Load(model="open" if rate_per_s else "closed", warmup_s=0.3, window_s=2.0)
     with truth_server(transport, tmp_path, *behaviour) as address:
         job = Job(measured, load, address, 1, 1, tmp_path / "out.json", tmp_path / "out.log", None)
-        (file,) = DRIVERS[driver].run(job, lambda _: None)
-    return file
+        return DRIVERS[driver].run(job, lambda _: None)
 
 
 @pytest.mark.parametrize(("transport", "driver"), CASES)

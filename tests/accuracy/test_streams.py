@@ -28,7 +28,7 @@ def measure(tmp_path: Path, transport: Transport, driver: Driver, pacing: Pacing
         # Drivers in Python take a while to connect where other programs want the CPU as well.
         load = Load(warmup_s=1.0, window_s=1.0)
         job = Job(streams, load, address, 1, 1, tmp_path / "out.json", tmp_path / "out.log", None)
-        (file,) = DRIVERS[driver].run(job, lambda _: None)
+        file = DRIVERS[driver].run(job, lambda _: None)
     assert 0 == file.mismatches
     return file
 

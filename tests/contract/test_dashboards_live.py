@@ -32,7 +32,6 @@ from wirebench.drivers.wireload import Wireload
 from wirebench.model.contract import Transport
 from wirebench.model.histogram_file import HistogramFile
 from wirebench.model.scenario import Load
-from wirebench.plan.driver_support import PART_S_MAX
 from wirebench.system.paths import ROOT, TOOLS
 from wirebench.system.processes import Child
 
@@ -91,7 +90,7 @@ def count(service: Service) -> float:
 class WireloadForSomeWhoAreNot(Wireload):
     """wireload as it is, but that one in six requests asks for a missing user."""
 
-    def run(self, job: Job, watch: Callable[[Child], None]) -> tuple[HistogramFile, ...]:
+    def run(self, job: Job, watch: Callable[[Child], None]) -> HistogramFile:
         """Send requests for more users than there are."""
         text = job.application.read_text(encoding="utf-8")
         application = job.output.with_suffix(".application.yaml")
@@ -105,8 +104,7 @@ def send_load(driver: Driver, service: Service, url: str, folder: Path) -> None:
     live = MetricsPush(url, {"namespace": "local", "pod": f"load-{name}", "node": "localhost", "transport": transport})
     job = Job(
         cell=cell(cast("Transport", transport), driver=driver.name, concurrency=4, rate_per_s=RATE_PER_S),
-        # Others restart their counts in each part of their load: one has them all.
-        load=Load(model="open", warmup_s=0, window_s=LOAD_S if isinstance(driver, Wireload) else PART_S_MAX),
+        load=Load(model="open", warmup_s=0, window_s=LOAD_S),
         address=str(service.address),
         seed=1,
         id_base=1,

@@ -71,11 +71,6 @@ def test_a_delay_reaches_every_request(tmp_path: Path) -> None:
         assert record.requests_total == sum(record.server.requests_by_worker.values()), record.id
         assert record.service is not None
         assert 5 <= record.service.min_ms
-        assert record.proxy is not None
-        assert record.proxy.cpu_us_per_request is not None
-        assert 0 < record.proxy.cpu_us_per_request
-    assert "The proxy itself adds at the median" in done.stdout
-    assert "The proxy itself adds at the median" in (run.folder / "report.html").read_text()
 
 
 @pytest.mark.slow

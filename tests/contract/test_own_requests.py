@@ -147,7 +147,7 @@ def drive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tupl
             nonlocal arguments
             arguments += str(child.process.args)
 
-        (measured,) = DRIVERS[driver].run(job, watch)
+        measured = DRIVERS[driver].run(job, watch)
         return measured, arguments
 
     return drive

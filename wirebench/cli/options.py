@@ -22,7 +22,7 @@ from wirebench.system.paths import DEFAULT_FOLDER, LAST, SCENARIOS
 from wirebench.system.tls import ClientTls, make_context
 
 DURATION_S_MIN = 1.0
-#: ghz sends a load in parts of 20 s, and each takes a moment to start: half an hour is what the Job's deadline allows.
+#: What the deadline of a load pod's Job allows.
 DURATION_S_MAX = 1800.0
 _DURATION = re.compile(r"(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s?)?")
 

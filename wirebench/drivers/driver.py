@@ -93,8 +93,8 @@ class Driver(ABC):
         return processes.read_version(self.path, self.version_flag)
 
     @abstractmethod
-    def run(self, job: Job, watch: Callable[[Child], None]) -> tuple[HistogramFile, ...]:
-        """Send the load and return what was measured: in one part, or in several that follow each other.
+    def run(self, job: Job, watch: Callable[[Child], None]) -> HistogramFile:
+        """Send the load and return what was measured.
 
         `watch` is called with each process that is started. Raises ProcessError, with the tool's last lines, if
         it fails, and WirebenchError if its result can't be read.

@@ -106,7 +106,7 @@ class K6(ReplayDriver):
 def _time_from_due(calls: Sequence[Call], dropped_unix_ns: Sequence[int], rate_per_s: int) -> list[Call]:
     """Return calls with their response times: whenever something is due, k6 sends a request or drops one.
 
-    So how many of both came before a request is its place. Whoever waited least was sent at once.
+    So how many of both came before a request is its place. The request that waited least was sent at once.
     """
     in_order = sorted(calls, key=lambda call: call.end_unix_ns - call.latency_ns)
     waits_ns = []

@@ -7,7 +7,6 @@ receiver of the OpenTelemetry protocol: https://opentelemetry.io/docs/specs/otlp
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -34,13 +33,12 @@ class MetricsPush:
     labels: Mapping[str, str]
     problem: str = ""
 
-    def push_totals(self, parts: Sequence[HistogramFile], labels: Mapping[str, str]) -> None:
+    def push_totals(self, file: HistogramFile, labels: Mapping[str, str]) -> None:
         """Push the requests of a load that has ended, by outcome: none when its window opened, all when it closed.
 
         In Prometheus it is k6's own counter `k6_iterations_total`. What goes wrong is kept in `problem`.
         """
-        totals = sum((Counter(part.requests_total) for part in parts), start=Counter[str]())
-        windows = [part.require_window() for part in parts]
+        window = file.require_window()
         points = [
             {
                 "attributes": [
@@ -50,8 +48,8 @@ class MetricsPush:
                 "timeUnixNano": str(time_unix_ns),
                 "asInt": str(count),
             }
-            for code, total in totals.items()
-            for time_unix_ns, count in ((windows[0].start_unix_ns, 0), (windows[-1].end_unix_ns, total))
+            for code, total in file.requests_total.items()
+            for time_unix_ns, count in ((window.start_unix_ns, 0), (window.end_unix_ns, total))
         ]
         counter = {"aggregationTemporality": _CUMULATIVE, "isMonotonic": True, "dataPoints": points}
         metrics = [{"name": "k6_iterations", "sum": counter}]

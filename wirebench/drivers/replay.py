@@ -1,8 +1,4 @@
-"""Tools that replay rendered requests for a time, and then report every one: one reader for all of them.
-
-They keep all requests in memory until they end; minutes of load would take gigabytes. So a load is sent in parts, each
-of which is a job with a folder of its own for what goes in and comes out.
-"""
+"""Tools that replay rendered requests for a time, and then report every one: one reader for all of them."""
 
 from __future__ import annotations
 
@@ -19,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wirebench.drivers.driver import ID_STEP, Driver, Job
+from wirebench.drivers.driver import Driver, Job
 from wirebench.drivers.wireload import RenderedRequest, render_requests
 from wirebench.errors import WirebenchError
 from wirebench.model.contract import HTTP_CODES
@@ -35,7 +31,6 @@ from wirebench.model.histogram_file import (
     Series,
     Window,
 )
-from wirebench.plan.driver_support import count_parts
 from wirebench.system.files import make_write_error, write_atomic
 from wirebench.system.processes import Child
 
@@ -86,30 +81,25 @@ class ReplayDriver(Driver):
     def read(self, job: Job) -> Report:
         """Read what the tool has reported; what is raised where that can't be read becomes a WirebenchError."""
 
-    def run(self, job: Job, watch: Callable[[Child], None]) -> tuple[HistogramFile, ...]:
-        count = count_parts(job.cell.driver, job.load.window_s)
-        load = job.load.model_copy(update={"window_s": job.load.window_s / count})
-        version, files = self.read_version() or "unknown", []
-        for number in range(count):
-            folder = job.output.with_suffix(f".{self.name}-{number}")
-            # Parts create different records.
-            part = replace(job, load=load, output=folder / "calls", id_base=job.id_base + number * ID_STEP)
-            try:
-                folder.mkdir()
-            except OSError as error:
-                raise make_write_error(folder, error) from error
-            try:
-                arguments = self.build_arguments(part, render(part))
-                self.carry_out(part, arguments, watch, compute_duration_s(part) + job.timeout_s + _GRACE_S)
-                report = self.read(part)
-            except (OSError, ValueError, LookupError, TypeError, sqlite3.Error) as error:
-                raise WirebenchError(f"can't read what {self.name} reported: {error}", "see its log") from error
-            finally:
-                shutil.rmtree(folder, ignore_errors=True)
-            files.append(fold(report, part, DriverVersion(name=self.name, version=version)))
+    def run(self, job: Job, watch: Callable[[Child], None]) -> HistogramFile:
+        folder = job.output.with_suffix(f".{self.name}")
+        try:
+            folder.mkdir()
+        except OSError as error:
+            raise make_write_error(folder, error) from error
+        own = replace(job, output=folder / "calls")
+        try:
+            arguments = self.build_arguments(own, render(own))
+            self.carry_out(own, arguments, watch, compute_duration_s(job) + job.timeout_s + _GRACE_S)
+            report = self.read(own)
+        except (OSError, ValueError, LookupError, TypeError, sqlite3.Error) as error:
+            raise WirebenchError(f"can't read what {self.name} reported: {error}", "see its log") from error
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        file = fold(report, job, DriverVersion(name=self.name, version=self.read_version() or "unknown"))
         if job.metrics_push and not self.push_failure:
-            job.metrics_push.push_totals(files, {"driver": self.name, "name": job.cell.operation})
-        return tuple(files)
+            job.metrics_push.push_totals(file, {"driver": self.name, "name": job.cell.operation})
+        return file
 
 
 def compute_duration_s(job: Job) -> float:

@@ -33,7 +33,7 @@ class Wireload(Driver):
     path = TOOLS / "wireload"
     push_failure = "live metrics: "
 
-    def run(self, job: Job, watch: Callable[[Child], None]) -> tuple[HistogramFile, ...]:
+    def run(self, job: Job, watch: Callable[[Child], None]) -> HistogramFile:
         description, arrivals = job.output.with_suffix(".job.json"), job.output.with_suffix(".arrivals.json")
         described = describe_job(job)
         due_ns = job.load.list_arrivals_ns()
@@ -48,7 +48,7 @@ class Wireload(Driver):
         finally:
             description.unlink(missing_ok=True)
             arrivals.unlink(missing_ok=True)
-        return (HistogramFile.read(job.output),)
+        return HistogramFile.read(job.output)
 
 
 class Answer(FrozenModel):

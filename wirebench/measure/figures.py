@@ -17,7 +17,6 @@ from wirebench.model.record import (
     Generator,
     Latency,
     OperationFigures,
-    Proxy,
     Record,
     Server,
     StreamFigures,
@@ -86,7 +85,6 @@ def make_record(  # noqa: PLR0913 - what only some records have, each with a def
         reference_us=seen.reference_us,
         bytes_sent_per_request=divide_if_known(merged.bytes_sent, merged.bytes_requests),
         bytes_received_per_request=divide_if_known(merged.bytes_received, merged.bytes_requests),
-        proxy=_summarise_proxy(seen, requests),
         tls=merged.tls,
         search=search,
         gates=(),
@@ -165,10 +163,3 @@ def _summarise_server(seen: Observation, requests: int, workers: int) -> Server:
         requests_by_replica=by_replica,
         replica_fairness=compute_fairness(list(by_replica.values()), len(by_replica)) if by_replica else None,
     )
-
-
-def _summarise_proxy(seen: Observation, requests: int) -> Proxy | None:
-    if seen.proxy_added_ms is None:
-        return None
-    cpu_us = _compute_us_each(seen.proxy_cpu_s, requests)
-    return Proxy(added_ms=seen.proxy_added_ms, pairs=seen.proxy_pairs, cpu_us_per_request=cpu_us)

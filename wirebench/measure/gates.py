@@ -153,7 +153,7 @@ def _compute_item_rate_error(of: GateInput) -> float | None:
 
 
 def _compute_drift(of: GateInput) -> float | None:
-    cell, per_second = of.job.cell, of.seen.file.count_full_seconds()[: of.seen.full_seconds]
+    cell, per_second = of.job.cell, of.seen.file.count_full_seconds()
     is_steady = cell.shape is None and not of.job.load.find_workload(cell.operation).phases
     if not is_steady or len(per_second) < _DRIFT_SECONDS_MIN:
         return None

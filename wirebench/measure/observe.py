@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from wirebench.drivers import DRIVERS, Job
 from wirebench.measure.counters import count_dropped_packets, count_since, read_replicas
-from wirebench.measure.proxy import route_job
+from wirebench.measure.proxy import open_route
 from wirebench.measure.reference import measure_reference_us
 from wirebench.measure.usage import (
     DriverProcesses,
@@ -26,14 +26,12 @@ from wirebench.measure.usage import (
     watch_replica,
 )
 from wirebench.model.frozen import FrozenModel
-from wirebench.model.histogram_file import HistogramFile, merge, merge_parallel
+from wirebench.model.histogram_file import HistogramFile, merge_files
 from wirebench.targets.cores import Cores
 from wirebench.targets.endpoint import Replica
 
 _SECOND_NS = 1_000_000_000
 _UNSEEN = Usage(0, None)
-#: Moments from which and up to which usage is asked for.
-_Spans = Sequence[tuple[int, int]]
 
 
 class Observation(FrozenModel):
@@ -44,8 +42,6 @@ class Observation(FrozenModel):
 
     file: HistogramFile
     window_s: float
-    #: How many full seconds are counted: those of a load in parts lie apart. None: all of the window's.
-    full_seconds: int | None = None
     generator_cpu_s: float | None = None
     generator_throttled_periods: int | None = None
     #: Share of its cores' time that it and the proxy used, and the same in its busiest second: where a load changes, a
@@ -58,12 +54,6 @@ class Observation(FrozenModel):
     server_throttled_periods: int | None = None
     #: Requests that the service itself counted during the whole load, by replica and in it by worker.
     server_requests: dict[str, dict[str, int]] | None = None
-    #: What the proxy between generator and server used: 0 where the load went straight to the service.
-    proxy_cpu_s: float | None = 0.0
-    #: By how much the proxy made a call longer before it was told to delay any, the median of `proxy_pairs`. None where
-    #: another of several generators measured it.
-    proxy_added_ms: float | None = None
-    proxy_pairs: int = 0
     #: Cores of server and generator, where they run on this machine.
     pinned: Cores | None = None
     #: Share of the pinned cores' time that other programs and the hypervisor took; None where it can't be told.
@@ -101,46 +91,39 @@ def observe(
     barrier, generator = barrier or StartBarrier(), DriverProcesses()
     watched = pinned.all if pinned else frozenset[int]()
     before_us = measure_reference_us(min(pinned.server)) if pinned else None
-    with ExitStack() as stack:
-        route = stack.enter_context(route_job(job, replicas))
+    with open_route(job) as (routed, proxy_pids), ExitStack() as stack:
         counts_before = read_replicas(replicas)
         servers = [watch for watch in map(watch_replica, replicas) if watch]
-        load = [Watch(generator.read_usage)]
-        proxy = [Watch(partial(read_processes, route.proxy_pids))] if route.proxy_pids else []
+        load = Watch(generator.read_usage)
+        generators = [load, *([Watch(partial(read_processes, proxy_pids))] if proxy_pids else [])]
         ourselves, machine = Watch(partial(read_processes, [os.getpid()])), Watch(partial(read_cores, watched))
-        stack.enter_context(keep_reading([*servers, *load, *proxy, ourselves, machine]))
+        stack.enter_context(keep_reading([*servers, *generators, ourselves, machine]))
         barrier.wait()
         dropped_before = count_dropped_packets()
-        parts = DRIVERS[job.cell.driver].run(route.job, generator.watch)
+        file = DRIVERS[job.cell.driver].run(routed, generator.watch)
     after_us = measure_reference_us(min(pinned.server)) if pinned else None
     dropped = count_dropped_packets()
-    sent = barrier.add_up(sum(part.sent for part in parts))
+    sent = barrier.add_up(file.sent)
     counted = count_since(replicas, counts_before, sent) if counts_before else None
-    windows = [(each.start_unix_ns, each.end_unix_ns) for each in (part.require_window() for part in parts)]
-    window_s = sum(part.require_window().duration_s for part in parts)
+    window = file.require_window()
+    span = (window.start_unix_ns, window.end_unix_ns)
     # A database's processes are neither ours nor other programs.
     can_tell = watched and servers and job.cell.store != "postgres"
-    busy_s = _sum_used([machine], windows)
-    ours_s = _sum_used([*servers, *load, *proxy, ourselves], windows)
-    memory_bytes = _sum_used(servers, windows[-1:], "memory_bytes")
+    busy_s, ours_s = _sum_used([machine], span), _sum_used([*servers, *generators, ourselves], span)
     return Observation(
-        file=merge(parts),
-        window_s=window_s,
-        full_seconds=sum(int(part.require_window().duration_s) for part in parts),
-        generator_cpu_s=_sum_used(load, windows),
-        generator_throttled_periods=_round(_sum_used(load, windows, "throttled_periods")),
-        generator_share=divide_if_known(_sum_used([*load, *proxy], windows), cores and cores * window_s),
-        generator_busiest_share=divide_if_known(_find_busiest_s([*load, *proxy], windows), cores),
-        server_cpu_s=_sum_used(servers, windows),
-        server_memory_bytes=_round(memory_bytes),
-        server_throttled_periods=_round(_sum_used(servers, windows, "throttled_periods")),
+        file=file,
+        window_s=window.duration_s,
+        generator_cpu_s=_sum_used([load], span),
+        generator_throttled_periods=_round(_sum_used([load], span, "throttled_periods")),
+        generator_share=divide_if_known(_sum_used(generators, span), cores and cores * window.duration_s),
+        generator_busiest_share=divide_if_known(_find_busiest_s(generators, span), cores),
+        server_cpu_s=_sum_used(servers, span),
+        server_memory_bytes=_round(_sum_used(servers, span, "memory_bytes")),
+        server_throttled_periods=_round(_sum_used(servers, span, "throttled_periods")),
         server_requests=counted,
-        proxy_cpu_s=_sum_used(proxy, windows) if proxy else 0.0,
-        proxy_added_ms=route.added_ms,
-        proxy_pairs=route.pairs,
         pinned=pinned,
         # What a process has used is counted in ticks of 10 ms.
-        interference=max(0.0, busy_s - ours_s) / (window_s * len(watched))
+        interference=max(0.0, busy_s - ours_s) / (window.duration_s * len(watched))
         if can_tell and busy_s is not None and ours_s is not None
         else None,
         reference_us=(before_us + after_us) / 2 if before_us and after_us else None,
@@ -150,17 +133,18 @@ def observe(
 
 
 def _sum_used(
-    watches: Sequence[Watch], spans: _Spans, field: Literal["cpu_s", "throttled_periods", "memory_bytes"] = "cpu_s"
+    watches: Sequence[Watch],
+    span: tuple[int, int],
+    field: Literal["cpu_s", "throttled_periods", "memory_bytes"] = "cpu_s",
 ) -> float | None:
-    """Return what was used in all spans together; None if one wasn't watched whole, or nothing was watched."""
-    used = (getattr(watch.between(*span) or _UNSEEN, field) for watch in watches for span in spans)
-    return sum_if_all_known(used)
+    """Return what was used from one moment to another; None if it wasn't watched whole, or nothing was watched."""
+    return sum_if_all_known(getattr(watch.between(*span) or _UNSEEN, field) for watch in watches)
 
 
-def _find_busiest_s(watches: Sequence[Watch], windows: _Spans) -> float | None:
-    """Return the CPU time of the busiest full second of the windows; None if there is none, or not all are known."""
-    starts = [each for start, end in windows for each in range(start, end - _SECOND_NS + 1, _SECOND_NS)]
-    seconds = [_sum_used(watches, [(start, start + _SECOND_NS)]) for start in starts]
+def _find_busiest_s(watches: Sequence[Watch], window: tuple[int, int]) -> float | None:
+    """Return the CPU time of the busiest full second of the window; None if there is none, or not all are known."""
+    starts = range(window[0], window[1] - _SECOND_NS + 1, _SECOND_NS)
+    seconds = [_sum_used(watches, (start, start + _SECOND_NS)) for start in starts]
     known = [each for each in seconds if each is not None]
     return max(known) if known and len(known) == len(seconds) else None
 
@@ -172,12 +156,11 @@ def merge_observations(observations: Sequence[Observation]) -> Observation:
         values = [getattr(each, field) for each in observations]
         return None if None in values else how(values)
 
-    summed = ("generator_cpu_s", "generator_throttled_periods", "proxy_cpu_s", "dropped_packets")
+    summed = ("generator_cpu_s", "generator_throttled_periods", "dropped_packets")
     return observations[0].model_copy(
         update={
-            "file": merge_parallel([each.file for each in observations]),
+            "file": merge_files([each.file for each in observations]),
             "window_s": combine("window_s", statistics.fmean),
-            "full_seconds": combine("full_seconds", min),
             "generator_share": combine("generator_share", max),
             "generator_busiest_share": combine("generator_busiest_share", max),
             **{field: combine(field) for field in summed},

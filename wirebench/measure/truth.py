@@ -48,7 +48,7 @@ def measure_truth(cell: Cell, load: Load, behaviour: Sequence[str], seed: int, c
         with run_server(cell.transport, flags, cores.server, folder / "truth.log") as (port, admin_port):
             output, log = folder / "histograms.json", folder / "driver.log"
             job = Job(cell, load, f"{LOOPBACK}:{port}", seed, 1, output, log, cores.generator)
-            (file,) = DRIVERS[cell.driver].run(job, lambda _: None)
+            file = DRIVERS[cell.driver].run(job, lambda _: None)
             window = file.require_window()
             with socket.create_connection((LOOPBACK, admin_port), timeout=_TIMEOUT_S) as admin:
                 admin.sendall(f"{window.start_unix_ns} {window.end_unix_ns}\n".encode())

@@ -207,31 +207,8 @@ def _sum_histograms(texts: Iterable[str]) -> Histogram:
     return sum((Histogram.decode(text) for text in texts), start=Histogram.empty())
 
 
-def merge(parts: Sequence[HistogramFile]) -> HistogramFile:
-    """Merge what one driver measured in parts that follow each other; exact, since histograms and counts add up.
-
-    The window spans from the first part's start to the last one's end.
-    """
-    seconds = [int(part.require_window().duration_s) for part in parts]
-    before = itertools.accumulate(seconds, initial=0)
-    return merge_parallel([_delay(*each) for each in zip(parts, before, seconds, strict=False)])
-
-
-def _delay(part: HistogramFile, before: int, seconds: int) -> HistogramFile:
-    """Return a part whose counts by second begin after those of the parts before it."""
-
-    def delay(counts: tuple[int, ...]) -> tuple[int, ...]:
-        return (*([0] * before), *counts, *([0] * seconds))[: before + seconds]
-
-    per_second = tuple(each.model_copy(update={"counts": delay(each.counts)}) for each in part.per_second)
-    streams = part.streams and part.streams.model_copy(
-        update={"items_per_second": delay(part.streams.items_per_second)}
-    )
-    return part.model_copy(update={"per_second": per_second, "streams": streams})
-
-
-def merge_parallel(files: Sequence[HistogramFile]) -> HistogramFile:
-    """Merge what generators measured side by side, in windows that are equally long; exact, as `merge` is.
+def merge_files(files: Sequence[HistogramFile]) -> HistogramFile:
+    """Merge what generators measured side by side, in windows that are equally long; exact, as counts add up.
 
     The window spans from the first one's start to the last one's end: they start when the slowest of them is ready.
     """

@@ -155,18 +155,6 @@ class Instrument(FrozenModel):
         return int(self.coarse)
 
 
-class Proxy(FrozenModel):
-    """The proxy that the load went through, with a delay or without, and its own cost.
-
-    By `added_ms` it made a call longer before it delayed any: the median of pairs, straight and through. Its CPU time
-    is part of the generator's share.
-    """
-
-    cpu_us_per_request: float | None
-    added_ms: float
-    pairs: int
-
-
 class SearchWindow(FrozenModel):
     """One window of a search for the capacity: an open load, and whether it kept the objective.
 
@@ -284,7 +272,6 @@ class Record(FrozenModel):
     reference_us: float | None = None
     bytes_sent_per_request: float | None
     bytes_received_per_request: float | None
-    proxy: Proxy | None = None
     #: What the load's connections agreed on; empty in plain text, and where the driver doesn't report it.
     tls: tuple[Handshakes, ...] = ()
     #: Under the load model `capacity`.

@@ -31,8 +31,9 @@ def _reject_metadata(request: Request) -> str:
     return "it sends the same metadata with all calls" if any(find_placeholders(metadata)) else ""
 
 
-#: The longest window that is sent at once: two cores' worth of ghz stay well under the million calls that it keeps.
-PART_S_MAX = 20.0
+#: The longest window of a driver that keeps every request until it ends: k6 writes a gigabyte of them, and ghz drops
+#: those beyond a million.
+REPLAYED_S_MAX = 120.0
 #: Memory of a driver without users.
 _DRIVER_MIB = 60
 
@@ -54,11 +55,6 @@ _REJECT: Mapping[str, Callable[[Request], str]] = {
 _REPLAYING_IN_TURN = ("k6",)
 
 
-def count_parts(driver: Driver, window_s: float) -> int:
-    """Return in how many parts a driver sends a window, each with a warm-up: most keep every request until they end."""
-    return 1 if driver == "wireload" else math.ceil(window_s / PART_S_MAX)
-
-
 def estimate_memory_mib(driver: Driver, transport: Transport, users: int) -> int:
     """Return how much memory so many users take, with the driver itself; 0 where it isn't known."""
     user_kib = _USER_KIB.get((driver, transport), 0)
@@ -66,9 +62,13 @@ def estimate_memory_mib(driver: Driver, transport: Transport, users: int) -> int
 
 
 def explain_unsupported(
-    driver: Driver, cell: Cell, operations: Sequence[Operation], headers: Mapping[str, str] = MappingProxyType({})
+    driver: Driver,
+    cell: Cell,
+    window_s: float,
+    operations: Sequence[Operation],
+    headers: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """Return why a driver can't replay the requests of a cell; empty if it can.
+    """Return why a driver can't replay the requests of a cell for so long; empty if it can.
 
     `headers` are those of its variant. wireload renders requests before the load: only it can react to replies.
     """
@@ -82,6 +82,9 @@ def explain_unsupported(
     sent = {**headers, **own}
     repeats = not (driver in _REPLAYING_IN_TURN and cell.rate_per_s)
     reasons = {
+        f"it keeps every request until it ends, and so may take {REPLAYED_S_MAX:.0f} s at most": (
+            window_s > REPLAYED_S_MAX
+        ),
         "it replays requests with one reply each": operation.stream,
         "what it deletes has to be created before, which only replies tell": operation.deletes,
         "it repeats requests, and those that write can be sent once only": operation.writes and repeats,

@@ -347,9 +347,10 @@ def _validate_connections(cell: Cell) -> CellMessages:
 
 def _validate_driver(cell: Cell, scenario: Scenario, operations: Sequence[Operation]) -> CellMessages:
     headers = scenario.application.variants[cell.variant].headers if cell.variant else {}
-    if reason := explain_unsupported(cell.driver, cell, operations, headers):
+    window_s = scenario.load.window_s
+    if reason := explain_unsupported(cell.driver, cell, window_s, operations, headers):
         drivers = TRANSPORTS[cell.transport].drivers
-        able = (name for name in drivers if not explain_unsupported(name, cell, operations, headers))
+        able = (name for name in drivers if not explain_unsupported(name, cell, window_s, operations, headers))
         yield "driver", f"{cell.driver} can't drive {cell.operation}: {reason}", f"drive it by {' or '.join(able)}"
     is_nameless = cell.delay_ms is not None or cell.variant
     if is_nameless and cell.driver == "ghz" and cell.balancing == "headless":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterable, Iterator, Sequence
 
 from wirebench.analysis.disturbances import find_disturbances
@@ -36,8 +35,8 @@ def list_caveats(run: Run, cells: Sequence[CellSummary]) -> tuple[str, ...]:
 
 
 def list_service_notes(cells: Sequence[CellSummary]) -> tuple[str, ...]:
-    """Return what is to be said of TLS, of what the proxy cost, and of workers that were uneven."""
-    return (*describe_handshakes(cells), *describe_proxy_cost(cells), *describe_uneven_workers(cells))
+    """Return what is to be said of TLS, and of workers that were uneven."""
+    return (*describe_handshakes(cells), *describe_uneven_workers(cells))
 
 
 def describe_calibration(cells: Sequence[CellSummary]) -> Iterator[str]:
@@ -107,17 +106,6 @@ def describe_disturbances(run: Run) -> Iterator[str]:
 
 def _judge(ratio: float) -> str:
     return f"{abs(ratio - 1) * 100:.0f} % {'better' if ratio > 1 else 'worse'}"
-
-
-def describe_proxy_cost(cells: Iterable[CellSummary]) -> Iterator[str]:
-    """Say what the proxy that loads went through costs by itself; nothing if there was none."""
-    seen = [(name_transport(cell.factors), record.proxy) for cell in cells for record in cell.records if record.proxy]
-    by_transport: dict[str, list[float]] = {}
-    for transport, proxy in seen:
-        by_transport.setdefault(transport, []).append(proxy.added_ms)
-    if by_transport:
-        added = ", ".join(f"{statistics.median(added_ms):.2f} ms on {name}" for name, added_ms in by_transport.items())
-        yield f"The proxy itself adds at the median {added} to a call, which isn't subtracted."
 
 
 def describe_uneven_workers(cells: Iterable[CellSummary]) -> Iterator[str]:

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.histogram_files import make_file
 from tests.support.judged_window import CLOSED, FAILING, GOOD, JudgedWindow, with_connections, with_requests
 from tests.support.simulated_service import make_search
 from tests.support.waiting import TIMEOUT_S
@@ -36,7 +35,7 @@ from wirebench.measure.usage import (
     read_processes,
     read_throttled_periods,
 )
-from wirebench.model.histogram_file import PerSecond, merge
+from wirebench.model.histogram_file import PerSecond
 from wirebench.system import cgroup, processes
 from wirebench.targets.cores import CoreClaim, divide_cores
 from wirebench.targets.endpoint import Replica
@@ -55,15 +54,6 @@ def test_the_connections_of_an_open_load_take_turns(tmp_path: Path) -> None:
     assert "warmup" not in list_failed(replace(GOOD, cell={"concurrency": 900}), tmp_path)
     assert "warmup" in list_failed(replace(GOOD, cell={"concurrency": 2000}), tmp_path)
     assert "warmup" not in list_failed(replace(GOOD, cell={"concurrency": 2000, "connection": "reopen"}), tmp_path)
-
-
-def test_the_pauses_between_the_parts_of_a_load_are_no_drift(tmp_path: Path) -> None:
-    """Counts of the parts stand side by side, and the window spans their pauses."""
-    counts = (PerSecond(operation="users.get", code="ok", counts=(1000, 1000)),)
-    merged = merge([make_file(start_s * 10**9, 2, per_second=counts) for start_s in (100, 106)])
-    file = {"window": merged.window, "per_second": merged.per_second}
-    assert "drift" in list_failed(replace(GOOD, file=file), tmp_path)
-    assert "drift" not in list_failed(replace(GOOD, file=file, seen={"full_seconds": 4}), tmp_path)
 
 
 def test_dropped_packets_are_summed_over_cpus(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from wirebench.measure.calibration import Calibration
 from wirebench.measure.figures import make_record
 from wirebench.measure.observe import Observation
 from wirebench.model.histogram_file import Window
-from wirebench.model.record import Proxy, Record
+from wirebench.model.record import Record
 from wirebench.model.scenario import Load
 
 SECOND_NS = 10**9
@@ -104,16 +104,6 @@ def test_the_warm_up_counts_from_the_start_of_the_last_user(tmp_path: Path) -> N
     job = replace(JOB, cell=replace(JOB.cell, concurrency=4), load=load)
     gates = {gate.name: gate.limit for gate in record_of(tmp_path, seen(1.0), job=job).gates}
     assert 0.2 == pytest.approx(gates["warmup"])
-
-
-def test_a_proxy_holds_no_connection(tmp_path: Path) -> None:
-    """Its CPU time is not that of a generator that prepares requests: those within the proxy are on their way."""
-    observed = seen(1.8, REQUESTS).model_copy(update={"proxy_cpu_s": 1.9, "proxy_added_ms": 0.1, "proxy_pairs": 100})
-    record, straight = record_of(tmp_path, observed), record_of(tmp_path, seen(1.8, REQUESTS))
-    assert Proxy(added_ms=0.1, pairs=100, cpu_us_per_request=1.9 / 3 * 1e6) == record.proxy
-    assert None is straight.proxy
-    shares = [gate.value for each in (record, straight) for gate in each.gates if gate.name == "connections"]
-    assert 1 == len(set(shares))
 
 
 def test_requests_are_told_by_replica_and_by_worker(tmp_path: Path) -> None:

@@ -16,8 +16,7 @@ from wirebench.model.histogram_file import (
     HistogramFile,
     Streams,
     Window,
-    merge,
-    merge_parallel,
+    merge_files,
 )
 
 LATENCIES = st.lists(st.integers(1, VALUE_MAX_NS), min_size=1, max_size=200)
@@ -96,7 +95,7 @@ def test_what_parts_counted_adds_up() -> None:
     """Error texts, most frequent first; retries; classes of errors; and latencies, whatever their outcome."""
     one = part(0, {"reset": 5, "refused": 3}, {"ok": [100, 300], "unavailable": [500]})
     other = part(1, {"timeout": 4, "refused": 3}, {"ok": [100]})
-    merged = merge(
+    merged = merge_files(
         [
             one.model_copy(update={"retried": 2, "error_classes": {"refused": 3}}),
             other.model_copy(update={"retried": 1, "error_classes": {"refused": 3, "timeout": 4}}),
@@ -112,7 +111,7 @@ def test_what_parts_counted_adds_up() -> None:
 def test_the_most_frequent_error_texts_are_kept() -> None:
     """A part with many rare errors doesn't push out the frequent ones of a later part."""
     rare = {f"rare {number}": 1 for number in range(ERROR_TEXTS_MAX)}
-    merged = merge([part(0, rare), part(1, {"frequent": 1000})])
+    merged = merge_files([part(0, rare), part(1, {"frequent": 1000})])
     assert ERROR_TEXTS_MAX == len(merged.errors)
     assert ("frequent", 1000) == (merged.errors[0].message, merged.errors[0].count)
 
@@ -126,7 +125,7 @@ def test_streams_read_side_by_side_add_up() -> None:
         )
         for total, seconds, cancelled in counts
     )
-    merged = merge_parallel([one, two])
+    merged = merge_files([one, two])
     assert Streams(items_total=30, items_per_second=(11, 5), cancelled=3) == merged.streams
     assert 3 == merged.sent
     assert (11,) == merged.count_full_seconds()
@@ -141,9 +140,7 @@ def test_the_wait_for_items_is_that_for_the_first_and_the_gaps() -> None:
 
 def test_what_generators_measured_side_by_side_adds_up() -> None:
     """Histograms merge exactly, seconds are those of each one's own window, and the window spans all."""
-    merged = merge_parallel(
-        [make_histogram_file(100, [1, 2, 3], (2, 1)), make_histogram_file(101, [10, 20], (1, 1, 7))]
-    )
+    merged = merge_files([make_histogram_file(100, [1, 2, 3], (2, 1)), make_histogram_file(101, [10, 20], (1, 1, 7))])
     assert {"ok": 5} == merged.count_by_code() == merged.requests_total
     assert (3, 2, 7) == merged.per_second[0].counts
     assert Window(start_unix_ns=100 * 10**9, end_unix_ns=103 * 10**9) == merged.window

@@ -18,10 +18,9 @@ from wirebench.targets.cluster.pods import Pod, explain, fail_if_hopeless
 from wirebench.targets.cluster.release import SERVICES, build_load_values
 from wirebench.targets.endpoint import Endpoint
 
-#: What a load pod may take besides its load: to start, to find the others, to wait for a name, to write its answer.
-_EXTRA_S = 240.0
-#: What each part of a load may take besides: its tool starts, and what it kept is read.
-_PART_EXTRA_S = 10.0
+#: What a load pod may take besides its load: to start, to find the others, to wait for a name, to read what its tool
+#: kept, to write its answer.
+_EXTRA_S = 300.0
 _POLL_S = 0.5
 _MEMORY_MIB = 1024
 #: What a load pod takes besides its driver.
@@ -62,10 +61,8 @@ class LoadPods:
 
         They are placed as the cell says. Raises WirebenchError if one can't be started, fails, or has gone.
         """
-        parts = driver_support.count_parts(cell.driver, load.window_s)
-        load_s = load.window_s + parts * (load.warmup_s + _PART_EXTRA_S)
         # The duration of a number of calls is unknown; the window is the longest that it may take.
-        expected_s = 0.0 if load.calls else load.window_s + (parts - 1) * load.warmup_s
+        expected_s = 0.0 if load.calls else load.window_s
         users = math.ceil(load.add_connections(cell).concurrency / load.generators)
         driver_mib = driver_support.estimate_memory_mib(cell.driver, cell.transport, users)
         settings = {
@@ -77,7 +74,7 @@ class LoadPods:
                 "memory": f"{max(_MEMORY_MIB, _HARNESS_MIB + driver_mib)}Mi",
             },
             "nodeSelector": {} if cell.placement in ("same-node", "same-pod") else dict(self.node_selector),
-            "activeDeadlineSeconds": round(load_s + _EXTRA_S),
+            "activeDeadlineSeconds": round(load.warmup_s + load.window_s + _EXTRA_S),
             **endpoint.load_values,
         }
         return self._run(cell.service, task, settings, _STARTING_S + load.warmup_s + expected_s)
