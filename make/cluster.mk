@@ -2,12 +2,8 @@
 
 CLUSTER_TOOLS := .tools/bin/kind .tools/bin/helm .tools/bin/kubectl
 
-# $(call has-image,NAME): whether it was there when images were last built.
-has-image = $(shell grep --no-messages --silent '^  $(1):' build/cluster/images.yaml && echo yes)
-HAS_POSTGRES = $(or $(POSTGRES),$(call has-image,postgres))
-
 ##@ Kubernetes
-.PHONY: docker-up docker-down cluster-up cluster-load cluster-podinfo cluster-postgres deploy undeploy prometheus grafana cluster-down cluster-clean \
+.PHONY: docker-up docker-down cluster-up cluster-load cluster-podinfo deploy undeploy prometheus grafana cluster-down cluster-clean \
   load-rest load-grpc load-socket
 docker-up: ## start a Docker engine if none answers (as root, on Debian)
 	@scripts/cluster/engine up
@@ -32,9 +28,6 @@ cluster-load: images ## dev: build the images that have changed and load them on
 cluster-podinfo: .tools/bin/podinfo ## dev: build the image of podinfo, and load it onto the nodes
 	@scripts/cluster/images build/cluster/podinfo.yaml podinfo
 	@scripts/cluster/cluster load build/cluster/podinfo.yaml
-
-cluster-postgres: POSTGRES := yes
-cluster-postgres: cluster-load ## dev: build the image of PostgreSQL, which `store: postgres` needs, and load it onto the nodes
 
 deploy: cluster-load ## install or upgrade the charts, with REPLICAS and WORKERS of each service
 	@REPLICAS=$(REPLICAS) WORKERS=$(WORKERS) scripts/cluster/deploy up
@@ -76,8 +69,7 @@ cluster-preflight:
 
 images: .tools/bin/wireload .tools/bin/truth .tools/bin/k6 .tools/bin/ghz .tools/bin/toxiproxy-server .tools/bin/prometheus .tools/bin/wirebench-go \
   build/locks/services.txt build/locks/load.txt
-	@scripts/cluster/images build/cluster/images.yaml services services-go load prometheus grafana \
-	  $(if $(HAS_POSTGRES),postgres)
+	@scripts/cluster/images build/cluster/images.yaml services services-go load prometheus grafana
 
 # It waits for downloads and runs on one core in places: other images are built beside it.
 node-image: .tools/bin/kubectl

@@ -213,11 +213,14 @@ def _validate_target(scenario: Scenario, target: TargetName) -> ValidationMessag
 
 
 def _validate_cluster(scenario: Scenario) -> ValidationMessages:
-    """Reject what load pods can't do, and what a run can't set on services that run in a cluster already."""
+    """Reject what load pods can't do, what a cluster lacks, and what can't be set there."""
     for field, driver in scenario.drivers.items():
         if driver not in CLUSTER_DRIVERS:
             message = f"{driver} is not in the image of the load pods, which holds {' and '.join(CLUSTER_DRIVERS)}"
             yield field, message, f"drive it by {' or '.join(CLUSTER_DRIVERS)}, or run it on another target"
+    if "postgres" in collect_levels(scenario.factors.store):
+        hint = "run it with --target local, after `make postgres-up`, or set factors.store to memory"
+        yield ("factors", "store"), "the target kubernetes brings no PostgreSQL server", hint
     recording = scenario.load.recording
     if recording and recording.count > RECORDED_IN_CLUSTER_MAX:
         message = f"{recording.count:,} requests are more than load pods take ({RECORDED_IN_CLUSTER_MAX:,})"
@@ -225,6 +228,11 @@ def _validate_cluster(scenario: Scenario) -> ValidationMessages:
     if scenario.load.model == "capacity":
         message = "each window of a search for the capacity would start load pods of its own"
         yield ("load", "model"), message, "run it with --target local or external, or set load.model to open"
+    yield from _validate_running_variants(scenario)
+
+
+def _validate_running_variants(scenario: Scenario) -> ValidationMessages:
+    """Reject what a run can't set on services that run in a cluster already."""
     for name, variant in scenario.variants.items():
         if variant.kubernetes is None:
             continue
@@ -317,11 +325,16 @@ def _validate_variant(cell: Cell, scenario: Scenario) -> CellMessages:
 def _validate_operations(cell: Cell, scenario: Scenario, operations: Sequence[Operation]) -> CellMessages:
     """Reject writes to stores that aren't shared, and payloads that no operation takes."""
     writes = any(each.writes for each in operations)
-    for name, shares in (("workers", cell.store != "memory"), ("replicas", cell.store in ("postgres", None))):
+    by_workers = "set factors.store to postgres, which workers share on the target local"
+    by_replicas = "choose an operation that only reads"
+    for name, shares, fix in (
+        ("workers", cell.store != "memory", by_workers),
+        ("replicas", cell.store is None, by_replicas),
+    ):
         count = getattr(cell, name) or 1
         if writes and count > 1 and not shares:
             message = f"{cell.operation} on {count} {name}, each with a store of its own: answers would be wrong"
-            yield name, message, f"set factors.store to postgres, which {name} share, or {name} to 1"
+            yield name, message, f"{fix}, or set {name} to 1"
     if cell.payload is not None and not any(each.takes(cell.payload) for each in operations):
         taking = [name for name, each in scenario.application.operations.items() if each.takes(cell.payload)]
         hint = f"it is for {', '.join(taking)}" if taking else "remove it: no operation has it"

@@ -47,7 +47,6 @@ from wirebench.run.progress import Progress
 from wirebench.store.runs import RunWriter
 from wirebench.system.signals import Interrupted
 from wirebench.targets.cluster.namespace import name_namespace
-from wirebench.targets.cluster.release import POSTGRES_CPU_MILLICORES
 from wirebench.targets.cores import divide_cores
 from wirebench.targets.endpoint import Endpoint
 from wirebench.targets.target import Target
@@ -317,8 +316,7 @@ class Execution:
             return None
         load = self.plan.scenario.load
         generators = load_pods.count_cores(load) * load.generators
-        database_millicores = POSTGRES_CPU_MILLICORES if cell.store == "postgres" else 0
-        services = (cell.cpu_limit_millicores * (cell.replicas or 1) + database_millicores) / 1000
+        services = cell.cpu_limit_millicores * (cell.replicas or 1) / 1000
         return (services + generators) / self.shared_cores
 
 

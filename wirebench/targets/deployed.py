@@ -122,7 +122,7 @@ class DeployedTarget(Target):
 def find_prometheus(access: Access) -> str | None:
     """Return the address of Prometheus inside the cluster; None where it isn't there, not ready, or not to be seen."""
     cluster = Cluster(access, OBSERVABILITY)
-    labels = {"app.kubernetes.io/name": "prometheus", "app.kubernetes.io/component": "observability"}
+    labels = {"app.kubernetes.io/name": "observability", "app.kubernetes.io/component": "prometheus"}
     pods = PodGroup(cluster, labels)
     with contextlib.suppress(WirebenchError):  # a user who may not look there measures all the same
         for service in cluster.get("services", pods.selector):
@@ -140,7 +140,7 @@ def read_service(transport: Transport, deployment: Mapping[str, Any]) -> Service
     if settings.get("WIREBENCH_TLS_CERT"):
         raise WirebenchError(
             f"{transport} is deployed with TLS, and a plain load is plain text",
-            "deploy it without tls.enabled, or measure TLS by `wirebench run --target kubernetes`",
+            "deploy it without tlsSecret, or measure TLS by `wirebench run --target kubernetes`",
         )
     threads = settings.get("WIREBENCH_THREADS")
     store = settings["WIREBENCH_STORE"].partition(":")[0]
@@ -153,5 +153,4 @@ def read_service(transport: Transport, deployment: Mapping[str, Any]) -> Service
         replicas=deployment["spec"]["replicas"],
         cpu_limit_millicores=parse_millicores(container["resources"]["limits"]["cpu"]),
         implementation="go" if container["command"][0] == "wirebench-go" else "python",
-        store_connections=None if store == "memory" else int(settings["WIREBENCH_STORE_CONNECTIONS"]),
     )

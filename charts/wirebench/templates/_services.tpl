@@ -5,13 +5,10 @@ One service as JSON: `common`, overlaid with the service's own values, and what 
 those of the contract. Takes root and transport.
 */}}
 {{- define "wirebench.service" -}}
-{{- $ports := dict "rest" 5000 "grpc" 50051 "socket" 9000 -}}
-{{- $port := get $ports .transport -}}
+{{- $port := get (dict "rest" 5000 "grpc" 50051 "socket" 9000) .transport -}}
 {{- $service := mergeOverwrite (deepCopy .root.Values.common) (deepCopy (get .root.Values .transport)) -}}
-{{- $name := printf "%s-%s" (include "wirebench.fullname" .root) .transport -}}
+{{- $name := printf "%s-%s" (include "shared.fullname" .root) .transport -}}
 {{- $fixed := dict "transport" .transport "name" $name "port" $port "adminPort" (add $port 1000) -}}
-{{- $own := .root.Values.postgres.enabled | ternary (include "wirebench.postgresName" .root) "" -}}
-{{- $_ := set $fixed "storeSecret" ($service.storeUrl.secretName | default $own) -}}
 {{- mergeOverwrite $service $fixed | toJson -}}
 {{- end }}
 
@@ -33,10 +30,9 @@ and service.
 {{- define "wirebench.container" -}}
 {{- $service := .service -}}
 {{- $inGo := eq $service.implementation "go" -}}
-{{- $image := ternary .root.Values.image.servicesGo .root.Values.image.services $inGo -}}
+{{- $image := ternary "servicesGo" "services" $inGo -}}
 name: {{ $service.transport }}
-image: {{ include "wirebench.image" (dict "root" .root "image" $image) }}
-imagePullPolicy: {{ $image.pullPolicy }}
+{{ include "shared.container" (dict "root" .root "image" $image "resources" $service.resources) }}
 command: [{{ ternary (printf "wirebench-go, %s" $service.transport) (printf "wirebench-%s" $service.transport) $inGo }}]
 env:
   {{- include "wirebench.environment" $service | trim | nindent 2 }}
@@ -52,19 +48,8 @@ lifecycle:
     sleep:
       seconds: {{ $service.preStopSleepSeconds }}
 {{- end }}
-resources:
-  {{- include "wirebench.resources" $service.resources | trim | nindent 2 }}
-securityContext:
-  {{- include "shared.containerSecurityContext" . | nindent 2 }}
 volumeMounts:
-  - name: {{ $service.transport }}-tmp
-    mountPath: /tmp
-  {{- if $service.tls.enabled }}
-  - name: {{ $service.transport }}-tls
-    mountPath: /etc/wirebench/tls
-    readOnly: true
-  {{- end }}
-  {{- include "wirebench.storeMount" $service | nindent 2 }}
+  {{- include "wirebench.mounts" $service | nindent 2 }}
 {{- end }}
 
 {{/*
@@ -72,31 +57,16 @@ Creates the tables before a service with the store postgres starts; pods that do
 Takes root and service.
 */}}
 {{- define "wirebench.migration" -}}
-{{- $service := .service -}}
-name: {{ $service.transport }}-migration
-image: {{ include "wirebench.image" (dict "root" .root "image" .root.Values.image.services) }}
-imagePullPolicy: {{ .root.Values.image.services.pullPolicy }}
+name: {{ .service.transport }}-migration
+{{ include "shared.container" (dict "root" .root "image" "services" "resources" .service.resources) }}
 command: [wirebench-store, migrate, --wait-s, "120"]
 env:
   - name: WIREBENCH_STORE_URL_FILE
     value: /etc/wirebench/store/url
   - name: WIREBENCH_SEED_USERS
-    value: {{ int $service.seedUsers | quote }}
-resources:
-  {{- include "wirebench.resources" $service.resources | trim | nindent 2 }}
-securityContext:
-  {{- include "shared.containerSecurityContext" . | nindent 2 }}
+    value: {{ int .service.seedUsers | quote }}
 volumeMounts:
-  {{- include "wirebench.storeMount" $service | nindent 2 }}
-{{- end }}
-
-{{/* Where a service finds the URL of its store, a file in a Secret. Takes a service. */}}
-{{- define "wirebench.storeMount" -}}
-{{- if eq .store "postgres" -}}
-- name: {{ .transport }}-store
-  mountPath: /etc/wirebench/store
-  readOnly: true
-{{- end }}
+  {{- include "wirebench.mounts" .service | nindent 2 }}
 {{- end }}
 
 {{/* The settings of services/python/wirebench_services/settings.py, and of the services in Go. Takes a service. */}}
@@ -108,7 +78,6 @@ volumeMounts:
   "RUNTIME" .runtime
   "WORKERS" .workers
   "STORE" .store
-  "STORE_CONNECTIONS" .storeConnections
   "SEED_USERS" (int .seedUsers)
   "DRAIN_TIMEOUT_S" .drainTimeoutSeconds -}}
 {{- if eq .implementation "go" -}}
@@ -116,16 +85,14 @@ volumeMounts:
 {{- fail (printf "%s.implementation is go, which needs %s.workers 1" .transport .transport) -}}
 {{- end -}}
 {{- $_ := set $settings "RUNTIME" (get (dict "rest" "net-http" "grpc" "grpc-go" "socket" "goroutines") .transport) -}}
-{{- $_ := set $settings "THREADS" .goMaxProcs -}}
-{{- else if ne .transport "socket" -}}
+{{- end -}}
+{{- if .threads -}}
 {{- $_ := set $settings "THREADS" .threads -}}
 {{- end -}}
 {{- if eq .transport "grpc" -}}
 {{- $_ := set $settings "MAX_CONNECTION_AGE_S" .maxConnectionAgeSeconds -}}
-{{- else -}}
-{{- $_ := set $settings "IDLE_TIMEOUT_S" .idleTimeoutSeconds -}}
 {{- end -}}
-{{- if .tls.enabled -}}
+{{- if .tlsSecret -}}
 {{- $_ := set $settings "TLS_CERT" "/etc/wirebench/tls/tls.crt" -}}
 {{- $_ := set $settings "TLS_KEY" "/etc/wirebench/tls/tls.key" -}}
 {{- end -}}
@@ -147,7 +114,7 @@ Under a load that saturates it, a service answers late, and is to be measured, n
 thresholds are generous, and only a service that answers nothing at all runs into them. Takes a service.
 */}}
 {{- define "wirebench.probes" -}}
-{{- $isGrpc := and (eq .transport "grpc") (not .tls.enabled) -}}
+{{- $isGrpc := and (eq .transport "grpc") (not .tlsSecret) -}}
 startupProbe:
   httpGet: {path: /readyz, port: admin}
   periodSeconds: 1
@@ -173,21 +140,37 @@ livenessProbe:
   failureThreshold: 6
 {{- end }}
 
+{{/* Where a service's container finds its volumes. Takes a service. */}}
+{{- define "wirebench.mounts" -}}
+- name: {{ .transport }}-tmp
+  mountPath: /tmp
+{{- if .tlsSecret }}
+- name: {{ .transport }}-tls
+  mountPath: /etc/wirebench/tls
+  readOnly: true
+{{- end }}
+{{- if eq .store "postgres" }}
+- name: {{ .transport }}-store
+  mountPath: /etc/wirebench/store
+  readOnly: true
+{{- end }}
+{{- end }}
+
 {{/* The volumes of a service's container. Takes a service. */}}
 {{- define "wirebench.volumes" -}}
 - name: {{ .transport }}-tmp
-  emptyDir: {}
-{{- if .tls.enabled }}
+  emptyDir: {sizeLimit: 256Mi}
+{{- if .tlsSecret }}
 - name: {{ .transport }}-tls
   secret:
-    secretName: {{ required (printf "%s.tls.enabled needs the name of a Secret in %s.tls.secretName (or in common.tls.secretName)" .transport .transport) .tls.secretName }}
+    secretName: {{ .tlsSecret | quote }}
     defaultMode: 0440
 {{- end }}
 {{- if eq .store "postgres" }}
 - name: {{ .transport }}-store
   secret:
-    secretName: {{ required (printf "%s.store=postgres needs postgres.enabled, or the name of a Secret in %s.storeUrl.secretName (or in common.storeUrl.secretName)" .transport .transport) .storeSecret }}
-    items: [{key: {{ .storeUrl.secretKey }}, path: url}]
+    secretName: {{ required (printf "%s.store is postgres: name the Secret that holds the database's URL in %s.storeSecret or common.storeSecret" .transport .transport) .storeSecret | quote }}
+    items: [{key: url, path: url}]
     defaultMode: 0440
 {{- end }}
 {{- end }}

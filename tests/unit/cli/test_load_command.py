@@ -65,7 +65,7 @@ def test_what_writes_is_loaded_on_fresh_services_alone() -> None:
 
 
 def test_a_deployed_service_is_measured_as_it_is() -> None:
-    """Runtime, workers, store, its pool, replicas and the limit are those that the chart has found the container."""
+    """Runtime, workers, store, replicas and the limit are those that the chart has found the container."""
     expected = ServiceSpec(
         transport="grpc",
         runtime="sync",
@@ -74,7 +74,6 @@ def test_a_deployed_service_is_measured_as_it_is() -> None:
         store="postgres",
         replicas=2,
         cpu_limit_millicores=250,
-        store_connections=7,
     )
     assert expected == read_service("grpc", a_deployment())
     plan = adopt_service(plan_load(ask("grpc", driver="ghz"), 1, "kubernetes"), expected)
@@ -84,7 +83,7 @@ def test_a_deployed_service_is_measured_as_it_is() -> None:
 
 def a_deployment(**status: int) -> dict[str, Any]:
     """Return a Deployment of our chart with two replicas, as the API server tells it."""
-    settings = {"RUNTIME": "sync", "WORKERS": "4", "THREADS": "10", "STORE": "postgres", "STORE_CONNECTIONS": "7"}
+    settings = {"RUNTIME": "sync", "WORKERS": "4", "THREADS": "10", "STORE": "postgres"}
     container = {
         "name": "grpc",
         "command": ["wirebench-grpc"],

@@ -89,12 +89,11 @@ def test_pools_of_a_store_are_compared(tmp_path: Path) -> None:
     assert len(plan.services) == len(names) == 6
 
 
-@pytest.mark.parametrize("factor", ["workers", "replicas"])
-def test_workers_and_replicas_may_write_to_a_store_that_they_share(tmp_path: Path, factor: str) -> None:
+def test_workers_may_write_to_a_store_that_they_share(tmp_path: Path) -> None:
     """The rejection is of writing to each one's own memory, not of writing with several of them."""
-    text = GOOD.replace(OPERATION, f"operation: users.create\n  store: postgres\n  {factor}: 2")
-    plan = make_plan(read(tmp_path, re.sub("  driver: .*\n", "", text)), seed=1, target="kubernetes")
-    assert {2} == {cell.factors[factor] for cell in plan.cells}
+    text = GOOD.replace(OPERATION, "operation: users.create\n  store: postgres\n  workers: 2")
+    plan = make_plan(read(tmp_path, re.sub("  driver: .*\n", "", text)), seed=1)
+    assert {2} == {cell.workers for cell in plan.cells}
 
 
 def test_a_cross_check_adds_cells_by_other_drivers(tmp_path: Path) -> None:

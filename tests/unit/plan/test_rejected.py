@@ -149,6 +149,7 @@ REJECTED = {
 REJECTED_IN_A_CLUSTER = {
     base.GOOD: [
         (OPERATION, "replicas: 2\n  operation: users.create", "4: factors.replicas: users.create on 2"),
+        (OPERATION, "store: [memory, postgres]", "4: factors.store: the target kubernetes brings no PostgreSQL server"),
         (OPERATION, "placement: same-pod\n  replicas: 2", "4: factors.placement: placement same-pod needs replicas 1,"),
         ("model: closed", "generators: 2", "6: factors.driver.rest: k6 takes no load.generators"),
     ],

@@ -80,5 +80,5 @@ def test_files_are_private_and_go(certificates: CertificateFolder) -> None:
 
 def test_the_client_secret_is_mounted_where_load_pods_look() -> None:
     """The path stands in the chart, too."""
-    template = ROOT / "charts/wirebench/templates/_load.tpl"
+    template = ROOT / "charts/wirebench/templates/load-job.yaml"
     assert f"mountPath: {CLIENT_AUTHORITY.parent}\n" in template.read_text(encoding="utf-8")

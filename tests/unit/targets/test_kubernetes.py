@@ -162,20 +162,6 @@ def test_a_service_beside_its_load_is_told_to_the_load() -> None:
     assert {"enabled": False} == release.build_load_values(SERVICE, {"name": "load-1"})["grpc"]
 
 
-def test_services_that_share_postgresql_begin_on_a_fresh_one() -> None:
-    """The server is replaced with them."""
-    service = dataclasses.replace(SERVICE, store="postgres")
-    built = release.build_services_values({"grpc": service}, "7", {"a": "b"}, needs_database=True)
-    assert {"secretName": "wirebench-postgres"} == built["grpc"]["storeUrl"]
-    assert "storeConnections" not in built["grpc"]
-    assert 4 == release.build_service_values(dataclasses.replace(service, store_connections=4))["storeConnections"]
-    assert {release.UPGRADE_LABEL: "7"} == built["postgres"]["podLabels"]
-    assert {"a": "b"} == built["postgres"]["nodeSelector"]
-    without = release.build_services_values({"grpc": SERVICE}, "7", {})
-    assert {"enabled": False} == without["postgres"]
-    assert "storeUrl" not in without["grpc"]
-
-
 @pytest.mark.parametrize("run", ["20261121T110717Z-replicas", f"20261121T110717Z-{'Ünder_score' * 20}"])
 def test_a_namespace_has_a_name_that_kubernetes_takes(run: str) -> None:
     """Names of runs come from names of files, and those may be anything."""
@@ -204,8 +190,8 @@ def test_tls_is_told_to_services_and_to_their_clients() -> None:
     secured = dataclasses.replace(SERVICE, tls="server")
     pod = dataclasses.replace(a_pod({"phase": "Running"}), address="10.0.0.7")
 
-    assert {"enabled": True, "secretName": "wirebench-server-tls"} == release.build_service_values(secured)["tls"]
-    assert "tls" not in release.build_service_values(SERVICE)
+    assert "wirebench-server-tls" == release.build_service_values(secured)["tlsSecret"]
+    assert "tlsSecret" not in release.build_service_values(SERVICE)
     there = build_endpoint(secured, [pod], "run", Agents())
     assert ("10-0-0-7.run.pod:50051",) == there.addresses
     assert there.tls == ClientTls(Path("/etc/wirebench-tls/ca.crt"))

@@ -37,7 +37,7 @@ class Agents:
 def build_agent_values() -> dict[str, Any]:
     """Return the values of a release in which nothing else runs."""
     off: dict[str, Any] = {transport: {"enabled": False} for transport in TRANSPORTS}
-    return {"fullnameOverride": "wirebench", **off, "agent": {"enabled": True}}
+    return {**off, "agent": {"enabled": True}}
 
 
 def wait_for_agents(cluster: Cluster) -> Agents:

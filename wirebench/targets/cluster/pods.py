@@ -31,7 +31,7 @@ _NEAR_HINT = (
     "factors.placement: cross-node needs a node without the service's pods, same-node one that load may use; "
     "choose the other one, or bind the service's pods to nodes"
 )
-_IMAGE_HINT = "is the image in the cluster? make cluster-up builds and loads it, and make cluster-postgres PostgreSQL's"
+_IMAGE_HINT = "is the image in the cluster? make cluster-up builds and loads it"
 _MEMORY_HINT = (
     "use fewer connections or workers, the driver wireload, which needs less, or more resources.memory by --values FILE"
 )

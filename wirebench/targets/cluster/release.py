@@ -22,10 +22,6 @@ SERVICES = "wirebench"
 _PORTS = {"rest": 5000, "grpc": 50051, "socket": 9000}
 #: How far above them their admin ports are.
 _ADMIN = 1000
-#: Where the chart puts the URL of its own PostgreSQL server, and what that server may use.
-_STORE_SECRET = f"{SERVICES}-postgres"
-POSTGRES_CPU_MILLICORES = 500
-_POSTGRES_MEMORY = "512Mi"
 #: The label that identifies the pods of one upgrade; a change replaces the pods.
 UPGRADE_LABEL = "wirebench.dev/upgrade"
 
@@ -49,7 +45,6 @@ class BuiltinServices:
         self._node_selector: Mapping[str, str] = {}
         self._upgrades = itertools.count(1)
         self._running: dict[Transport, tuple[Pod, ...]] = {}
-        self._has_database = False
         self._speaks_tls = False
 
     def prepare(self, services: Sequence[ServiceSpec], nodes: Nodes) -> None:
@@ -72,15 +67,10 @@ class BuiltinServices:
         """Deploy the services in place of those before, and wait until they are ready. Raises WirebenchError."""
         upgrade = str(next(self._upgrades))
         own = {service.transport: service for service in services if not service.beside_load}
-        needs_database = any(service.store == "postgres" for service in services)
-        if own or self._running or needs_database or self._has_database:
-            values = build_services_values(own, upgrade, self._node_selector, needs_database=needs_database)
-            self._cluster.upgrade(SERVICES, values)
-        self._has_database = needs_database
+        if own or self._running:
+            self._cluster.upgrade(SERVICES, build_services_values(own, upgrade, self._node_selector))
         for transport in self._running.keys() - own.keys():
             find_pods(self._cluster, transport).wait_gone()
-        if needs_database:
-            find_pods(self._cluster, "postgres").wait_ready("`kubectl describe pod` says more")
         self._running = {
             transport: find_pods(self._cluster, transport).wait_ready("`kubectl describe pod` says more")
             for transport in own
@@ -144,7 +134,7 @@ def _describe_client_tls(service: ServiceSpec) -> dict[str, Any]:
     """Return what load pods speak TLS with: the file of the Secret that is mounted there."""
     if service.tls == "none":
         return {}
-    return {"tls": ClientTls(CLIENT_AUTHORITY), "load_values": {"tls": {"secretName": CLIENT_SECRET}}}
+    return {"tls": ClientTls(CLIENT_AUTHORITY), "load_values": {"tlsSecret": CLIENT_SECRET}}
 
 
 def build_service_values(service: ServiceSpec) -> Values:
@@ -159,42 +149,21 @@ def build_service_values(service: ServiceSpec) -> Values:
     }
     if service.implementation == "python":
         values["runtime"] = service.runtime
-    if service.store == "postgres":
-        # By name, as the release of a load has no server of its own.
-        values["storeUrl"] = {"secretName": _STORE_SECRET}
-    if service.store_connections is not None:
-        values["storeConnections"] = service.store_connections
     if service.threads is not None:
-        values["goMaxProcs" if service.implementation == "go" else "threads"] = service.threads
+        values["threads"] = service.threads
     if service.transport == "grpc":
         # Connections are opened again only where the scenario says so.
         values["maxConnectionAgeSeconds"] = 0
     if service.tls != "none":
-        values["tls"] = {"enabled": True, "secretName": _SERVER_SECRET}
+        values["tlsSecret"] = _SERVER_SECRET
     return values
 
 
 def build_services_values(
-    services: Mapping[Transport, ServiceSpec],
-    upgrade: str,
-    node_selector: Mapping[str, str],
-    *,
-    needs_database: bool = False,
+    services: Mapping[Transport, ServiceSpec], upgrade: str, node_selector: Mapping[str, str]
 ) -> Values:
-    """Return the values of the release of the services, given by transport: those alone run, in pods that are new.
-
-    A PostgreSQL server begins with fresh data, too.
-    """
-    postgres: Values = {"enabled": False}
-    if needs_database:
-        postgres = {
-            "enabled": True,
-            "podLabels": {UPGRADE_LABEL: upgrade},
-            "nodeSelector": dict(node_selector),
-            "resources": {"cpu": f"{POSTGRES_CPU_MILLICORES}m", "memory": _POSTGRES_MEMORY},
-        }
+    """Return the values of the release of the services, given by transport: those alone run, in pods that are new."""
     return {
-        "fullnameOverride": SERVICES,
         "common": {
             "podLabels": {UPGRADE_LABEL: upgrade},
             "nodeSelector": dict(node_selector),
@@ -206,7 +175,6 @@ def build_services_values(
             transport: build_service_values(services[transport]) if transport in services else {"enabled": False}
             for transport in TRANSPORTS
         },
-        "postgres": postgres,
     }
 
 

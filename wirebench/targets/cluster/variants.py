@@ -86,9 +86,9 @@ class VariantServices:
         tls = None
         if variant.tls:
             tls = ClientTls(CLIENT_AUTHORITY if variant.tls.authority else None)
-            load_values["tls"] = {"secretName": f"{CLIENT_SECRET}-{name}"}
+            load_values["tlsSecret"] = f"{CLIENT_SECRET}-{name}"
         if self._variables:
-            load_values["environment"] = {"secretName": _ENVIRONMENT_SECRET}
+            load_values["environmentSecret"] = _ENVIRONMENT_SECRET
         replicas = []
         for pod in pods:
             containers, metrics_url = agents.find_containers(pod), _find_metrics_url(pod, variant.metrics)
