@@ -3,35 +3,28 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
-from wirebench.analysis.pair import CellPair, compute_paired_ratio, compute_ratios, judge
+from wirebench.analysis.pair import Comparison, compute_ratios, judge
 from wirebench.analysis.ratio import Ratio, paired_ratio
 from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.model.cell import FACTORS
+from wirebench.model.metric import Metric
 from wirebench.model.run_info import Run
 
+#: A cell, but for who measured it.
+_Service = frozenset[tuple[str, object]]
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gain(CellPair):
-    """What a step, such as from one worker to two, does for one service against what it does for another.
 
-    Both cells are of the higher level. The ratio is that of the two steps' ratios.
+def find_comparisons(run: Run) -> tuple[Comparison, ...]:
+    """Return the comparisons of a run's cells; none while it is running.
+
+    Verdicts that come and go tempt readers to stop at the one they like.
     """
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison(CellPair):
-    """Two cells of a run that differ in one factor.
-
-    `checks` are the comparisons of the same two services by other drivers: the verdict doesn't rest on them.
-    `gains` hold this comparison against the same one of other transports or variants.
-    """
-
-    factor: str
-    checks: tuple[Comparison, ...] = ()
-    gains: tuple[Gain, ...] = ()
+    if run.info.status == "running":
+        return ()
+    return compare_cells(summarise(run.records), run.info.compare, run.info.equivalence_margin)
 
 
 def compare_cells(cells: Sequence[CellSummary], factor: str, margin: float) -> tuple[Comparison, ...]:
@@ -55,7 +48,7 @@ def compare_cells(cells: Sequence[CellSummary], factor: str, margin: float) -> t
             by_services.setdefault(services, []).append(_compare(baseline, subject, factor, margin))
     first = judge([each[0] for each in by_services.values()], margin)
     checks = iter(judge([check for _, *rest in by_services.values() for check in rest], margin))
-    steps = list(_find_gains(first))
+    steps = _find_gains(first)
     gains = iter(judge([gain for of_step in steps for gain in of_step], margin))
     judged = (
         replace(
@@ -76,10 +69,6 @@ def _pair_cells(cells: Sequence[CellSummary], free: Collection[str]) -> Iterator
         alike.setdefault(others, []).append(place)
     pairs = itertools.chain.from_iterable(itertools.combinations(places, 2) for places in alike.values())
     yield from ((cells[a], cells[b]) for a, b in sorted(pairs))
-
-
-#: A cell, but for who measured it.
-_Service = frozenset[tuple[str, object]]
 
 
 def _identify_service(cell: CellSummary) -> _Service:
@@ -104,60 +93,48 @@ def _compare(baseline: CellSummary, subject: CellSummary, factor: str, margin: f
         subject=subject,
         baseline=baseline,
         metric=baseline.judged_metric,
-        ratios=compute_ratios(baseline, subject, compute_paired_ratio),
+        ratios=compute_ratios(baseline, subject, _compute_paired_ratio),
         # Between drivers, the instrument's error is what is looked for.
         margin=None if factor == "driver" else margin,
         factor=factor,
     )
 
 
-def _find_gains(steps: Iterable[Comparison]) -> Iterator[list[Gain]]:
-    """Yield what each step does against the same step of other transports or variants that come before it."""
-    free = {"transport", "variant", *FACTORS["transport"].comes_with, *FACTORS["variant"].comes_with}
+def _compute_paired_ratio(baseline: CellSummary, subject: CellSummary, metric: Metric) -> Ratio | None:
+    """Return the ratio of two cells that were measured in the same blocks."""
+    of_baseline, of_subject = baseline.by_block(metric), subject.by_block(metric)
+    blocks = sorted(of_baseline.keys() & of_subject.keys())
+    if not blocks:
+        return None
+    return paired_ratio([of_subject[block] for block in blocks], [of_baseline[block] for block in blocks])
+
+
+def _find_gains(steps: Sequence[Comparison]) -> list[list[Comparison]]:
+    """Return what each step does against the same step of other transports or variants that come before it."""
+    own = ("transport", "variant")
+    free = {*own, *(each for name in own for each in FACTORS[name].comes_with)}
     same: dict[tuple[object, ...], list[Comparison]] = {}
+    gains = []
     for step in steps:
         both = (step.subject.factors, step.baseline.factors)
         levels = (level for factors in both for name, level in factors.items() if name not in free)
         before = same.setdefault((step.factor, step.metric.name, *levels), [])
-        yield [
-            _make_gain(step, other)
-            for other in before
-            if step.factor not in free
-            and any(other.subject.factors[name] != step.subject.factors[name] for name in ("transport", "variant"))
-        ]
+        others = (each for each in before if any(each.subject.factors[name] != both[0][name] for name in own))
+        gains.append([_compare_steps(step, other) for other in others if step.factor not in free])
         before.append(step)
+    return gains
 
 
-def _make_gain(step: Comparison, other: Comparison) -> Gain:
-    ratio = _compute_gain_ratio(step, other)
-    return Gain(
+def _compare_steps(step: Comparison, other: Comparison) -> Comparison:
+    """Compare two steps by the ratio of their ratios, block by block; none where no block has all four cells."""
+    figures = [cell.by_block(step.metric) for each in (step, other) for cell in (each.subject, each.baseline)]
+    blocks = sorted(set.intersection(*map(set, figures)))
+    ratios = [[above[block] / below[block] for block in blocks] for above, below in (figures[:2], figures[2:])]
+    return Comparison(
+        factor="transport",
         subject=step.subject,
         baseline=other.subject,
         metric=step.metric,
-        ratios={step.metric.name: ratio} if ratio else {},
+        ratios={step.metric.name: paired_ratio(*ratios)} if blocks else {},
         other_failed_gates=(*other.failed_gates, *step.failed_gates),
-        margin=None,
     )
-
-
-def _compute_gain_ratio(step: Comparison, other: Comparison) -> Ratio | None:
-    """Return the ratio of two steps' ratios, block by block; None where no block has all four cells."""
-    figures = [cell.by_block(step.metric) for each in (step, other) for cell in (each.subject, each.baseline)]
-    blocks = sorted(set.intersection(*map(set, figures)))
-    if not blocks:
-        return None
-    above, below, other_above, other_below = ([each[block] for block in blocks] for each in figures)
-    ratios, other_ratios = (
-        [a / b for a, b in zip(*each, strict=True)] for each in ((above, below), (other_above, other_below))
-    )
-    return paired_ratio(ratios, other_ratios)
-
-
-def find_comparisons(run: Run) -> tuple[Comparison, ...]:
-    """Return the comparisons of a run's cells; none while it is running.
-
-    Verdicts that come and go tempt readers to stop at the one they like.
-    """
-    if run.info.status == "running":
-        return ()
-    return compare_cells(summarise(run.records), run.info.compare, run.info.equivalence_margin)

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from wirebench.analysis.differences import Difference, find_differences
-from wirebench.analysis.pair import CellPair, compute_ratios, compute_unpaired_ratio, judge
-from wirebench.analysis.ratio import Ratio
-from wirebench.analysis.significance import FALSE_ALARMS
+from wirebench.analysis.pair import Comparison, compute_ratios, judge
+from wirebench.analysis.ratio import Ratio, unpaired_ratio
 from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.errors import UsageError
+from wirebench.model.metric import Metric
 from wirebench.model.run_info import Run, RunInfo
 
 #: By how much the shares of the pinned cores that other programs take may differ. Beside a program that took 5 % of
@@ -21,35 +21,9 @@ _INTERFERENCE_DIFFERENCE_MAX = 0.01
 _OVERLOADED = frozenset({"dropped_iterations", "rate_error", "error_rate"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CellChange(CellPair):
-    """One cell in two runs: the `subject` is head's, the `baseline` base's.
-
-    The `reasons` keep figures of such runs apart. `p_value` is one-sided and of what is judged: the chance of a ratio
-    that much worse in any cell, were all slower by just the margin; None where no verdict can be had. A head that only
-    gave way under its load may be slower, too, as figures of an overload look better than the truth.
-    """
-
-    p_value: float | None = None
-
-    @property
-    def regressed(self) -> bool:
-        """Whether it is slower beyond the margin."""
-        return self.p_value is not None and self.p_value <= FALSE_ALARMS
-
-    @property
-    def tested_ratio(self) -> Ratio | None:
-        """The ratio that tells whether head is slower beyond the margin; None if nothing can."""
-        failed = {gate.name for gate in self.failed_gates}
-        if self.reasons or self.baseline.failed_gates(self.metric) or not failed <= _OVERLOADED:
-            return None
-        ratio = self.ratios.get(self.metric.name)
-        return ratio if ratio and ratio.log_error is not None else None
-
-
 @dataclass(frozen=True, slots=True)
 class RunComparison:
-    """Two runs; `changes` in the order of head's cells, and the cells that only one of the runs has.
+    """Two runs; `changes` are head's cells against base's, in their order, beside the cells that only one run has.
 
     `differences` are those that concern any cell in both. `margin` is head's.
     """
@@ -58,12 +32,12 @@ class RunComparison:
     head: RunInfo
     margin: float
     differences: tuple[Difference, ...]
-    changes: tuple[CellChange, ...]
+    changes: tuple[Comparison, ...]
     only_in_base: tuple[CellSummary, ...]
     only_in_head: tuple[CellSummary, ...]
 
     @property
-    def regressions(self) -> tuple[CellChange, ...]:
+    def regressions(self) -> tuple[Comparison, ...]:
         """The cells that are slower beyond the margin."""
         return tuple(change for change in self.changes if change.regressed)
 
@@ -113,38 +87,49 @@ def compare_runs(base: Run, head: Run) -> RunComparison:
     )
 
 
-def _compare_cell(base: CellSummary, head: CellSummary, margin: float, found: Sequence[Difference]) -> CellChange:
+def _compare_cell(base: CellSummary, head: CellSummary, margin: float, found: Sequence[Difference]) -> Comparison:
     reasons = [each.reason for each in found if each.reason and each.concerns(head.factors)]
-    if _are_disturbed_unequally(base, head):
+    taken = (base.interference, head.interference)
+    if None not in taken and abs((taken[0] or 0.0) - (taken[1] or 0.0)) > _INTERFERENCE_DIFFERENCE_MAX:
         reasons.append("other programs took more CPU time beside one of the runs")
-    return CellChange(
+    return Comparison(
+        factor="run",
         subject=head,
         baseline=base,
         metric=base.judged_metric,
-        ratios=compute_ratios(base, head, compute_unpaired_ratio),
+        ratios=compute_ratios(base, head, _compute_unpaired_ratio),
         margin=margin,
         reasons=tuple(dict.fromkeys(reasons)),
     )
 
 
-def _are_disturbed_unequally(base: CellSummary, head: CellSummary) -> bool:
-    """Say whether the shares of the cores that other programs took beside both are known, and differ."""
-    if base.interference is None or head.interference is None:
-        return False
-    return abs(head.interference - base.interference) > _INTERFERENCE_DIFFERENCE_MAX
+def _compute_unpaired_ratio(baseline: CellSummary, subject: CellSummary, metric: Metric) -> Ratio | None:
+    """Return the ratio of two cells whose blocks have nothing to do with each other.
+
+    How far a figure follows the machine's own speed isn't known: the ratio allows for figures that do in proportion.
+    """
+    sides = [list(cell.by_block(metric).values()) for cell in (subject, baseline)]
+    if not all(sides):
+        return None
+    ratio = unpaired_ratio(*sides)
+    at_one_speed = [cell.by_block_at_one_speed(metric) for cell in (subject, baseline)]
+    return ratio.allow_for(unpaired_ratio(*at_one_speed)) if all(at_one_speed) else ratio
 
 
-def _find_regressions(changes: Sequence[CellChange], margin: float) -> tuple[CellChange, ...]:
+def _find_regressions(changes: Sequence[Comparison], margin: float) -> tuple[Comparison, ...]:
     """Test all changes for being worse beyond the margin; p-values are multiplied by their number (Bonferroni).
 
-    Of one cell alone it is one whose 95 % interval lies beyond the margin as a whole.
+    Of one cell alone it is one whose 95 % interval lies beyond the margin as a whole. A head that only gave way under
+    its load is tested, too, as figures of an overload look better than the truth.
     """
     least_worse = {True: 1 / (1 + margin), False: 1 + margin}
-    tested = {
-        place: ratio.p_value(least_worse[each.metric.higher_is_better], below=each.metric.higher_is_better)
-        for place, each in enumerate(changes)
-        if (ratio := each.tested_ratio)
-    }
+    tested = {}
+    for place, each in enumerate(changes):
+        ratio, failed = each.ratios.get(each.metric.name), {gate.name for gate in each.failed_gates}
+        is_fit = not each.reasons and not each.baseline.failed_gates(each.metric) and failed <= _OVERLOADED
+        if is_fit and ratio and ratio.log_error is not None:
+            is_more_better = each.metric.higher_is_better
+            tested[place] = ratio.p_value(least_worse[is_more_better], below=is_more_better)
     found = list(changes)
     for place, p_value in tested.items():
         found[place] = replace(found[place], p_value=min(1.0, p_value * len(tested)))

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import get_args
+from typing import NamedTuple, get_args
 
 import yaml
 
@@ -45,11 +45,9 @@ class Difference:
     concerns: Callable[[Factors], bool] = _every_cell
 
 
-@dataclass(frozen=True, slots=True)
-class _Trait:
-    """Something that a run was made with, and why another one keeps figures apart, if it does."""
+class _Trait(NamedTuple):
+    """What a run was made with, and why another one keeps figures apart, if it does."""
 
-    name: str
     text: str
     reason: str = ""
     concerns: Callable[[Factors], bool] = _every_cell
@@ -59,8 +57,7 @@ def find_differences(base: Run, head: Run) -> tuple[Difference, ...]:
     """Return what two runs differ in, first what keeps their figures apart."""
     loads = [_read_load(run.info.scenario_text) for run in (base, head)]
     of_base, of_head = (
-        {trait.name: trait for trait in _list_traits(run, load if all(loads) else None)}
-        for run, load in zip((base, head), loads, strict=True)
+        _list_traits(run, load if all(loads) else None) for run, load in zip((base, head), loads, strict=True)
     )
     found = []
     if "running" in (base.info.status, head.info.status):  # its verdicts change with its records
@@ -82,50 +79,47 @@ def describe_hardware(machine: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _list_traits(run: Run, load: Load | None) -> Iterator[_Trait]:
-    """Yield what a run was made with; without a load, one that isn't understood in one of the runs."""
+def _list_traits(run: Run, load: Load | None) -> dict[str, _Trait]:
+    """Return what a run was made with, by name; without a load, one that isn't understood in one of the runs."""
     info = run.info
-    yield _Trait("target", info.target, "the targets differ")
-    for name, text in describe_hardware(info.machine).items():
-        yield _Trait(name, text, "the machines differ")
-    for name, text in info.machine.items():
-        if name not in _HARDWARE:
-            yield _Trait(name, text)
+    traits = {"target": _Trait(info.target, "the targets differ")}
+    traits |= {name: _Trait(text, "the machines differ") for name, text in describe_hardware(info.machine).items()}
+    traits |= {name: _Trait(text) for name, text in info.machine.items() if name not in _HARDWARE}
     if application := _read_application(run):
-        yield _Trait("application", application, "the applications differ")
+        traits["application"] = _Trait(application, "the applications differ")
     if load:
-        yield from _list_load_traits(run, load)
+        traits |= _list_load_traits(run, load)
     else:
-        yield _Trait("scenario", _compute_fingerprint(info.scenario_text.encode()), "the loads may differ")
-    for name, version in info.versions.items():
-        yield _make_version(name, version)
-    yield _Trait("commit", info.commit or _ABSENT)
+        traits["scenario"] = _Trait(_compute_fingerprint(info.scenario_text.encode()), "the loads may differ")
+    traits |= {name: _make_version(name, version) for name, version in info.versions.items()}
+    return {**traits, "commit": _Trait(info.commit or _ABSENT)}
 
 
-def _list_load_traits(run: Run, load: Load) -> Iterator[_Trait]:
-    differ = "the loads differ"
+def _list_load_traits(run: Run, load: Load) -> dict[str, _Trait]:
+    differ, traits = "the loads differ", {}
     for name in (*_EXTENT, *_LOAD):
         # A window of a replay or of a search is a part of the load itself.
         reason = differ if name in _LOAD or (name == "window_s" and load.shape) else ""
         # In a sweep it is the last of several cells.
         concerns = _has_rate if name == "concurrency_max" else _every_cell
         value = getattr(load, name)
-        yield _Trait(f"load.{name}", _ABSENT if value is None else str(value), reason, concerns)
+        traits[f"load.{name}"] = _Trait(_ABSENT if value is None else str(value), reason, concerns)
     timing = run.folder / TIMING_FILE
     if timing.is_file():
-        yield _Trait("load.timing", _compute_fingerprint(timing.read_bytes()), differ, _has("shape", "replay"))
+        traits["load.timing"] = _Trait(_compute_fingerprint(timing.read_bytes()), differ, _has("shape", "replay"))
     for name, workload in load.workloads.items():
         text = workload.model_dump_json(exclude_defaults=True)
-        yield _Trait(f"load.workloads.{name}", text, differ, _has("operation", name))
+        traits[f"load.workloads.{name}"] = _Trait(text, differ, _has("operation", name))
+    return traits
 
 
 def _make_version(name: str, version: str) -> _Trait:
     """Return a version: the error of another one of what measures can't be told from a difference."""
     if name in get_args(Driver):
-        return _Trait(name, version, f"another version of {name}", _has("driver", name))
+        return _Trait(version, f"another version of {name}", _has("driver", name))
     if name == "toxiproxy":
-        return _Trait(name, version, f"another version of {name}", lambda factors: factors["delay_ms"] is not None)
-    return _Trait(name, version)
+        return _Trait(version, f"another version of {name}", lambda factors: factors["delay_ms"] is not None)
+    return _Trait(version)
 
 
 def _has(factor: str, level: str) -> Callable[[Factors], bool]:

@@ -4,33 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeVar
+from typing import Literal
 
 from wirebench.analysis.instrument import check_instrument
-from wirebench.analysis.ratio import Ratio, paired_ratio, unpaired_ratio
-from wirebench.analysis.significance import Significance, compute_significance
+from wirebench.analysis.ratio import Ratio
+from wirebench.analysis.significance import FALSE_ALARMS, Significance, compute_significance
 from wirebench.analysis.summary import CellSummary
 from wirebench.model.metric import CAPACITIES, COMPARED, METRICS, Metric
 from wirebench.model.record import Gate
 
 Verdict = Literal["faster", "slower", "equivalent", "inconclusive", "withheld"]
 
-_Pair = TypeVar("_Pair", bound="CellPair")
-
 #: Makes the ratio of two cells by a metric: subject / baseline; None where one of them lacks figures.
 RatioOf = Callable[[CellSummary, CellSummary, Metric], Ratio | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CellPair:
-    """`subject` against `baseline`.
+class Comparison:
+    """`subject` against `baseline`: two cells of a run that differ in `factor`, or one cell in two runs (`run`).
 
     `ratios` are subject / baseline by metric, where both were measured. The verdict is on `metric`; it is withheld if
     a gate failed, and for other `reasons`. `judge` sets it, and `significance` where there is an interval to test.
     `instruments` marks two drivers of one cell: their ratio is the instruments' error, not a difference between
-    services.
+    services. `checks` are the comparisons of the same two services by other drivers: the verdict doesn't rest on them.
+    `gains` hold what a step, such as from one worker to two, does for this service against what it does for others:
+    the ratio of the two steps' ratios.
     """
 
+    factor: str
     subject: CellSummary
     baseline: CellSummary
     metric: Metric
@@ -42,8 +43,12 @@ class CellPair:
     reasons: tuple[str, ...] = ()
     #: Differences within it make none to the asker. None where the driver's own error withholds nothing: between two
     #: drivers it is what is looked for.
-    margin: float | None
+    margin: float | None = None
     instruments: bool = False
+    checks: tuple[Comparison, ...] = ()
+    gains: tuple[Comparison, ...] = ()
+    #: Of two runs, one-sided: the chance of a ratio that much worse in any cell, were all slower by just the margin.
+    p_value: float | None = None
 
     @property
     def failed_gates(self) -> tuple[Gate, ...]:
@@ -52,9 +57,9 @@ class CellPair:
         return tuple({gate.name: gate for gate in gates}.values())
 
     @property
-    def judged_ratio(self) -> Ratio | None:
-        """The ratio that the verdict is on; None where it is withheld."""
-        return None if self.failed_gates or self.reasons else self.ratios.get(self.metric.name)
+    def regressed(self) -> bool:
+        """Whether head is slower than base beyond the margin."""
+        return self.p_value is not None and self.p_value <= FALSE_ALARMS
 
     def list_failed_gates(self, metric: str) -> tuple[Gate, ...]:
         """Return the gates that failed in either cell and that this metric depends on, one of each name.
@@ -74,31 +79,13 @@ def compute_ratios(baseline: CellSummary, subject: CellSummary, ratio_of: RatioO
     return {name: ratio for name in names if (ratio := ratio_of(baseline, subject, METRICS[name]))}
 
 
-def compute_paired_ratio(baseline: CellSummary, subject: CellSummary, metric: Metric) -> Ratio | None:
-    """Return the ratio of two cells that were measured in the same blocks."""
-    of_baseline, of_subject = baseline.by_block(metric), subject.by_block(metric)
-    blocks = sorted(of_baseline.keys() & of_subject.keys())
-    if not blocks:
-        return None
-    return paired_ratio([of_subject[block] for block in blocks], [of_baseline[block] for block in blocks])
-
-
-def compute_unpaired_ratio(baseline: CellSummary, subject: CellSummary, metric: Metric) -> Ratio | None:
-    """Return the ratio of two cells whose blocks have nothing to do with each other.
-
-    How far a figure follows the machine's own speed isn't known: the ratio allows for figures that do in proportion.
-    """
-    sides = [list(cell.by_block(metric).values()) for cell in (subject, baseline)]
-    if not all(sides):
-        return None
-    ratio = unpaired_ratio(*sides)
-    at_one_speed = [cell.by_block_at_one_speed(metric) for cell in (subject, baseline)]
-    return ratio.allow_for(unpaired_ratio(*at_one_speed)) if all(at_one_speed) else ratio
-
-
-def judge(pairs: Sequence[_Pair], margin: float) -> tuple[_Pair, ...]:
+def judge(pairs: Sequence[Comparison], margin: float) -> tuple[Comparison, ...]:
     """Return pairs with what their ratios support, tested together."""
-    judged = {place: ratio for place, pair in enumerate(pairs) if (ratio := pair.judged_ratio)}
+    judged = {
+        place: ratio
+        for place, pair in enumerate(pairs)
+        if not (pair.failed_gates or pair.reasons) and (ratio := pair.ratios.get(pair.metric.name))
+    }
     tested = {place: ratio for place, ratio in judged.items() if ratio.log_error is not None}
     tests = dict(zip(tested, compute_significance(tuple(tested.values()), margin), strict=True))
     return tuple(

@@ -114,9 +114,8 @@ def paired_ratio(subject: Sequence[float], baseline: Sequence[float]) -> Ratio:
         raise ValueError(message)
     logs = _compute_logs(subject) - _compute_logs(baseline)
     blocks = len(logs)
-    if blocks < BLOCKS_MIN:
-        return _make_without_interval(float(logs.mean()), blocks)
-    return _make_ratio(float(logs.mean()), float(logs.std(ddof=1)) / math.sqrt(blocks), blocks - 1, blocks)
+    error = float(logs.std(ddof=1)) / math.sqrt(blocks) if blocks > 1 else 0.0
+    return _make_ratio(float(logs.mean()), error, blocks - 1, blocks)
 
 
 def unpaired_ratio(subject: Sequence[float], baseline: Sequence[float]) -> Ratio:
@@ -136,7 +135,7 @@ def unpaired_ratio(subject: Sequence[float], baseline: Sequence[float]) -> Ratio
     mean = float(sides[0].mean() - sides[1].mean())
     blocks = min(map(len, sides))
     if blocks < BLOCKS_MIN:
-        return _make_without_interval(mean, blocks)
+        return _make_ratio(mean, 0.0, 0.0, blocks)
     squares = [float(logs.var(ddof=1)) / len(logs) for logs in sides]
     weights = [square**2 / (len(logs) - 1) for square, logs in zip(squares, sides, strict=True)]
     # Blocks that agree to the last digit have no spread to share their degrees of freedom by.
@@ -151,17 +150,15 @@ def _compute_logs(figures: Sequence[float]) -> np.ndarray[tuple[int], np.dtype[n
     return np.log(np.asarray(figures, dtype=np.float64))
 
 
-def _make_without_interval(log_ratio: float, blocks: int) -> Ratio:
-    return Ratio(_compute_exp(log_ratio), None, None, blocks, None, None)
-
-
 def _compute_exp(log: float) -> float:
     """Return e to that power, within limits: never 0, and never infinite."""
     return math.exp(min(max(log, -_LOG_MAX), _LOG_MAX))
 
 
 def _make_ratio(log_ratio: float, error: float, degrees_of_freedom: float, blocks: int) -> Ratio:
-    """Return a ratio with Student's t interval, from its logarithm and that one's standard error."""
+    """Return a ratio from its logarithm, with Student's t interval from that one's error; of few blocks without."""
+    if blocks < BLOCKS_MIN:
+        return Ratio(_compute_exp(log_ratio), None, None, blocks, None, None)
     half_width = compute_t_quantile(degrees_of_freedom, 1 - LEVEL / 2) * error
     return Ratio(
         estimate=_compute_exp(log_ratio),

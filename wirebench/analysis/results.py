@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -133,24 +135,34 @@ class RunCell(Result):
     searches: tuple[CapacitySearch, ...]
 
 
-#: The fields of a run's row that run.json has under the same name.
-_OF_INFO = (
-    "scenario", "question", "started_at", "duration_s", "status", "reason", "target", "versions", "commit", "seed",
-    "blocks", "cells",
-)  # fmt: skip
+#: What services, network and driver used, by field: its figure of a record, and how those of the blocks are combined.
+_USED: Mapping[str, tuple[Callable[[Record], float | None], Callable[[list[float]], float]]] = {
+    "memory_bytes": (lambda of: of.server.memory_bytes, max),
+    "throttled_periods_per_s": (
+        lambda of: None if of.server.throttled_periods is None else of.server.throttled_periods / of.window_s,
+        statistics.fmean,
+    ),
+    "bytes_sent_per_request": (lambda of: of.bytes_sent_per_request, statistics.fmean),
+    "bytes_received_per_request": (lambda of: of.bytes_received_per_request, statistics.fmean),
+    "bytes_received_per_item": (
+        lambda of: of.streams.bytes_received_per_item if of.streams else None,
+        statistics.fmean,
+    ),
+    "generator_cpu_percent": (
+        lambda of: None if of.generator.cpu_share is None else 100 * of.generator.cpu_share,
+        max,
+    ),
+    "fairness": (lambda of: None if of.factors["workers"] == 1 else of.server.fairness, min),
+}
 
 
 def describe_run(run: Run) -> RunRow:
     """Return the row of a run."""
-    info = run.info
+    shared = (field.name for field in dataclasses.fields(RunRow) if field.name in RunInfo.model_fields)
+    row: dict[str, Any] = {name: getattr(run.info, name) for name in shared}
+    row["machine"] = name_machine(run.info.machine)
     failed = {gate.name for record in run.records for gate in record.gates if not gate.passed}
-    return RunRow(
-        run_id=info.id,
-        machine=name_machine(info.machine),
-        records=len(run.records),
-        failed_gates=tuple(sorted(failed)),
-        **{name: getattr(info, name) for name in _OF_INFO},
-    )
+    return RunRow(run_id=run.info.id, records=len(run.records), failed_gates=tuple(sorted(failed)), **row)
 
 
 def describe_cells(info: RunInfo, cells: Sequence[CellSummary]) -> tuple[RunCell, ...]:
@@ -159,16 +171,19 @@ def describe_cells(info: RunInfo, cells: Sequence[CellSummary]) -> tuple[RunCell
 
 
 def _describe_cell(info: RunInfo, cell: CellSummary) -> RunCell:
-    failed = {gate.name: gate.metrics for gate in cell.failed_gates()}
     by_metric: dict[str, list[str]] = {}
-    for gate, metrics in failed.items():
-        for metric in metrics:
-            by_metric.setdefault(metric, []).append(gate)
+    for gate in cell.failed_gates():
+        for metric in gate.metrics:
+            by_metric.setdefault(metric, []).append(gate.name)
     figures: dict[str, Any] = {metric.field: cell.figure(metric) for metric in METRICS.values()}
     for spread in SPREAD:
         blocks = cell.by_block(spread).values()
         figures |= zip(name_spread(spread), (min(blocks, default=None), max(blocks, default=None)), strict=True)
+    for name, (read, combine) in _USED.items():
+        known = [value for record in cell.records if (value := read(record)) is not None]
+        figures[name] = combine(known) if known else None
     figures |= {name: cell.factors[name] for name in ("transport", "driver", "operation", "concurrency")}
+    rates = cell.by_block(cell.rate).values()
     return RunCell(
         run_id=info.id,
         scenario=info.scenario,
@@ -180,39 +195,29 @@ def _describe_cell(info: RunInfo, cell: CellSummary) -> RunCell:
         blocks=len(cell.records),
         **figures,
         successful=figures["requests"] - figures["failed"],
-        errors=cell.error_counts,
-        failed_gates=tuple(failed),
+        blocks_apart=max(rates) / min(rates) if len(rates) > 1 else None,
+        replica_shares=_compute_replica_shares(cell),
+        p50_error_ms=cell.instrument_error_ms(METRICS["p50"]),
+        p99_error_ms=cell.instrument_error_ms(METRICS["p99"]),
+        errors=dict(sum((Counter(record.errors) for record in cell.records), start=Counter[str]()).most_common()),
+        failed_gates=tuple(gate.name for gate in cell.failed_gates()),
         failed_gates_by_metric={metric: tuple(gates) for metric, gates in by_metric.items()},
-        **_describe_use(cell),
         gates=tuple(list_gates(cell)),
         searches=tuple(record.search for record in cell.records if record.search),
     )
 
 
-def _describe_use(cell: CellSummary) -> dict[str, Any]:
-    """Return what the services, the network and the driver used; None where it isn't known."""
+def _compute_replica_shares(cell: CellSummary) -> tuple[float, ...]:
+    """Return which share of the requests each replica had, the largest first, on average over the blocks.
 
-    def combine(read: Callable[[Record], float | None], of: Callable[[list[float]], float] = statistics.fmean) -> Any:  # noqa: ANN401
-        known = [value for record in cell.records if (value := read(record)) is not None]
-        return of(known) if known else None
-
-    return {
-        "blocks_apart": cell.spread(cell.rate),
-        "memory_bytes": combine(lambda of: of.server.memory_bytes, max),
-        "throttled_periods_per_s": combine(
-            lambda of: None if of.server.throttled_periods is None else of.server.throttled_periods / of.window_s
-        ),
-        "bytes_sent_per_request": combine(lambda of: of.bytes_sent_per_request),
-        "bytes_received_per_request": combine(lambda of: of.bytes_received_per_request),
-        "bytes_received_per_item": combine(lambda of: of.streams.bytes_received_per_item if of.streams else None),
-        "generator_cpu_percent": combine(
-            lambda of: None if of.generator.cpu_share is None else 100 * of.generator.cpu_share, max
-        ),
-        "replica_shares": cell.replica_shares(),
-        "fairness": combine(lambda of: None if of.factors["workers"] == 1 else of.server.fairness, min),
-        "p50_error_ms": cell.instrument_error_ms(METRICS["p50"]),
-        "p99_error_ms": cell.instrument_error_ms(METRICS["p99"]),
-    }
+    Empty where there was one, or where it isn't known.
+    """
+    shares = []
+    for record in cell.records:
+        counts = sorted((record.server.requests_by_replica or {}).values(), reverse=True)
+        if len(counts) > 1 and any(counts):
+            shares.append([count / sum(counts) for count in counts])
+    return tuple(statistics.fmean(place) for place in zip(*shares, strict=True)) if shares else ()
 
 
 def list_gates(cell: CellSummary) -> Iterator[CellGate]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -138,11 +137,6 @@ class CellSummary:
         low, high = (min(blocks), max(blocks)) if len(blocks) > 1 else (None, None)
         return Ratio(figure, low, high, len(blocks), None, None)
 
-    def spread(self, metric: Metric) -> float | None:
-        """Return how far the blocks lie apart: the greatest figure over the least; None without two."""
-        figures = list(self.by_block(metric).values())
-        return max(figures) / min(figures) if len(figures) > 1 else None
-
     def instrument_error_ms(self, metric: Metric) -> Interval | None:
         """Return the driver's error of a latency in all blocks; None if it isn't known of one, or of the metric."""
         if self.has_streams or not metric.error:
@@ -153,26 +147,6 @@ class CellSummary:
         """Return how long a fixed piece of work took beside its windows; None if it isn't known of all."""
         known = [record.reference_us for record in self.records if record.reference_us]
         return statistics.geometric_mean(known) if known and len(known) == len(self.records) else None
-
-    def replica_shares(self) -> tuple[float, ...]:
-        """Return which share of the requests each replica had, the largest first, on average over the blocks.
-
-        Empty where there was one, or where it isn't known.
-        """
-        shares = []
-        for record in self.records:
-            counts = sorted((record.server.requests_by_replica or {}).values(), reverse=True)
-            if len(counts) > 1 and any(counts):
-                shares.append([count / sum(counts) for count in counts])
-        return tuple(statistics.fmean(place) for place in zip(*shares, strict=True)) if shares else ()
-
-    @property
-    def error_counts(self) -> dict[str, int]:
-        """The failed requests of all blocks' windows by their class, the most frequent first."""
-        counts = Counter[str]()
-        for record in self.records:
-            counts.update(record.errors)
-        return dict(counts.most_common())
 
     @property
     def errors(self) -> tuple[ErrorText, ...]:

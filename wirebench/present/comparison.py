@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from wirebench.analysis.compare_cells import Comparison, Gain
-from wirebench.analysis.compare_runs import CellChange
-from wirebench.analysis.pair import CellPair, Verdict
+from wirebench.analysis.pair import Comparison, Verdict
 from wirebench.analysis.ratio import BLOCKS_MIN, LEVEL, Ratio
 from wirebench.analysis.significance import Significance
 from wirebench.analysis.summary import CellSummary
@@ -102,14 +100,13 @@ class ComparisonView:
         return self.sentence.removeprefix(f"{self.situation}: ")
 
 
-def make_comparison_view(pair: CellPair) -> ComparisonView:
-    """Describe two cells that were compared."""
+def make_comparison_view(pair: Comparison, *, is_gain: bool = False) -> ComparisonView:
+    """Describe two cells that were compared, or what a step does for two services."""
     factor, subject, baseline, situation, label = _describe_sides(pair)
     verdict = None if pair.instruments else pair.verdict
-    statements = _GAIN_STATEMENTS if isinstance(pair, Gain) else _STATEMENTS
+    statements = _GAIN_STATEMENTS if is_gain else _STATEMENTS
     statement = statements[verdict].format(subject=subject, baseline=baseline, be=_conjugate_be(subject))
-    where = describe_factors(pair.subject.factors) if isinstance(pair, CellChange) else situation
-    checks, gains = (pair.checks, pair.gains) if isinstance(pair, Comparison) else ((), ())
+    where = describe_factors(pair.subject.factors) if pair.factor == "run" else situation
     view = ComparisonView(
         factor=factor,
         subject=pair.subject.cell,
@@ -121,8 +118,8 @@ def make_comparison_view(pair: CellPair) -> ComparisonView:
         verdict=verdict,
         significance=None if pair.instruments else pair.significance,
         instruments=pair.instruments,
-        regressed=isinstance(pair, CellChange) and pair.regressed,
-        p_value=pair.p_value if isinstance(pair, CellChange) else None,
+        regressed=pair.regressed,
+        p_value=pair.p_value,
         ratios=pair.ratios,
         subject_figures=_collect_figures(pair.subject),
         baseline_figures=_collect_figures(pair.baseline),
@@ -130,23 +127,23 @@ def make_comparison_view(pair: CellPair) -> ComparisonView:
         doubts=_find_doubts(pair),
         reasons=pair.reasons,
         statement=statement,
-        sentence=f"{where}: {_write_conclusion(pair, statement)}",
+        sentence=f"{where}: {_write_conclusion(pair, statement, is_gain=is_gain)}",
         remarks=(),
-        checks=tuple(map(make_comparison_view, checks)),
-        gains=tuple(map(make_comparison_view, gains)),
+        checks=tuple(map(make_comparison_view, pair.checks)),
+        gains=tuple(make_comparison_view(gain, is_gain=True) for gain in pair.gains),
     )
     return replace(view, remarks=tuple(_list_remarks(pair, view)))
 
 
-def _describe_sides(pair: CellPair) -> tuple[str, str, str, str, str]:
+def _describe_sides(pair: Comparison) -> tuple[str, str, str, str, str]:
     """Return the factor, the names of both sides, under which title they stand, and under which name there.
 
     The title is what both share: the operation, the load, and what else isn't the default or the same in all cells.
     """
     cell, situation = pair.subject, describe_situation(pair.subject.factors)
-    if isinstance(pair, CellChange):
-        return "run", "head", "base", situation, cell.name
-    factor = pair.factor if isinstance(pair, Comparison) else "transport"
+    if pair.factor == "run":
+        return pair.factor, "head", "base", situation, cell.name
+    factor = pair.factor
     subject, baseline = (
         name_by_factors(factors, OF_TRANSPORT) if factor in ("transport", "variant") else name_level(factor, factors)
         for factors in (cell.factors, pair.baseline.factors)
@@ -163,7 +160,7 @@ def _collect_figures(cell: CellSummary) -> dict[str, float]:
     return {metric.field: figure for metric in COMPARED.values() if (figure := cell.figure(metric)) is not None}
 
 
-def _find_doubts(pair: CellPair) -> dict[str, tuple[str, ...]]:
+def _find_doubts(pair: Comparison) -> dict[str, tuple[str, ...]]:
     explained = set[str]() if pair.instruments else {gate.name for gate in pair.failed_gates}
     failed = {name: [gate.name for gate in pair.list_failed_gates(name)] for name in pair.ratios}
     return {
@@ -173,27 +170,27 @@ def _find_doubts(pair: CellPair) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _write_conclusion(pair: CellPair, statement: str) -> str:
+def _write_conclusion(pair: Comparison, statement: str, *, is_gain: bool) -> str:
     """Add to a statement why there is no verdict, or by how much the sides differ; a whole sentence."""
     if pair.verdict == "withheld" and not pair.instruments:
         statement += f" ({_explain_withheld(pair)})"
     ratio = pair.ratios.get(pair.metric.name)
-    of = "ratio of the " if isinstance(pair, Gain) else ""
+    of = "ratio of the " if is_gain else ""
     measured = f"{format_interval(ratio)} the {of}{pair.metric.label}" if ratio else "nothing to compare"
     qualified = "".join(f", {words}" for words in _qualify(pair))
     more = _describe_detectable_ratio(pair) if pair.verdict == "inconclusive" else ""
     return f"{statement}{qualified}: {measured}.{f' {more}' if more else ''}"
 
 
-def _qualify(pair: CellPair) -> Iterator[str]:
+def _qualify(pair: Comparison) -> Iterator[str]:
     """Yield what else to know of the verdict on a cell in two runs."""
-    if isinstance(pair, CellChange) and pair.regressed:
+    if pair.regressed:
         yield "beyond the margin"
         if pair.failed_gates:
             yield f"and gave way under the load ({_explain_gates(pair.failed_gates)})"
 
 
-def _explain_withheld(pair: CellPair) -> str:
+def _explain_withheld(pair: Comparison) -> str:
     return "; ".join(filter(None, (*pair.reasons, _explain_gates(pair.failed_gates)))) or "nothing to compare"
 
 
@@ -208,7 +205,7 @@ def _explain_gates(failed: Iterable[Gate]) -> str:
     return "; ".join(reasons)
 
 
-def _list_remarks(pair: CellPair, view: ComparisonView) -> Iterator[str]:
+def _list_remarks(pair: Comparison, view: ComparisonView) -> Iterator[str]:
     """Yield why there is no verdict, which figures aren't reliable, and what checks and gains come to."""
     if view.verdict == "withheld":
         yield f"withheld ({_explain_withheld(pair)})"
@@ -226,7 +223,7 @@ def _list_remarks(pair: CellPair, view: ComparisonView) -> Iterator[str]:
     yield from (capitalise(gain.conclusion) for gain in view.gains)
 
 
-def _describe_detectable_ratio(pair: CellPair) -> str:
+def _describe_detectable_ratio(pair: Comparison) -> str:
     """Say what so many blocks can't detect, and how many would; nothing where there is no interval to test."""
     tests = pair.significance
     if tests is None:

@@ -11,7 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.support.report_run import START_NS, cell, run_info
-from wirebench.analysis.compare_cells import Comparison, find_comparisons
+from wirebench.analysis.compare_cells import find_comparisons
+from wirebench.analysis.pair import Comparison
 from wirebench.drivers import Job
 from wirebench.measure.figures import make_record
 from wirebench.measure.observe import Observation

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.report_run import RunBuilder, cell
-from wirebench.analysis.results import Result
+from wirebench.analysis.results import Result, describe_cells
 from wirebench.analysis.summary import summarise
 from wirebench.model.metric import COMPARED, METRICS
 from wirebench.present.numbers import describe_errors, format_metric
@@ -57,12 +57,13 @@ def test_figures_of_blocks_are_combined_as_the_metric_says(tmp_path: Path) -> No
     services = [record.service for record in run.records if record.service]
     assert 300 == summary.figure(METRICS["requests"])
     assert 9 == summary.figure(METRICS["errors"])
-    assert {"unavailable": 6, "internal": 3} == summary.error_counts
+    (described,) = describe_cells(run.info, [summary])
+    assert {"unavailable": 6, "internal": 3} == described.errors
     assert min(each.min_ms for each in services) == summary.figure(METRICS["min"])
     assert max(each.max_ms for each in services) == summary.figure(METRICS["max"])
     assert pytest.approx(statistics.fmean(each.mean_ms for each in services)) == summary.figure(METRICS["mean"])
     assert summary.typical(METRICS["mean"]) != summary.figure(METRICS["mean"])
     assert summary.typical(METRICS["cpu"]) == summary.figure(METRICS["cpu"])
     assert None is summary.figure(METRICS["items"])
-    assert ("6 unavailable, 3 internal", "–") == (describe_errors(summary.error_counts), describe_errors({}))
+    assert ("6 unavailable, 3 internal", "–") == (describe_errors(described.errors), describe_errors({}))
     assert ("1,234", "1,230") == (format_metric(METRICS["requests"], 1234), format_metric(METRICS["cpu"], 1230.4))

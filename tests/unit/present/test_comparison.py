@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.report_run import GENERATOR_GATE, SAMPLES_GATE, RunBuilder, cell, passed, worker_cells
-from wirebench.analysis.compare_cells import Comparison, find_comparisons
-from wirebench.analysis.pair import judge
+from wirebench.analysis.compare_cells import find_comparisons
+from wirebench.analysis.pair import Comparison, judge
 from wirebench.analysis.ratio import Ratio
 from wirebench.model.cell import Cell
 from wirebench.model.contract import Driver
