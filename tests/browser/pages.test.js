@@ -68,7 +68,7 @@ test("filters change what is shown, and live in the address that can be shared",
   const seen = async (of) => [await text(of.locator(".chapter")), await text(of.locator(".runs"))];
   const here = await seen(page);
   assert.match(here[0], /2026-11-18 09:00 UTC/);
-  assert.deepEqual(await page.locator(".bars").first().locator(".name").allTextContents(), ["gRPC by ghz"]);
+  assert.deepEqual(await page.locator(".bars").first().locator(".name").allTextContents(), ["gRPC with ghz"]);
   assert.equal(await page.locator("table.runs tbody tr").count(), 1);
   const elsewhere = await site.open(t, `/${query}`);
   assert.deepEqual(await seen(elsewhere), here);

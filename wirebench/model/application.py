@@ -65,7 +65,7 @@ class Input(_Part):
         if self.of and self.of.takes(payload):
             return True
         if isinstance(payload, int):
-            return self.max is not None and payload <= self.max
+            return self.max is not None and 0 < payload <= self.max
         return payload != DEFAULT and payload in self.payload
 
     def choose(self, payload: str | int | None) -> Any:  # noqa: ANN401 - any JSON

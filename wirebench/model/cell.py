@@ -12,157 +12,86 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from pydantic import BeforeValidator, Field, ValidationInfo
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from wirebench.model import contract
-from wirebench.model.factor import SORTED_GROUPS, Factor, Group, Level, Need
+from wirebench.model.factor import SORTED_GROUPS, Factor, Group, Level, declare
 from wirebench.model.variant import CONNECTIONS_MAX, RATE_MAX
 
-#: What a payload of base64 in JSON may come to under the services' limit of 4 MiB.
-_PAYLOAD_BYTES_MAX = 3_000_000
-
-
-def _check_payload(value: Any, info: ValidationInfo) -> Any:  # noqa: ANN401 - untrusted
-    names = info.context.application.payloads if info.context else (value,)
-    if value in names or (isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _PAYLOAD_BYTES_MAX):
-        return value
-    known = f"one of {', '.join(names)}, or " if names else ""
-    raise ValueError(f"must be {known}a number of bytes or users up to {_PAYLOAD_BYTES_MAX:,}")
-
-
-def _read_http_version(value: Any) -> Any:  # noqa: ANN401 - untrusted
-    """Return None for HTTP/1.1, which records don't name."""
-    if value in (1, 2) and not isinstance(value, bool | float):
-        return None if value == 1 else value
-    raise ValueError("must be 1 (HTTP/1.1) or 2 (HTTP/2)")
-
-
 #: Factors of clusters, of the built-in application, and of loads that aren't compared with each other.
-_InCluster = partial(Factor, group="service", targets=("kubernetes",))
-_BuiltIn = partial(Factor, own_hint="write a variant for each level")
-_Load = partial(Factor, group="load", is_comparable=False)
+_in_cluster = partial(declare, group="service", targets=("kubernetes",))
+_built_in = partial(declare, is_built_in_only=True)
+_load = partial(declare, group="load", is_comparable=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceSpec:
     """The part of a cell that a running service embodies."""
 
-    transport: Annotated[
-        contract.Transport,
-        Factor(
-            group="implementation",
-            always_marked=True,
-            own_hint="choose variants by factors.variant: each has its transport",
-            comes_with=("variant", "runtime", "http", "codec", "threads"),
-        ),
-    ]
-    #: Its name in the application file; None of the built-in application.
-    variant: Annotated[str | None, Factor(group="implementation", comes_with=("transport", "http", "codec", "tls"))] = (
-        None
+    transport: contract.Transport = _built_in(
+        dataclasses.MISSING, "implementation", comes_with=("variant", "runtime", "http", "codec", "threads")
     )
+    #: Its name in the application file; None of the built-in application.
+    variant: str | None = declare(None, "implementation", comes_with=("transport", "http", "codec", "tls"))
     #: None, as the runtime and the store, of an own variant.
-    implementation: Annotated[
-        contract.Implementation | None,
-        _BuiltIn(
-            group="implementation",
-            mark="",
-            choices=lambda _, implementation: get_args(contract.Implementation) if implementation else (),
-            comes_with=("runtime", "threads"),
-            words={"python": ("in Python", "Python"), "go": ("in Go", "Go")},
-        ),
-    ] = "python"
-    runtime: Annotated[
-        str | None,
-        _BuiltIn(
-            group="implementation",
-            choices=lambda facts, implementation: facts.runtimes[implementation] if implementation else (),
-            comes_with=("implementation", "threads"),
-            saying="on {}",
-            noun="{}",
-        ),
-    ] = None
-    threads: Annotated[
-        int | None,
-        Field(ge=1, le=1024),
-        _BuiltIn(
-            group="implementation",
-            mark="t{}",
-            needs=(Need("runtime", contract.THREADED_RUNTIMES, "others have no pool of threads"),),
-            unit="thread",
-        ),
-    ] = None
-    workers: Annotated[
-        int,
-        Field(ge=1, le=64),
-        Factor(
-            group="service",
-            mark="w{}",
-            always_marked=True,
-            is_fixed_in_cluster=True,
-            needs=(Need("implementation", ("python", None), "a service in Go is one process that uses as many cores"),),
-            unit="worker",
-        ),
-    ] = 1
-    store: Annotated[
-        contract.Store | None,
-        _BuiltIn(
-            group="service",
-            always_marked=True,
-            choices=lambda _, implementation: get_args(contract.Store) if implementation else (),
-            noun="{}",
-            words={"memory": ("in memory", "memory")},
-        ),
-    ] = "memory"
+    implementation: contract.Implementation | None = _built_in(
+        "python",
+        "implementation",
+        mark="",
+        choices=lambda _, implementation: get_args(contract.Implementation) if implementation else (),
+        comes_with=("runtime", "threads"),
+        nouns={"python": "Python", "go": "Go"},
+    )
+    runtime: str | None = _built_in(
+        None,
+        "implementation",
+        choices=lambda facts, implementation: facts.runtimes[implementation] if implementation else (),
+        comes_with=("implementation", "threads"),
+    )
+    threads: int | None = _built_in(
+        None,
+        "implementation",
+        mark="t{}",
+        limits=(1, 1024),
+        needs={"runtime": contract.THREADED_RUNTIMES},
+        unit="thread",
+    )
+    #: A service in Go is one process that uses as many cores.
+    workers: int = declare(
+        1,
+        "service",
+        mark="w{}",
+        limits=(1, 64),
+        is_fixed_in_cluster=True,
+        needs={"implementation": ("python", None)},
+        unit="worker",
+    )
+    store: contract.Store | None = _built_in(
+        "memory", "service", choices=lambda _, implementation: get_args(contract.Store) if implementation else ()
+    )
     #: Of each worker; None is the service's own number.
-    store_connections: Annotated[
-        int | None,
-        Field(ge=1, le=1000),
-        _BuiltIn(
-            group="service",
-            mark="p{}",
-            needs=(Need("store", ("postgres",), "memory has no connections"),),
-            unit="store connection",
-        ),
-    ] = None
-    tls: Annotated[
-        contract.Tls,
-        Factor(
-            group="service",
-            mark="{}-tls",
-            own_hint="set tls of the variant in the application file",
-            words={"none": ("plain text",), "server": ("TLS",)},
-        ),
-    ] = "none"
+    store_connections: int | None = _built_in(
+        None, "service", mark="p{}", limits=(1, 1000), needs={"store": ("postgres",)}, unit="store connection"
+    )
+    tls: contract.Tls = _built_in(
+        "none", "service", mark="{}-tls", marks_default=False, nouns={"none": "plain text", "server": "TLS"}
+    )
     #: None is what the service has: a run can't set it.
-    replicas: Annotated[
-        int | None,
-        Field(ge=1, le=100),
-        _InCluster(mark="x{}", cluster_default=1, is_fixed_in_cluster=True, unit="replica"),
-    ] = 1
+    replicas: int | None = _in_cluster(
+        1, mark="x{}", marks_default=False, limits=(1, 100), cluster_default=1, is_fixed_in_cluster=True, unit="replica"
+    )
     #: Of each replica. A limit is always set in a cluster.
-    cpu_limit_millicores: Annotated[
-        int | None,
-        Field(ge=10, le=256_000),
-        _InCluster(
-            mark="{}m", cluster_default=500, is_fixed_in_cluster=True, label="CPU limit, millicores", saying="{}m CPU"
-        ),
-    ] = None
+    cpu_limit_millicores: int | None = _in_cluster(
+        None, mark="{}m", limits=(10, 256_000), cluster_default=500, is_fixed_in_cluster=True, noun="{}m CPU"
+    )
     #: Where the load comes from. A service has it only if it is `same-pod`: then it has no pod of its own.
-    placement: Annotated[
-        contract.Placement | None,
-        _InCluster(
-            cluster_default="cross-node",
-            needs=(
-                Need("replicas", (1, None), "a load in the same pod has one service to go to", of=("same-pod",)),
-                Need("balancing", ("service",), "in the same pod there is nothing to balance", of=("same-pod",)),
-            ),
-            words={
-                "same-pod": ("load from the same pod",),
-                "same-node": ("load from the same node",),
-                "cross-node": ("load from another node",),
-            },
-        ),
-    ] = None
+    placement: contract.Placement | None = _in_cluster(
+        None,
+        cluster_default="cross-node",
+        needs={"replicas": (1, None), "balancing": ("service",)},
+        needed_by=("same-pod",),
+        nouns={"same-pod": "load in its pod", "same-node": "load on its node", "cross-node": "load on another node"},
+    )
 
     @property
     def beside_load(self) -> bool:
@@ -171,7 +100,7 @@ class ServiceSpec:
 
     def __str__(self) -> str:
         """Return its id: unique in a plan, and fit for a file."""
-        own = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
+        own = dataclasses.asdict(self)
         return "-".join(filter(None, (_mark(name, own) for name in FACTORS if name in own)))
 
 
@@ -179,153 +108,94 @@ class ServiceSpec:
 class Cell(ServiceSpec):
     """One combination of factors."""
 
-    #: None is HTTP/1.1, or another transport than REST.
-    http: Annotated[
-        Literal[2] | None,
-        Factor(
-            group="implementation",
-            mark="http{}",
-            levels=Annotated[Literal[2] | None, BeforeValidator(_read_http_version)],
-            needs=(
-                Need("transport", ("rest",), "only REST has a choice of HTTP versions"),
-                Need("runtime", (*contract.H2C_RUNTIMES, None), "other runtimes speak HTTP/1.1 only"),
-                Need("tls", ("none",), "HTTP/2 is measured without TLS (h2c)"),
-                Need("driver", ("wireload",), "other drivers don't send HTTP/2 without TLS (h2c)"),
-            ),
-            label="version of HTTP",
-            none="HTTP/1.1",
-            words={"2": ("over HTTP/2", "HTTP/2")},
-        ),
-    ] = None
-    codec: Annotated[contract.Codec, _BuiltIn(group="implementation", choices=lambda facts, _: facts.codecs, noun="{}")]
-    connection: Annotated[
-        contract.Connection,
-        Factor(
-            group="service",
-            always_marked=True,
-            needs=(Need("driver", contract.REOPENING_DRIVERS, "other drivers keep their connections"),),
-            words={"keep": ("connections kept",), "reopen": ("connections reopened",)},
-        ),
-    ] = "keep"
-    balancing: Annotated[
-        contract.Balancing | None,
-        _InCluster(
-            cluster_default="service",
-            words={
-                "service": ("balanced by the Service", "balancing by the Service"),
-                "headless": ("balanced by the client", "balancing by the client"),
-                "pod": ("on one of the pods", "one pod alone"),
-            },
-        ),
-    ] = None
-    driver: Annotated[
-        contract.Driver,
-        Factor(
-            group="driver",
-            always_marked=True,
-            choices=lambda facts, _: facts.drivers,
-            needs=(Need("codec", ("json",), "it sends REST as JSON", of=("k6", "oha", "locust")),),
-            saying="by {}",
-            noun="{}",
-        ),
-    ] = "wireload"
+    #: None is HTTP/1.1, or another transport than REST. HTTP/2 is measured without TLS (h2c).
+    http: Literal[2] | None = declare(
+        None,
+        "implementation",
+        mark="http{}",
+        levels=Annotated[Literal[1, 2], AfterValidator(lambda version: None if version == 1 else version)],
+        needs={"transport": ("rest",), "runtime": ("net-http", None), "tls": ("none",), "driver": ("wireload",)},
+        noun="HTTP/{}",
+        none="HTTP/1.1",
+    )
+    codec: contract.Codec = _built_in(dataclasses.MISSING, "implementation", choices=lambda facts, _: facts.codecs)
+    connection: contract.Connection = declare(
+        "keep",
+        "service",
+        needs={"driver": contract.REOPENING_DRIVERS},
+        nouns={"keep": "kept connections", "reopen": "reopened connections"},
+    )
+    balancing: contract.Balancing | None = _in_cluster(
+        None,
+        cluster_default="service",
+        nouns={"service": "balancing by the Service", "headless": "balancing by the client", "pod": "one pod alone"},
+    )
+    #: Some send REST as JSON only.
+    driver: contract.Driver = declare(
+        "wireload",
+        "driver",
+        choices=lambda facts, _: facts.drivers,
+        needs={"codec": ("json",)},
+        needed_by=("k6", "oha", "locust"),
+    )
     #: None: the load goes straight to the service. Otherwise a proxy adds it to every round trip.
-    delay_ms: Annotated[
-        int | None,
-        Field(ge=0, le=5_000),
-        Factor(
-            group="network",
-            mark="d{}",
-            label="delay of a round trip, ms",
-            saying="{} ms away",
-            noun="a delay of {} ms",
-            none="no proxy",
-        ),
-    ] = None
-    #: Of the packets of each direction. The kernel (netem) then does all that the network does, the delay, too.
-    loss_percent: Annotated[
-        float | None,
-        Field(ge=0, le=50),
-        Factor(
-            group="network",
-            mark="loss{:g}",
-            needs=(
-                Need("placement", (None,), "shaping packets needs a privileged container, and load pods have none"),
-                Need("tls", ("none",), "certificates name this machine, not the load's address beyond the network"),
-            ),
-            label="packets lost, %",
-            saying="losing {} % of packets",
-            noun="a loss of {} % of packets",
-            none="no loss of packets",
-        ),
-    ] = None
+    delay_ms: int | None = declare(
+        None, "network", mark="d{}", limits=(0, 5_000), noun="a delay of {} ms", none="no proxy"
+    )
+    #: Of the packets of each direction. The kernel (netem) then does all that the network does, the delay, too. It
+    #: needs a privileged container, and load pods have none; certificates name this machine and not an address beyond.
+    loss_percent: float | None = declare(
+        None,
+        "network",
+        mark="loss{:g}",
+        limits=(0, 50),
+        needs={"placement": (None,), "tls": ("none",)},
+        noun="a loss of {} % of packets",
+        none="no loss of packets",
+    )
     #: One of the application's, or the name of a workload.
-    operation: Annotated[str, _Load(always_marked=True, saying="{}")] = "users.get"
+    operation: str = _load("users.get")
     #: None is the operation's own.
-    payload: Annotated[
-        str | int | None,
-        Factor(
-            group="load",
-            levels=Annotated[str | int, BeforeValidator(_check_payload)],
-            saying="a payload of {}",
-            none="the payload that is usual",
-        ),
-    ] = None
+    payload: str | int | None = declare(
+        None, "load", levels=Annotated[str | int, Field()], noun="a payload of {}", none="the usual payload"
+    )
     #: Of each stream, where the operation is one, or 0 where that isn't asked for.
-    stream_items: Annotated[
-        int | None, Field(ge=1, le=contract.STREAM_ITEMS_MAX), _Load(mark="i{}", label="items of a stream", unit="item")
-    ] = None
+    stream_items: int | None = _load(None, mark="i{}", limits=(1, contract.STREAM_ITEMS_MAX), unit="item")
     #: The rate that the items of each stream are asked for at; None for no limit.
-    stream_rate_limit_per_s: Annotated[
-        int | None,
-        Field(ge=1, le=contract.STREAM_RATE_LIMIT_MAX),
-        _Load(mark="l{}", label="items/s asked for of a stream", saying="{}/s each", none="no limit"),
-    ] = None
+    stream_rate_limit_per_s: int | None = _load(
+        None, mark="l{}", limits=(1, contract.STREAM_RATE_LIMIT_MAX), noun="{}/s each", none="no limit"
+    )
     #: None of a load whose rate the cell names.
-    shape: Annotated[
-        contract.Shape | None,
-        _Load(
-            needs=(Need("driver", ("wireload",), "other drivers take no schedule of single requests"),),
-            words={"replay": ("a recording",), "capacity": ("the capacity",)},
-        ),
-    ] = None
-    #: None under other loads than an open one.
-    rate_per_s: Annotated[
-        int | None,
-        Field(ge=1, le=RATE_MAX),
-        _Load(
-            mark="r{}",
-            load_models=("open",),
-            needs=(Need("driver", contract.OPEN_LOAD_DRIVERS, "others don't time requests from when they were due"),),
-            label="requests/s asked for",
-            saying="{} requests/s",
-        ),
-    ] = None
-    concurrency: Annotated[
-        int,
-        Field(ge=1, le=CONNECTIONS_MAX),
-        Factor(
-            group="load",
-            mark="c{}",
-            always_marked=True,
-            load_models=("closed", "calls", "open", "replay", "capacity"),
-            label="connections",
-            unit="connection",
-        ),
-    ] = 1
+    shape: contract.Shape | None = _load(
+        None, needs={"driver": ("wireload",)}, nouns={"replay": "a recording", "capacity": "the capacity"}
+    )
+    #: None under other loads than an open one. Drivers are to time requests from when they were due.
+    rate_per_s: int | None = _load(
+        None,
+        mark="r{}",
+        limits=(1, RATE_MAX),
+        load_models=("open",),
+        needs={"driver": contract.OPEN_LOAD_DRIVERS},
+        noun="{} requests/s",
+    )
+    concurrency: int = declare(
+        1,
+        "load",
+        mark="c{}",
+        limits=(1, CONNECTIONS_MAX),
+        load_models=("closed", "calls", "open", "replay", "capacity"),
+        unit="connection",
+    )
     #: None: each of the load's users has its own.
-    connections: Annotated[
-        int | None,
-        Field(ge=1, le=CONNECTIONS_MAX),
-        Factor(
-            group="load",
-            mark="n{}",
-            needs=(Need("connection", ("keep",), "a connection for each request isn't shared"),),
-            label="connections that users share",
-            unit="connection",
-            none="one connection a user",
-        ),
-    ] = None
+    connections: int | None = declare(
+        None,
+        "load",
+        mark="n{}",
+        limits=(1, CONNECTIONS_MAX),
+        needs={"connection": ("keep",)},
+        unit="connection",
+        none="one connection a user",
+    )
 
     @property
     def service(self) -> ServiceSpec:
@@ -336,8 +206,7 @@ class Cell(ServiceSpec):
 
     def adopt(self, service: ServiceSpec) -> Cell:
         """Return the cell as it is on a service."""
-        own = {each.name: getattr(service, each.name) for each in dataclasses.fields(service)}
-        return dataclasses.replace(self, **{**own, "placement": self.placement})
+        return dataclasses.replace(self, **dataclasses.asdict(service) | {"placement": self.placement})
 
     @property
     def id(self) -> str:
@@ -352,21 +221,16 @@ class Cell(ServiceSpec):
         return {name: getattr(self, name) for name in FACTORS}
 
 
-_HINTS = get_type_hints(Cell, globals(), include_extras=True)
+_HINTS = get_type_hints(Cell)
+_DECLARED: Mapping[str, Factor] = {each.name: each.metadata["factor"] for each in dataclasses.fields(Cell)}
 
 
-def _find_declaration(name: str) -> Factor:
-    return next(each for each in _HINTS[name].__metadata__ if isinstance(each, Factor))
-
-
-def _sort_by_group(names: Mapping[str, Factor], groups: tuple[Group, ...]) -> dict[str, Factor]:
-    return dict(sorted(names.items(), key=lambda item: groups.index(item[1].group)))
+def _sort_by_group(groups: tuple[Group, ...]) -> tuple[str, ...]:
+    return tuple(sorted(_DECLARED, key=lambda name: groups.index(_DECLARED[name].group)))
 
 
 #: All of them, in the order in which a plan varies and names them.
-FACTORS: Mapping[str, Factor] = _sort_by_group(
-    {each.name: _find_declaration(each.name) for each in dataclasses.fields(Cell)}, get_args(Group)
-)
+FACTORS: Mapping[str, Factor] = {name: _DECLARED[name] for name in _sort_by_group(get_args(Group))}
 #: The levels that not every record of a cell names.
 DEFAULTS: Mapping[str, Any] = {
     each.name: each.default for each in dataclasses.fields(Cell) if each.default is not dataclasses.MISSING
@@ -376,20 +240,19 @@ if TYPE_CHECKING:
     Comparable = str
 else:
     Comparable = Literal[COMPARABLE]
-_SORTED = tuple(_sort_by_group(FACTORS, SORTED_GROUPS))
+_SORTED = _sort_by_group(SORTED_GROUPS)
 
 
 def make_level_type(name: str) -> Any:  # noqa: ANN401 - a type
     """Return the type of a factor's levels in a scenario: that of its field, without None unless it has a name."""
-    factor = FACTORS[name]
+    factor, allowed = FACTORS[name], _HINTS[name]
     if factor.levels:
         return factor.levels
-    allowed, limits = _HINTS[name].__origin__, list(_HINTS[name].__metadata__)
     if get_origin(allowed) in (Union, types.UnionType) and not factor.none:
         allowed = Union[tuple(each for each in get_args(allowed) if each is not types.NoneType)]  # noqa: UP007
-    if factor.none:
-        limits.append(BeforeValidator(lambda value: None if value == "none" else value))
-    return Annotated[allowed, *limits]
+    least, greatest = factor.limits or (None, None)
+    read = BeforeValidator(lambda value: None if value == "none" and factor.none else value)
+    return Annotated[allowed, Field(ge=least, le=greatest), read]
 
 
 def find_defaults(
@@ -418,28 +281,17 @@ def sort_key(factors: Mapping[str, Level]) -> tuple[object, ...]:
 
 
 def _rank_level(name: str, level: Level) -> tuple[object, ...]:
-    """Return where a level stands among those of its factor: in the order of its type, or by number or name.
-
-    None comes first.
-    """
-    if level is None:
-        return False, -1
-    if places := _list_names(name):
-        return False, places.index(level) if level in places else 0, str(level)
-    return isinstance(level, str), level
-
-
-def _list_names(name: str) -> tuple[Level, ...]:
-    """Return the levels of a factor that are names known here, in their order; none of others."""
-    declared = _HINTS[name].__origin__
-    literals = [each for each in (declared, *get_args(declared)) if get_origin(each) is Literal]
-    return get_args(literals[0]) if literals else ()
+    """Return where a level stands among those of its factor: None, the names known here in order, numbers, texts."""
+    declared = _HINTS[name]
+    known = next((get_args(each) for each in (declared, *get_args(declared)) if get_origin(each) is Literal), ())
+    place = known.index(level) if level in known else -1
+    return level is not None, place, isinstance(level, str), level if place < 0 and level is not None else 0
 
 
 def _mark(name: str, levels: Mapping[str, Level]) -> str:
-    """Return a factor's part of an id; empty for what other parts imply, and for most defaults."""
+    """Return a factor's part of an id; empty for what other parts imply."""
     factor, level = FACTORS[name], levels[name]
     is_implied = level is None or (name == "transport" and levels["variant"])
-    if is_implied or (level == DEFAULTS.get(name) and not factor.always_marked):
+    if is_implied or (level == DEFAULTS.get(name) and not factor.marks_default):
         return ""
     return factor.mark.format(level)

@@ -71,8 +71,6 @@ TRANSPORTS: dict[Transport, TransportFacts] = {
 
 #: Runtimes whose threads are a factor: those of a pool, or in Go those that run at once (GOMAXPROCS).
 THREADED_RUNTIMES = ("gunicorn-gthread", "sync", "net-http", "grpc-go", "goroutines")
-#: Runtimes of REST that speak HTTP/2 without TLS (h2c) beside HTTP/1.1.
-H2C_RUNTIMES = ("net-http",)
 #: Drivers that send requests at their times, and measure from then on.
 OPEN_LOAD_DRIVERS: tuple[Driver, ...] = ("wireload", "k6", "oha")
 #: Drivers that can open a connection for each request.

@@ -15,30 +15,17 @@ Group = Literal["implementation", "service", "driver", "network", "load"]
 SORTED_GROUPS: tuple[Group, ...] = ("load", "service", "network", "implementation", "driver")
 
 
-@dataclass(frozen=True, slots=True)
-class Need:
-    """What a level needs of another factor, and why: one of these levels. None is a level, too."""
-
-    factor: str
-    levels: tuple[Level, ...]
-    why: str
-    #: The levels that need it; by default all but the factor's default.
-    of: tuple[Level, ...] = ()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Factor:
-    """A dimension that a scenario may vary: where it applies, and how its levels are named.
-
-    Its field has the type of the levels and the default. Words are to follow a cell's transport, such as `2 workers`,
-    or nouns, such as `a delay of 5 ms`.
-    """
+    """A dimension that a scenario may vary: where it applies, and how its levels are named."""
 
     group: Group
     #: Its part of a cell's id; empty where other parts imply it.
     mark: str = "{}"
     #: Whether the id has its default, too.
-    always_marked: bool = False
+    marks_default: bool = True
+    #: The least and the greatest level.
+    limits: tuple[float, float] | None = None
     #: The type of the levels in a scenario, where it isn't that of the field.
     levels: Any = None
     #: The possible levels of a transport and an implementation, where they depend on these; the first is the default.
@@ -48,21 +35,23 @@ class Factor:
     targets: tuple[TargetName, ...] = ("local", "external", "kubernetes")
     #: Load models whose scenarios may name levels.
     load_models: tuple[LoadModel, ...] = get_args(LoadModel)
-    #: If only the built-in application has it: what to do with others.
-    own_hint: str = ""
+    is_built_in_only: bool = False
     #: Whether a run can't set it on a service that runs in a cluster already.
     is_fixed_in_cluster: bool = False
-    needs: tuple[Need, ...] = ()
+    #: The levels of other factors that it needs, and which of its own levels need them: by default all but the default.
+    needs: Mapping[str, tuple[Level, ...]] = field(default_factory=dict)
+    needed_by: tuple[Level, ...] = ()
     #: Whether its levels can be compared with each other, and what may differ then as it comes with a level.
     is_comparable: bool = True
     comes_with: tuple[str, ...] = ()
-    #: What stands below a plot over its levels, where it isn't its name.
-    label: str = ""
-    #: What is counted, if it is a number of things.
+    #: What is counted, if it is a number of things; or else a noun for a level, and nouns of single levels.
     unit: str = ""
-    saying: str = "with {}"
-    noun: str = ""
-    #: What it is as a noun where there is none; scenarios then write `none`.
+    noun: str = "{}"
+    nouns: Mapping[Level, str] = field(default_factory=dict)
+    #: The noun of no level; scenarios then write `none`.
     none: str = ""
-    #: The words, and the noun if it is another, of levels that have their own.
-    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def declare(default: Any, group: Group, **factor: Any) -> Any:  # noqa: ANN401 - the field of a dataclass
+    """Declare a factor as a field of a dataclass, which has the type of the levels."""
+    return field(default=default, metadata={"factor": Factor(group=group, **factor)})

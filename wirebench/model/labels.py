@@ -5,7 +5,7 @@ What a name leaves out is the default: "gRPC" is gRPC on its first runtime, with
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import cast, get_args
 
 from wirebench.model.cell import FACTORS, find_defaults
@@ -17,19 +17,25 @@ Factors = Mapping[str, Level]
 #: Those that may differ between two transports that are compared: they are part of the transport's name.
 OF_TRANSPORT = tuple(name for name in FACTORS["transport"].comes_with if name != "variant")
 #: Those that are named after a cell's transport where they aren't the default. The load is named separately.
-_WITH_TRANSPORT = tuple(
+_SETTINGS = tuple(
     name for name, factor in FACTORS.items() if factor.group != "load" and name not in ("transport", "variant")
 )
-
 _TRANSPORTS = {"rest": "REST", "grpc": "gRPC"}
 
 
 def name_cell(factors: Factors, without: Collection[str] = (), compared: str = "") -> str:
     """Name a cell among those of the same operation and load: its transport, and what isn't the default.
 
-    `without` are factors that are left out; the one that is `compared` is named even at its default: `REST 1 worker`.
+    `without` are factors that are left out; the one that is `compared` is named even at its default: `REST with 1
+    worker`.
     """
-    return name_by_factors(factors, [name for name in _WITH_TRANSPORT if name not in without], compared)
+    settings = ", ".join(list_settings(factors, without, (compared,)))
+    return f"{name_transport(factors)} with {settings}" if settings else name_transport(factors)
+
+
+def name_cell_fully(factors: Factors, without: Collection[str] = (), compared: str = "") -> str:
+    """Name a cell among others of any operation and load; as `name_cell` does."""
+    return ": ".join(filter(None, (describe_situation(factors, without), name_cell(factors, without, compared))))
 
 
 def describe_situation(factors: Factors, without: Collection[str] = ()) -> str:
@@ -38,21 +44,15 @@ def describe_situation(factors: Factors, without: Collection[str] = ()) -> str:
     `without` are factors that are left out.
     """
     names = (name for name, factor in FACTORS.items() if factor.group == "load" and name not in without)
-    return ", ".join(describe_level(name, factors) for name in names if factors[name])
+    return ", ".join(name_level(name, factors) for name in names if factors[name])
 
 
-def name_cell_fully(factors: Factors, without: Collection[str] = (), compared: str = "") -> str:
-    """Name a cell among others of any operation and load; as `name_cell` does."""
-    return ": ".join(filter(None, (describe_situation(factors, without), name_cell(factors, without, compared))))
-
-
-def describe_settings(factors: Factors, without: Collection[str] = (), varied: Collection[str] = ()) -> tuple[str, ...]:
-    """Describe what isn't the default in a cell, and what is `varied`, except `without`, its transport and its load."""
-    always = {name for name in varied if name not in {*OF_TRANSPORT, "driver"} and factors[name] is not None}
+def list_settings(factors: Factors, without: Collection[str] = (), always: Collection[str] = ()) -> tuple[str, ...]:
+    """Name what isn't the default in a cell, and what is `always` named: not its transport, its load and `without`."""
     return tuple(
-        describe_level(name, factors)
-        for name in _WITH_TRANSPORT
-        if name not in without and (name in always or not is_default(name, factors))
+        name_level(name, factors)
+        for name in _SETTINGS
+        if name not in without and factors[name] is not None and (name in always or not is_default(name, factors))
     )
 
 
@@ -64,7 +64,34 @@ def describe_factors(factors: Factors, factor: str = "", varied: Collection[str]
     comes_with = {"transport": OF_TRANSPORT, "variant": FACTORS["variant"].comes_with}
     own = {factor, *comes_with.get(factor, ())}
     owner = "" if factor in comes_with else f"{name_transport(factors)} "
-    return owner + ", ".join((describe_situation(factors, {factor}), *describe_settings(factors, own, varied)))
+    settings = list_settings(factors, own, {*varied} - {*OF_TRANSPORT, "driver"})
+    return owner + ", ".join((describe_situation(factors, {factor}), *settings))
+
+
+def name_transport(factors: Factors) -> str:
+    """Write a cell's variant, or its transport as people do."""
+    level = str(factors.get("variant") or factors["transport"])
+    return _TRANSPORTS.get(level, level)
+
+
+def name_level(name: str, factors: Factors) -> str:
+    """Name a cell's level of a factor: `2 workers`, `a delay of 5 ms`, `no proxy`."""
+    factor, level = FACTORS[name], factors[name]
+    # Several users may share a connection.
+    unit = "user" if name == "concurrency" and factors["connections"] else factor.unit
+    if level is None or (unit and not level):
+        return factor.none or f"default {unit}s"
+    if unit:
+        return pluralise(int(level), unit)
+    return factor.nouns.get(level) or factor.noun.format(f"{level:,.10g}" if isinstance(level, int | float) else level)
+
+
+def is_default(name: str, factors: Factors) -> bool:
+    """Return whether a cell has a factor's default level, here or in a cluster."""
+    implementation = cast("Implementation | None", factors["implementation"])
+    default = find_defaults(cast("Transport", factors["transport"]), implementation)[name]
+    # What a run can't set of a variant is None.
+    return factors[name] in (None, default, FACTORS[name].cluster_default)
 
 
 def pluralise(count: int, noun: str, plural: str = "") -> str:
@@ -79,12 +106,8 @@ def list_some(names: Sequence[str], most: int) -> tuple[str, ...]:
 
 def format_error(interval: tuple[float, float] | None) -> str:
     """Write the ends of an error, in any unit: `-0.01 to +0.3`; a dash for none."""
-    return " to ".join(f"{_round_error(end):+,.10g}" for end in interval) if interval else "–"
-
-
-def _round_error(value: float) -> float:
-    """Round to two digits, and to ten-thousandths: nothing smaller or larger is written with an exponent."""
-    return round(float(f"{value:.2g}"), 4)
+    # Two digits, and nothing smaller or larger with an exponent.
+    return " to ".join(f"{round(float(f'{end:.2g}'), 4):+,.10g}" for end in interval) if interval else "–"
 
 
 def capitalise(text: str) -> str:
@@ -94,53 +117,8 @@ def capitalise(text: str) -> str:
     return text[:1].upper() + text[1:] if is_word else text
 
 
-def label_factor(factor: str) -> str:
-    return FACTORS[factor].label or factor.replace("_", " ")
-
-
-def name_transport(factors: Factors) -> str:
-    """Write a cell's variant, or its transport as people do."""
-    level = str(factors.get("variant") or factors["transport"])
-    return _TRANSPORTS.get(level, level)
-
-
 def name_gate(name: str) -> str:
     return name.replace("_", " ").replace("cpu", "CPU")
-
-
-def name_by_factors(factors: Factors, names: Iterable[str], compared: str = "") -> str:
-    """Name a cell by its transport and, of these factors, those that aren't at their default or are compared."""
-    kept = (name for name in names if not is_default(name, factors) or (name == compared and factors[name] is not None))
-    others = ", ".join(describe_level(name, factors) for name in kept)
-    return f"{name_transport(factors)} {others}".strip()
-
-
-def is_default(name: str, factors: Factors) -> bool:
-    """Return whether a cell has a factor's default level, here or in a cluster."""
-    implementation = cast("Implementation | None", factors["implementation"])
-    default = find_defaults(cast("Transport", factors["transport"]), implementation)[name]
-    # What a run can't set of a variant is None.
-    return factors[name] in (None, default, FACTORS[name].cluster_default)
-
-
-def describe_level(name: str, factors: Factors) -> str:
-    """Describe a cell's level of a factor, to follow its transport: `with postgres`, `2 workers`."""
-    factor, level = FACTORS[name], factors[name]
-    # Several users may share a connection.
-    unit = "user" if name == "concurrency" and factors["connections"] else factor.unit
-    if unit:
-        return pluralise(int(level), unit) if level else f"default {unit}s"
-    words = factor.words.get(str(level))
-    return words[0] if words else factor.saying.format(f"{level:,.10g}" if isinstance(level, int | float) else level)
-
-
-def name_level(name: str, factors: Factors) -> str:
-    """Name a cell's level of a factor as a noun: `a delay of 5 ms`, `no proxy`."""
-    factor, level = FACTORS[name], factors[name]
-    if level is None and factor.none:
-        return factor.none
-    words = factor.words.get(str(level))
-    return words[-1] if words else factor.noun.format(level) or describe_level(name, factors)
 
 
 def name_machine(machine: Mapping[str, str]) -> str:

@@ -14,7 +14,7 @@ from wirebench.errors import suggest
 from wirebench.model.application import Operation
 from wirebench.model.cell import COMPARABLE, DEFAULTS, FACTORS, Cell
 from wirebench.model.contract import CLUSTER_DRIVERS, TRANSPORTS, LoadModel, TargetName
-from wirebench.model.factor import Level, Need
+from wirebench.model.factor import Level
 from wirebench.model.scenario import (
     A_LOAD,
     CALLS_MAX,
@@ -79,8 +79,8 @@ def _validate_variants(scenario: Scenario, target: TargetName) -> ValidationMess
             message = f"the application has no variant {name!r}"
             yield ("factors", "variant", place), message, suggest(name, application.variants)
     for factor, declaration in FACTORS.items():
-        if declaration.own_hint and factors.find_levels(factor):
-            yield ("factors", factor), "it is for the built-in application", declaration.own_hint
+        if declaration.is_built_in_only and factors.find_levels(factor):
+            yield ("factors", factor), "it is for the built-in application", "remove it: variants have their own"
     key, what = _ON_TARGET[target]
     for name, variant in scenario.variants.items():
         if getattr(variant, key) is None:
@@ -292,19 +292,19 @@ def _validate_needs(cell: Cell) -> CellMessages:
             )
             yield name, f"{cell.transport} has no {name} {level!r}", hint
         elif level != DEFAULTS.get(name):
-            for need in factor.needs:
-                if level in (need.of or (level,)) and levels[need.factor] not in need.levels:
-                    yield _describe_need(cell, name, need)
+            for needed, fitting in factor.needs.items():
+                if level in (factor.needed_by or (level,)) and levels[needed] not in fitting:
+                    yield _describe_need(cell, name, needed, fitting)
 
 
-def _describe_need(cell: Cell, name: str, need: Need) -> tuple[str, str, str]:
-    own = FACTORS[need.factor].choices
-    possible = own(TRANSPORTS[cell.transport], cell.implementation) if own else need.levels
-    named = [str(level) for level in need.levels if level is not None]
+def _describe_need(cell: Cell, name: str, needed: str, levels: Sequence[Level]) -> tuple[str, str, str]:
+    choices = FACTORS[needed].choices
+    possible = choices(TRANSPORTS[cell.transport], cell.implementation) if choices else levels
+    named = [str(level) for level in levels if level is not None]
     fitting = " or ".join([level for level in named if level in possible] or named)
-    wanted = f"{need.factor} {fitting}" if fitting else f"no {need.factor}"
-    message = f"{name} {getattr(cell, name)} needs {wanted}, and not {getattr(cell, need.factor)}: {need.why}"
-    fix = f"set factors.{need.factor} to {fitting}" if fitting else f"remove factors.{need.factor}"
+    wanted = f"{needed} {fitting}" if fitting else f"no {needed}"
+    message = f"{name} {getattr(cell, name)} needs {wanted}, and not {getattr(cell, needed)}"
+    fix = f"set factors.{needed} to {fitting}" if fitting else f"remove factors.{needed}"
     return name, message, f"{fix}, or change {name}; for some transports alone: {name}: {{rest: …}}"
 
 

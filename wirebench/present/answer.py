@@ -9,7 +9,7 @@ from typing import get_args
 from wirebench.analysis.pair import Verdict
 from wirebench.analysis.series import FactorSeries, find_series
 from wirebench.analysis.summary import CellSummary
-from wirebench.model.labels import capitalise, describe_settings, describe_situation, name_gate, pluralise
+from wirebench.model.labels import capitalise, describe_situation, list_settings, name_gate, pluralise
 from wirebench.model.metric import METRICS
 from wirebench.present.comparison import ComparisonView, describe_correction
 from wirebench.present.numbers import format_multiple
@@ -47,7 +47,7 @@ def describe_common_factors(cells: Sequence[CellSummary]) -> str:
     if not cells:
         return ""
     factors, varied = cells[0].factors, cells[0].factors.keys() - cells[0].shared
-    return ", ".join(filter(None, (describe_situation(factors, varied), *describe_settings(factors, varied))))
+    return ", ".join(filter(None, (describe_situation(factors, varied), *list_settings(factors, varied))))
 
 
 def _summarise_pair(views: Sequence[ComparisonView]) -> str:

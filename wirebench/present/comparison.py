@@ -9,13 +9,14 @@ from wirebench.analysis.pair import Comparison, Verdict
 from wirebench.analysis.ratio import BLOCKS_MIN, LEVEL, Ratio
 from wirebench.analysis.significance import Significance
 from wirebench.analysis.summary import CellSummary
+from wirebench.model.cell import FACTORS
 from wirebench.model.contract import BLOCKS_MAX
 from wirebench.model.labels import (
     OF_TRANSPORT,
     capitalise,
     describe_factors,
     describe_situation,
-    name_by_factors,
+    name_cell,
     name_gate,
     name_level,
     pluralise,
@@ -145,7 +146,9 @@ def _describe_sides(pair: Comparison) -> tuple[str, str, str, str, str]:
         return pair.factor, "head", "base", situation, cell.name
     factor = pair.factor
     subject, baseline = (
-        name_by_factors(factors, OF_TRANSPORT) if factor in ("transport", "variant") else name_level(factor, factors)
+        name_cell(factors, FACTORS.keys() - {*OF_TRANSPORT})
+        if factor in ("transport", "variant")
+        else name_level(factor, factors)
         for factors in (cell.factors, pair.baseline.factors)
     )
     shared = describe_factors(cell.factors, factor, cell.factors.keys() - cell.shared)

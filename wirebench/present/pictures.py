@@ -11,7 +11,7 @@ from wirebench.analysis.summary import CellSummary, find_shared_factors
 from wirebench.model import labels
 from wirebench.model.cell import FACTORS
 from wirebench.model.histogram_file import Clock
-from wirebench.model.labels import capitalise, label_factor, name_gate
+from wirebench.model.labels import capitalise, name_gate
 from wirebench.model.metric import CAPACITIES, METRICS, Metric
 from wirebench.model.run_info import Run
 from wirebench.present.calls import draw_calls
@@ -108,7 +108,7 @@ def group_cells(cells: Iterable[CellSummary], compared: str) -> dict[str, list[C
     for title, together in by_load.items():
         apart = _find_factors_apart(together, compared)
         for cell in together:
-            settings = labels.describe_settings(cell.factors, cell.factors.keys() - apart)
+            settings = labels.list_settings(cell.factors, cell.factors.keys() - apart)
             named = replace(cell, shared=cell.shared | apart)
             groups.setdefault(", ".join((title, *settings)), []).append(named)
     for members in groups.values():
@@ -204,7 +204,8 @@ def _draw_over_factor(cells: Sequence[CellSummary], factor: str, metrics: Sequen
     """Return small multiples: those of a metric share their scales."""
     found = find_series(cells, factor)
     styles = assign_styles_to_names((_name_series(each), str(each.cells[0].factors["transport"])) for each in found)
-    label = label_factor(factor)
+    unit = FACTORS[factor].unit
+    label = f"{unit}s" if unit else factor.replace("_", " ")
     charts = tuple(
         chart
         for metric in metrics

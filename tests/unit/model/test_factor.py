@@ -13,14 +13,13 @@ from wirebench.system.paths import ROOT
 
 #: What a commit would add to `ServiceSpec`.
 DECLARATION = """
-    pinning: Annotated[
-        Literal["none", "cores"],
-        Factor(
-            group="service",
-            needs=(Need("transport", ("rest", "grpc"), "the socket's service can't be pinned"),),
-            words={"cores": ("pinned to cores",)},
-        ),
-    ] = "none"
+    pinning: Literal["none", "cores"] = declare(
+        "none",
+        "service",
+        marks_default=False,
+        needs={"transport": ("rest", "grpc")},
+        nouns={"cores": "pinned cores"},
+    )
 """
 #: Plans a scenario of the new factor.
 PROGRAM = """
@@ -50,7 +49,7 @@ def test_a_declaration_is_all_that_a_factor_needs_until_it_is_applied(tmp_path: 
     for name in ("applications", "scenarios"):
         (tmp_path / name).symlink_to(ROOT / name)
     module = tmp_path / "wirebench" / "model" / "cell.py"
-    place = "    tls: Annotated["
+    place = "    tls: contract.Tls"
     module.write_text(module.read_text("utf-8").replace(place, f"{DECLARATION.lstrip(chr(10))}{place}"), "utf-8")
     scenario = tmp_path / "scenario.yaml"
     run = subprocess.run(
@@ -58,7 +57,7 @@ def test_a_declaration_is_all_that_a_factor_needs_until_it_is_applied(tmp_path: 
     )
     cells, message = json.loads(run.stdout)
     service = "rest-gunicorn-gthread-w1-memory"
-    expected = [("none", service, "REST"), ("cores", f"{service}-cores", "REST pinned to cores")]
+    expected = [("none", service, "REST"), ("cores", f"{service}-cores", "REST with pinned cores")]
     assert expected == [(level, name, words) for level, _, name, words in cells]
     assert [f"{name}-keep-wireload-users.get-c1" for name in (service, f"{service}-cores")] != [
         each[1] for each in cells

@@ -68,7 +68,6 @@ def test_streams_without_a_number_of_items_send_what_they_like(tmp_path: Path) -
         ("operation: item", "transport: rest", "5: factors.transport: it is for the built-in application"),
         ("operation: item", "workers: [1, 2]", "5: factors.workers: it can't be set on the variant rest-v2"),
         ("operation: item", "driver: {rest: oha}", "5: factors.driver.rest: oha can't drive item: values of environ"),
-        ("operation: item", "payload: small", "5: factors.payload: must be a number of bytes or users"),
         ("operation: item", "stream_items: 5", "5: factors.stream_items: item is not a stream"),
         ("{window_s: 1}", "{workloads: {w: {sequence: [itme]}}}", "6: load.workloads.w.sequence: must be one of item,"),
         ("{window_s: 1}", "{workloads: {item: {sequence: [note]}}}", "6: load.workloads.item: an operation has the"),

@@ -26,7 +26,7 @@ compare: driver
 """
     assert 2 == len(make_plan(read(tmp_path, opened), 1).cells)
     for other in (opened.replace("oha", "locust"), opened.replace("rest", "grpc").replace("k6, oha", "wireload, ghz")):
-        with pytest.raises(UsageError, match="others don't time requests from when they were due") as error:
+        with pytest.raises(UsageError, match="rate_per_s 100 needs driver wireload") as error:
             make_plan(read(tmp_path, other), seed=1)
         assert error.value.hint.startswith("set factors.driver to wireload")
 

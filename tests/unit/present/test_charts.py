@@ -27,9 +27,9 @@ REST, GRPC = assign_styles_to_names([("REST", "rest"), ("gRPC", "grpc")]).values
 def test_a_transport_has_one_colour_and_its_variants_differ_by_line(tmp_path: Path) -> None:
     """Two drivers of gRPC style related, and not the same."""
     styles = assign_styles(summarise(RunBuilder(cells=quick_cells(), blocks=1, samples=30).write(tmp_path).records))
-    assert {"REST", "gRPC", "gRPC by ghz", "socket"} == set(styles)
-    assert styles["gRPC"].colour == styles["gRPC by ghz"].colour
-    assert styles["gRPC"].dashes != styles["gRPC by ghz"].dashes
+    assert {"REST", "gRPC", "gRPC with ghz", "socket"} == set(styles)
+    assert styles["gRPC"].colour == styles["gRPC with ghz"].colour
+    assert styles["gRPC"].dashes != styles["gRPC with ghz"].dashes
     assert 3 == len({style.colour for style in styles.values()})
     assert 3 == len({style.outline for style in styles.values()})
 

@@ -32,7 +32,7 @@ def test_transports_on_other_runtimes_are_told_apart(tmp_path: Path) -> None:
     """Two REST runtimes against gRPC are two sentences that don't say the same."""
     cells = [cell("rest"), cell("rest", runtime="uvicorn"), cell("grpc")]
     views = view_comparisons(tmp_path, RunBuilder(cells=cells))
-    assert ["gRPC is faster than REST", "gRPC is faster than REST on uvicorn"] == sorted(v.statement for v in views)
+    assert ["gRPC is faster than REST", "gRPC is faster than REST with uvicorn"] == sorted(v.statement for v in views)
 
 
 @pytest.mark.parametrize(
@@ -41,13 +41,13 @@ def test_transports_on_other_runtimes_are_told_apart(tmp_path: Path) -> None:
         (
             "workers",
             [cell("rest", workers=count, store="postgres") for count in (1, 4)],
-            "REST users.get, 16 connections, with postgres",
+            "REST users.get, 16 connections, postgres",
             "4 workers / 1 worker",
         ),
         (
             "http",
             [cell("rest", runtime="uvicorn", http=level) for level in (None, 2)],
-            "REST users.get, 16 connections, on uvicorn",
+            "REST users.get, 16 connections, uvicorn",
             "HTTP/2 / HTTP/1.1",
         ),
     ],

@@ -37,15 +37,15 @@ def test_durations_and_moments_read_well() -> None:
 def test_a_name_says_what_is_not_the_default() -> None:
     """A cell at its transport's defaults has the transport's name, and names tell cells of one load apart."""
     assert "gRPC" == names.name_cell(cell("grpc").factors)
-    assert "gRPC by ghz" == names.name_cell(cell("grpc", driver="ghz").factors)
+    assert "gRPC with ghz" == names.name_cell(cell("grpc", driver="ghz").factors)
     changed = cell("rest", runtime="uvicorn", workers=4, store="postgres", connection="reopen")
-    assert "REST on uvicorn, 4 workers, with postgres, connections reopened" == names.name_cell(changed.factors)
+    assert "REST with uvicorn, 4 workers, postgres, reopened connections" == names.name_cell(changed.factors)
     http_2 = cell("rest", runtime="uvicorn", codec="protobuf", http=2)
-    assert "REST on uvicorn, over HTTP/2, with protobuf" == names.name_cell(http_2.factors)
+    assert "REST with uvicorn, HTTP/2, protobuf" == names.name_cell(http_2.factors)
     pool = cell("rest", store="postgres", store_connections=4)
     assert "REST with postgres, 4 store connections" == names.name_cell(pool.factors)
     go = cell("grpc", implementation="go", runtime="grpc-go")
-    assert "gRPC in Go" == names.name_cell(go.factors)
+    assert "gRPC with Go" == names.name_cell(go.factors)
 
 
 def test_names_in_a_run_say_what_differs_there(tmp_path: Path) -> None:
@@ -58,11 +58,10 @@ def test_names_in_a_run_say_what_differs_there(tmp_path: Path) -> None:
         each.full_name for each in summaries
     ]
     assert ["REST", "REST", "gRPC"] == [each.name for each in summaries]
-    assert "users.get, a payload of profile, 2 workers, with postgres" == describe_common_factors(summaries)
+    assert "users.get, a payload of profile, 2 workers, postgres" == describe_common_factors(summaries)
     (only,) = find_comparisons(run)
     assert (
-        "users.get, a payload of profile, 16 connections, 2 workers, with postgres"
-        == make_comparison_view(only).situation
+        "users.get, a payload of profile, 16 connections, 2 workers, postgres" == make_comparison_view(only).situation
     )
 
 
@@ -70,7 +69,7 @@ def test_a_situation_names_what_varies_at_its_default_too(tmp_path: Path) -> Non
     """Where stores differ from cell to cell, a verdict on the one in memory says so; runtimes are a transport's own."""
     cells = [cell(transport, store=store) for transport in ("rest", "grpc") for store in ("memory", "postgres")]
     said = {make_comparison_view(each).situation for each in find_comparisons(RunBuilder(cells=cells).write(tmp_path))}
-    assert {"users.get, 16 connections, in memory", "users.get, 16 connections, with postgres"} == said
+    assert {"users.get, 16 connections, memory", "users.get, 16 connections, postgres"} == said
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_a_report_opens_with_all_cells_in_one_picture(tmp_path: Path) -> None:
     drawn = Drawn(rate.svg)
     situations = [f"users.{name}, {load}" for name in ("create", "get") for load in ("1 connection", "16 connections")]
     assert situations == drawn.texts("title")
-    assert 4 * ["REST", "gRPC", "gRPC by ghz", "socket !"] == drawn.texts("name")
+    assert 4 * ["REST", "gRPC", "gRPC with ghz", "socket !"] == drawn.texts("name")
     assert (16, 4, 48) == (len(drawn.all("interval")), len(drawn.all("mark unfit")), len(drawn.all("block")))
 
 
@@ -103,7 +103,7 @@ def names_by_group(folder: Path, cells: tuple[Cell, ...], compared: str) -> dict
     }
 
 
-DELAYS = ("0 ms away", "5 ms away")
+DELAYS = ("with a delay of 0 ms", "with a delay of 5 ms")
 
 
 @pytest.mark.parametrize(
@@ -111,11 +111,15 @@ DELAYS = ("0 ms away", "5 ms away")
     [
         (
             (0, 5),
-            {"users.get, 16 connections": [f"{name} {each}" for name in ("REST", "gRPC", "socket") for each in DELAYS]},
+            {
+                "users.get, 16 connections": [
+                    f"{name} with {each}" for name in ("REST", "gRPC", "socket") for each in DELAYS
+                ]
+            },
         ),
         (
             (0, 1, 5),
-            {f"users.get, 16 connections, {delay} ms away": ["REST", "gRPC", "socket"] for delay in (0, 1, 5)},
+            {f"users.get, 16 connections, a delay of {delay} ms": ["REST", "gRPC", "socket"] for delay in (0, 1, 5)},
         ),
     ],
     ids=["few", "many"],
@@ -135,10 +139,10 @@ def test_what_is_compared_stays_in_one_picture(tmp_path: Path) -> None:
 
 
 def test_names_tell_the_level_that_is_compared_at_its_default_too(tmp_path: Path) -> None:
-    """`REST` beside `REST 2 workers` would not say that it has one; the default comes first."""
+    """`REST` beside `REST with 2 workers` would not say that it has one; the default comes first."""
     cells = tuple(cell("rest", workers=workers) for workers in (1, 2))
-    expected = {"users.get, 16 connections": ["REST 1 worker", "REST 2 workers"]}
+    expected = {"users.get, 16 connections": ["REST with 1 worker", "REST with 2 workers"]}
     assert expected == names_by_group(tmp_path / "workers", cells, "workers")
     cells = tuple(dataclasses.replace(cell("rest"), tls=tls) for tls in ("server", "none"))
-    expected = {"users.get, 16 connections": ["REST plain text", "REST TLS"]}
+    expected = {"users.get, 16 connections": ["REST with plain text", "REST with TLS"]}
     assert expected == names_by_group(tmp_path / "tls", cells, "tls")

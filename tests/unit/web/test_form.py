@@ -23,7 +23,7 @@ def test_what_the_filters_leave_out_is_not_drawn(tmp_path: Path) -> None:
     """The filters are those of cells, too."""
     run = RunBuilder(quick_cells(), samples=50).write(tmp_path)
     pictures = draw(run.folder, frozenset(of.id for of in quick_cells() if of.driver == "ghz"))
-    assert [["gRPC by ghz"]] == [[style.name for style in each.legend] for each in pictures.chapters]
+    assert [["gRPC with ghz"]] == [[style.name for style in each.legend] for each in pictures.chapters]
 
 
 def test_a_page_draws_the_latencies_of_the_first_groups(tmp_path: Path) -> None:

@@ -142,7 +142,7 @@ def test_the_answer_is_said_in_sentences_and_the_ratios_in_a_table(html: str) ->
     ratio = r"[\d.]+× [\d.]+–[\d.]+"
     assert 4 == len(re.findall(rf"gRPC / REST\s*faster\s*{ratio}\s*{ratio}\s*{ratio}", text))
     assert 4 == len(re.findall(rf"ghz / wireload\s*–\s*{ratio}\s*{ratio}", text))
-    assert "gRPC by ghz is faster" not in text
+    assert "gRPC with ghz is faster" not in text
 
 
 def test_gates_that_failed_are_told_with_what_to_do(tmp_path: Path) -> None:
