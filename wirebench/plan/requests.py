@@ -15,7 +15,7 @@ from wirebench.errors import UsageError
 from wirebench.model.address import parse_address
 from wirebench.model.placeholders import find_placeholders
 from wirebench.model.variant import REFLECTION, Limit, is_loopback
-from wirebench.plan.drafts.draft import make_address_keys
+from wirebench.plan.drafts.files import make_address_keys
 from wirebench.system.tls import ClientTls, split_address
 
 #: The file of the application, its name, and its only operation.

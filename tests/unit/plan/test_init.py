@@ -106,7 +106,8 @@ def test_what_is_named_is_drafted(sources: tuple[str | Path, ...]) -> None:
     assert (variants["grpc"]["address"], variants["grpc"]["limit"]) == ("10.1.2.3:50051", limit)
     scenario = yaml.safe_load((out / "the-shop-scenario.yaml").read_text(encoding="utf-8"))
     operations = ["catalog.get_item", "catalog.find", "catalog.buy"]
-    assert scenario["factors"] == {"operation": operations, "concurrency": 2, "rate_per_s": 10}
+    variants = ["rest", "grpc"]
+    assert scenario["factors"] == {"variant": variants, "operation": operations, "concurrency": 2, "rate_per_s": 10}
     assert scenario["load"]["model"] == "open"
     assert "is there already" in reject("init", *sources, *named)
 
@@ -115,14 +116,14 @@ def test_what_is_named_is_drafted(sources: tuple[str | Path, ...]) -> None:
     ("options", "message"),
     [
         ((), "nothing describes the service"),
-        (("--rest", "GET /items"), "has no request 'GET /items'"),
+        (("--rest", "GET /items"), "there is no request 'GET /items'"),
         (("--rest", "POST /pictures"), "can't be measured: it uploads files"),
         (("--grpc", "shop.v1.CatalogService/Sell"), "there is no call 'shop.v1.CatalogService/Sell'"),
         (("--grpc", "shop.v1.CatalogService/Send"), "can't be measured: the client streams its requests"),
         (("--pair", "shop.v1.CatalogService/Buy"), "is not REQUEST = CALL"),
-        (("--pair", "GET /a/{no} = shop.v1.CatalogService/Buy"), "the path's variable {no} is no field"),
-        (("--grpc", "shop.v1.CatalogService/Buy", "--reads", "GET /"), "is not one of the operations"),
-        (("--grpc", "shop.v1.CatalogService/Buy", "--start", "shop"), "it has no {port}"),
+        (("--pair", "GET /a/{no} = shop.v1.CatalogService/Buy"), "the path's variable {no} is no single field"),
+        (("--grpc", "shop.v1.CatalogService/Buy", "--reads", "GET /"), "there is no drafted operation 'GET /'"),
+        (("--grpc", "shop.v1.CatalogService/Buy", "--start", "shop"), "start: needs {port}"),
     ],
 )
 def test_what_can_not_be_drafted_is_rejected(
@@ -132,7 +133,7 @@ def test_what_can_not_be_drafted_is_rejected(
     assert message in reject("init", *(sources if options else ()), *options)
 
 
-@pytest.mark.parametrize("text", ["[]", "openapi: 3.1.0\npaths: {/a: {get: {$ref: nowhere.yaml}}}", "{"])
+@pytest.mark.parametrize("text", ["[]", "openapi: 3.1.0\npaths: {/a: {get: {parameters: [{$ref: a.no}]}}}", "{"])
 def test_a_document_that_is_none_is_one_line(tmp_path: Path, text: str) -> None:
     """A foreign document may hold anything, and gives no traceback."""
     (tmp_path / "a.yaml").write_text(text, encoding="utf-8")

@@ -1,116 +1,157 @@
-"""The files that `wirebench init` writes: a first application file, and a scenario that measures it."""
+"""The files that `wirebench init` writes: an application file with drafted operations, and a scenario for it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from wirebench.model.variant import is_loopback
-from wirebench.plan.drafts.draft import Draft, make_address_keys, render_key, to_yaml
+import yaml
+from pydantic import ValidationError
+
+from wirebench.errors import UsageError, suggest
+from wirebench.model.validation_messages import describe_first
+from wirebench.model.variant import Variant, is_loopback
 from wirebench.system.tls import ClientTls, split_address
 
 #: The first limit of a service on another machine.
-_CAREFUL = {"rate_per_s": 10, "connections": 2}
+_LIMIT = {"rate_per_s": 10, "connections": 2}
 _ABOUT = """\
 # Written by `wirebench init` from {described_by}.
 # Requests have example values; docs/applications.md describes every key. What checks replies is for you to add:
 #   rest: {{request: …, expect: {{json: {{item.id: "{{id}}"}}}}}}
 #   grpc: {{call: …, expect: {{item.id: "{{id}}"}}}}
-#   same: [{{rest: item.name, grpc: item.name}}], what must be equal in the replies of all variants"""
+#   same: [{{rest: item.name, grpc: item.name}}], what must be equal in the replies of all variants
+application: {name}
+
+operations:"""
+_ABOUT_VARIANTS = """
+# What is compared: `start` is a command, `address` is where a service runs already, and `limit` the most load that a
+# run may send there: ask the service's owner before you raise it. `ready: GET /healthz` or `ready: health` (gRPC) says
+# when it is ready; without it, when its port accepts connections."""
 
 Kind = Literal["rest", "grpc"]
 KINDS: tuple[Kind, ...] = ("rest", "grpc")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """How a variant is started, or where it runs; neither, if the user fills that in later.
+@dataclass(slots=True)
+class Draft:
+    """An operation; requests have the form of application files.
 
-    A scheme before the address decides on TLS; without one, it is used if `tls` is given.
+    `about` is what the user named, and `notes` are comments. `inputs` are example values by the names that
+    placeholders have.
     """
 
-    start: str | None = None
-    address: str | None = None
-    tls: ClientTls | None = None
+    name: str
+    about: str
+    writes: bool
+    stream: bool = False
+    inputs: dict[str, Any] = field(default_factory=dict)
+    rest: dict[str, Any] | None = None
+    grpc: dict[str, Any] | None = None
+    notes: list[str] = field(default_factory=list)
 
     @property
-    def is_foreign(self) -> bool:
-        """Whether it runs on another machine, and so needs a limit."""
-        return self.address is not None and not is_loopback(split_address(self.address)[0])
+    def kinds(self) -> tuple[Kind, ...]:
+        """The transports that it has a request for."""
+        return tuple(kind for kind in KINDS if getattr(self, kind))
 
-    def render(self, kind: Kind) -> Iterator[str]:
-        """Yield the lines of its variant."""
-        if self.address is not None:
-            yield from to_yaml(make_address_keys(self.address, self.tls), "    ")
-        if self.is_foreign:
-            yield "    # The most load that a run may send. Ask the service's owner before you raise it."
-            yield from to_yaml({"limit": _CAREFUL}, "    ")
-        if self.start is None and self.address is None:
-            yield "    # The command that starts it; or, where it runs already, `address: HOST:PORT`."
-        if self.start is not None or self.address is None:
-            yield from to_yaml({"start": self.start or f"your-{kind}-service --port {{port}}"}, "    ")
-            yield "    # When it is ready; without this, when its port accepts connections."
-            yield f"    # ready: {'health' if kind == 'grpc' else 'GET /healthz'}"
+    def render(self) -> Iterator[str]:
+        """Yield its lines below `operations:`."""
+        comments = [self.about, *self.notes]
+        if self.inputs:
+            comments.append(f"Choose values that exist: {', '.join(self.inputs)}. {{range: [1, 500]}} draws one.")
+        yield from (f"  # {each}" for each in comments)
+        keys = {name: value for name in ("stream", "writes", "rest", "grpc") if (value := getattr(self, name))}
+        if self.inputs:
+            keys = {"inputs": {name: {"list": [value]} for name, value in self.inputs.items()}, **keys}
+        yield textwrap.indent(_to_yaml({self.name: keys}), "  ")
 
 
 @dataclass(frozen=True, slots=True)
 class Drafts:
-    """What both files are about; `grpc` has the keys of the gRPC variant that name its schema."""
+    """What both files are about; variants have the keys of application files."""
 
     name: str
     described_by: str
     operations: Sequence[Draft]
-    places: Mapping[Kind, Place] = field(default_factory=dict)
-    grpc: Mapping[str, Any] = field(default_factory=dict)
+    variants: Mapping[Kind, Mapping[str, Any]]
 
     def render_application(self) -> Iterator[str]:
-        yield _ABOUT.format(described_by=self.described_by)
-        yield from to_yaml({"application": self.name}, "")
-        yield ""
-        yield "operations:"
+        yield _ABOUT.format(described_by=self.described_by, name=self.name)
         for each in self.operations:
-            yield f"  # {each.about}"
             yield from each.render()
-        yield ""
-        yield "# What is compared. More variants of one transport may follow: another version, another language."
-        yield "variants:"
-        for kind in list_kinds(self.operations):
-            yield f"  {render_key(kind)}"
-            yield f"    transport: {kind}"
-            yield from self.places.get(kind, Place()).render(kind)
-            if kind == "grpc":
-                yield from to_yaml(dict(self.grpc), "    ")
+        yield _ABOUT_VARIANTS
+        yield _to_yaml({"variants": self.variants})
 
     def render_scenario(self, application: str) -> Iterator[str]:
-        """Yield the lines of a scenario for an application file: it compares what most variants have."""
-        most = max(len(list_kinds([each])) for each in self.operations)
-        measured = [each for each in self.operations if list_kinds([each]) == list_kinds(self.operations)]
-        measured = measured or [each for each in self.operations if len(list_kinds([each])) == most]
-        kinds = list_kinds(measured[:1])
-        measured = [each for each in measured if list_kinds([each]) == kinds]
+        """Yield the lines of a scenario: it measures what all variants have, or what the first operation's have."""
+        kinds = tuple(self.variants)
+        if not any(each.kinds == kinds for each in self.operations):
+            kinds = self.operations[0].kinds
+        measured = [each.name for each in self.operations if each.kinds == kinds]
+        factors: dict[str, Any] = {"variant": list(kinds), "operation": measured, "concurrency": [1, 16]}
+        load: dict[str, Any] = {"model": "closed", "warmup_s": 1, "window_s": 3}
+        if any("limit" in self.variants[kind] for kind in kinds):
+            factors |= {"concurrency": _LIMIT["connections"], "rate_per_s": _LIMIT["rate_per_s"]}
+            load = {"model": "open", "warmup_s": 1, "window_s": 30}
         yield "# docs/scenarios.md describes every key."
-        yield from to_yaml({"question": f"Which variant of {self.name} answers fastest, and what does it cost?"}, "")
-        yield from to_yaml({"application": application}, "")
-        yield "factors:"
-        if kinds != list_kinds(self.operations):
-            yield "  # The others don't have these operations."
-            yield from to_yaml({"variant": kinds}, "  ")
-        yield from to_yaml({"operation": [each.name for each in measured]}, "  ")
-        if left_out := [each.name for each in self.operations if each not in measured]:
-            yield f"  # Left out, as not all of these variants have them: {', '.join(left_out)}"
-        if any(self.places.get(kind, Place()).is_foreign for kind in kinds):
-            yield "  # Within the limit of the application file."
-            yield from to_yaml({"concurrency": _CAREFUL["connections"], "rate_per_s": _CAREFUL["rate_per_s"]}, "  ")
-            yield "load: {model: open, warmup_s: 1, window_s: 30}"
-        else:
-            yield "  concurrency: [1, 16]"
-            yield "load: {model: closed, warmup_s: 1, window_s: 3}"
-        yield "blocks: 4"
-        if len(kinds) > 1:
-            yield "compare: variant"
+        if left_out := [each.name for each in self.operations if each.name not in measured]:
+            yield f"# Left out, as not all of these variants have them: {', '.join(left_out)}"
+        question = f"Which variant of {self.name} answers fastest, and what does it cost?"
+        compared = {"compare": "variant"} if len(kinds) > 1 else {}
+        scenario = {"question": question, "application": application, "factors": factors, "load": load, "blocks": 4}
+        yield _to_yaml({**scenario, **compared})
 
 
-def list_kinds(drafts: Iterable[Draft]) -> list[Kind]:
-    """Return the transports that any of the operations has a request for."""
-    return [kind for kind in KINDS if any(getattr(draft, kind) for draft in drafts)]
+def make_variant(kind: Kind, start: str | None, address: str | None, tls: ClientTls | None) -> dict[str, Any]:
+    """Return the keys of a variant, for the user to complete if it has no command or address. Raises UsageError."""
+    keys: dict[str, Any] = {"transport": kind}
+    if start or not address:
+        keys["start"] = start or f"your-{kind}-service --port {{port}}"
+    if address:
+        keys |= make_address_keys(address, tls)
+        if not is_loopback(split_address(address)[0]):
+            keys["limit"] = dict(_LIMIT)
+    try:
+        Variant.model_validate(keys)
+    except ValidationError as error:
+        raise UsageError(f"the variant {kind}: {describe_first(error)}", "correct --start or --address") from None
+    return keys
+
+
+def make_address_keys(address: str, tls: ClientTls | None) -> dict[str, Any]:
+    """Return the keys of a variant at an address: with TLS if its scheme asks for it, or files are given."""
+    bare, chosen = split_address(address, tls)
+    if chosen is None:
+        return {"address": bare}
+    authority = chosen.authority
+    return {"address": bare, "tls": {"authority": str(authority.resolve())} if authority else {}}
+
+
+def check_named(name: str, listed: Mapping[str, str], what: str) -> None:
+    """Raise UsageError for what isn't listed, or can't be measured: `listed` has why, or an empty text."""
+    if name not in listed:
+        raise UsageError(f"there is no {what} {name!r}", suggest(name, listed))
+    if reason := listed[name]:
+        raise UsageError(f"{name} can't be measured: {reason}", "name another one")
+
+
+def fold_name(name: str) -> str:
+    """Return the same text for itemId, item_id and ItemID."""
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def to_snake_case(name: str) -> str:
+    """Return a name of an operation or an input: `getItemByID` becomes `get_item_by_id`."""
+    words = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", name)
+    words = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", words)
+    snake = re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
+    return snake if snake[:1].isalpha() else f"of_{snake}".rstrip("_")
+
+
+def _to_yaml(data: Mapping[str, Any]) -> str:
+    """Return lines of YAML: what holds single values only stands on one of them."""
+    return yaml.safe_dump(data, default_flow_style=None, allow_unicode=True, sort_keys=False, width=110).rstrip()

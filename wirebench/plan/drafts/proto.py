@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 import re
-from collections.abc import Collection, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, cast
 from urllib.parse import quote
 
 from google.api import annotations_pb2, field_behavior_pb2  # what options are read with
-from google.protobuf.descriptor import Descriptor, FieldDescriptor, MethodDescriptor
+from google.protobuf.descriptor import FieldDescriptor, MethodDescriptor
 from google.protobuf.descriptor_pb2 import FileDescriptorSet, MethodOptions
 from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
 
-from wirebench.errors import UsageError, suggest
-from wirebench.plan.drafts.draft import Draft, fold_name, to_snake_case
+from wirebench.errors import UsageError
+from wirebench.plan.drafts.files import Draft, check_named, fold_name, to_snake_case
 
 #: Services that belong to no application.
 _INFRASTRUCTURE = re.compile(r"grpc\.(reflection|health|channelz)\.")
 _VARIABLE = re.compile(r"\{([\w.]+)(?:=([^{}]+))?\}")
+_BRACES = re.compile(r"\{[^{}]*\}")
 _DEPTH_MAX = 6
-#: Fields of pages, which only a reply can fill (AIP-158).
-_PAGING = {"page_token"}
-#: The JSON of Google's messages that isn't an object of their fields.
-_WELL_KNOWN: dict[str, Any] = {
-    "google.protobuf.Timestamp": "2026-01-31T12:00:00Z",
-    "google.protobuf.Duration": "1s",
-    "google.protobuf.Empty": {},
-    "google.protobuf.Struct": {},
-}
-#: Those that are left out, as what they hold is known to the service alone.
-_LEFT_OUT = {f"google.protobuf.{name}" for name in ("Any", "FieldMask", "ListValue", "Value")}
-_WRAPPERS = re.compile(r"google\.protobuf\.(Bool|Bytes|Double|Float|U?Int32|U?Int64|String)Value")
-_INTEGERS = frozenset(getattr(FieldDescriptor, f"CPPTYPE_{name}") for name in ("INT32", "INT64", "UINT32", "UINT64"))
-_NO_BODY = ("get", "head", "delete")
+#: Fields that only a reply can fill (pages: AIP-158), or that a whole second doesn't need.
+_SKIPPED = {"page_token", "nanos"}
+#: Messages whose contents are known to the service alone.
+_LEFT_OUT = {f"google.protobuf.{name}" for name in ("Any", "FieldMask", "ListValue", "Struct", "Value")}
+_SAFE = ("get", "head")
 
 
 class HttpRule(NamedTuple):
@@ -53,21 +50,16 @@ class Schema:
     def __init__(self, descriptors: bytes) -> None:
         """Read what `wireload schema` has written."""
         pool = DescriptorPool()
+        #: Calls, and why one can't be measured, or an empty text.
+        self.calls: dict[str, str] = {}
         self._methods: dict[str, MethodDescriptor] = {}
         for file in FileDescriptorSet.FromString(descriptors).file:
             pool.Add(file)
             for service in pool.FindFileByName(file.name).services_by_name.values():
-                if not _INFRASTRUCTURE.match(service.full_name):
-                    self._methods |= {f"{service.full_name}/{method.name}": method for method in service.methods}
-
-    @property
-    def packages(self) -> set[str]:
-        return {call.partition("/")[0].rpartition(".")[0] for call in self._methods}
-
-    def list_calls(self) -> dict[str, str]:
-        """Return calls, and why one can't be measured, or an empty text."""
-        reason = "the client streams its requests"
-        return {call: reason if method.client_streaming else "" for call, method in self._methods.items()}
+                for method in () if _INFRASTRUCTURE.match(service.full_name) else service.methods:
+                    call = f"{service.full_name}/{method.name}"
+                    self._methods[call] = method
+                    self.calls[call] = "the client streams its requests" if method.client_streaming else ""
 
     def list_rules(self, call: str) -> list[HttpRule]:
         """Return the REST requests of a call by its HTTP rules (google.api.http)."""
@@ -85,10 +77,7 @@ class Schema:
         A request is that of an HTTP rule, or is taken to be like one, or has been drafted before: `rest`, whose values
         the message takes over. Raises UsageError.
         """
-        if call not in self._methods:
-            raise UsageError(f"there is no call {call!r}", suggest(call, self._methods))
-        if reason := self.list_calls()[call]:
-            raise UsageError(f"{call} can't be measured: {reason}", "name another one")
+        check_named(call, self.calls, "call")
         method = self._methods[call]
         service, _, name = call.partition("/")
         prefix = to_snake_case(service.rpartition(".")[2].removesuffix("Service") or service)
@@ -98,213 +87,144 @@ class Schema:
             writes=method.GetOptions().idempotency_level != MethodOptions.NO_SIDE_EFFECTS,
             stream=method.server_streaming,
         )
-        rule = self._find_rule(call, request) if request and rest is None else None
-        kind = method.input_type
-        shared = _share_values(draft, rest, kind) if rest else _fix_variables(draft, rule, kind)
-        message = _MessageDrafter(draft, shared).draft(kind)
-        draft.grpc = {"call": call, **({"message": message} if message else {})}
+        message = GetMessageClass(method.input_type)()
+        _fill(message, draft.notes)
+        templates: dict[str, str] = {}
         if rest:
+            templates = _share_values(draft, rest, message)
             draft.rest, draft.notes = rest.rest, rest.notes + draft.notes
             draft.writes = draft.writes and rest.writes
-            if rest.stream != draft.stream:
-                raise UsageError(f"{draft.about}: one of them is a stream", "pair it with another one")
-        elif rule:
-            if draft.stream:
-                raise UsageError(f"{call} is a stream, which its HTTP rule doesn't describe", "draft it by --grpc")
-            draft.writes = draft.writes and rule.verb not in ("get", "head")
-            draft.rest = _draft_rest(rule, shared, message, kind)
+        elif request:
+            rule = self._find_rule(call, request)
+            templates = _insert_variables(draft, rule, message)
+            draft.rest = _draft_rest(rule, templates, message)
+            draft.writes = draft.writes and rule.verb not in _SAFE
+        if request and draft.stream != bool(rest and rest.stream):
+            raise UsageError(f"{draft.about}: one of them is a stream", "pair it with another one, or name it alone")
+        values: dict[str, Any] = MessageToDict(message, preserving_proto_field_name=True)
+        for path, template in templates.items():
+            *above, name = path.split(".")
+            functools.reduce(operator.getitem, above, values)[name] = template
+        draft.grpc = {"call": call, **({"message": values} if values else {})}
         return draft
 
     def _find_rule(self, call: str, request: str) -> HttpRule:
-        for rule in self.list_rules(call):
-            if _strip_names(rule.label) == _strip_names(request):
-                return rule
+        rules = {_BRACES.sub("{}", rule.label): rule for rule in self.list_rules(call)}
         verb, _, path = request.partition(" ")
-        return HttpRule(verb.lower(), path, "" if verb.lower() in _NO_BODY else "*")
+        like_one = HttpRule(verb.lower(), path, "" if verb.lower() in (*_SAFE, "delete") else "*")
+        return rules.get(_BRACES.sub("{}", request), like_one)
 
 
-def _strip_names(request: str) -> str:
-    return re.sub(r"\{[^{}]*\}", "{}", request)
-
-
-def _fix_variables(draft: Draft, rule: HttpRule | None, message: Descriptor) -> dict[str, str]:
-    """Make inputs of the variables of a path, and return their templates by the paths of their fields.
-
-    `{name=shelves/*}` is `shelves/{shelves_id}`: only what stands for a star varies.
-    """
-    fixed = {}
-    for name, pattern in _VARIABLE.findall(rule.path if rule else ""):
-        parts: list[str] = []
-        for part in (pattern or "*").split("/"):
-            if part in ("*", "**"):
-                own = to_snake_case(f"{parts[-1]}_id" if parts else name)
-                draft.inputs[own] = 1 if _is_integer(message, name) else "1"
-                part = f"{{{own}}}"  # noqa: PLW2901 - it stands for the star
-            parts.append(part)
-        fixed[name] = "/".join(parts)
-    return fixed
-
-
-def _is_integer(message: Descriptor, path: str) -> bool:
-    """Return whether a field is one. Raises UsageError if there is no such field."""
-    kind: Descriptor | None = message
-    field: FieldDescriptor | None = None
-    for name in path.split("."):
-        field = kind.fields_by_name.get(name) if kind is not None else None
-        if field is None:
-            problem = f"the path's variable {{{path}}} is no field of {message.full_name}"
-            raise UsageError(problem, suggest(path, message.fields_by_name))
-        kind = field.message_type
-    return field is not None and field.cpp_type in _INTEGERS
-
-
-def _share_values(draft: Draft, rest: Draft, message: Descriptor) -> dict[str, Any]:
-    """Return values of fields that a REST request has too, by name: its inputs, and what is in its body."""
-    draft.inputs = dict(rest.inputs)
-    by_name = {fold_name(field.name): field for field in message.fields}
-    body = (rest.rest or {}).get("body")
-    given = body if isinstance(body, dict) else {}
-    shared = {
-        field.name: given[key] for key in given if (field := by_name.get(fold_name(key))) and _fits(field, given[key])
-    }
-    singles = [each for each in message.fields if not each.message_type and not each.is_repeated and not each.enum_type]
-    for name, value in rest.inputs.items():
-        only = singles[0] if len(singles) == 1 else by_name.get("id")
-        field = by_name.get(fold_name(name)) or (only if len(rest.inputs) == 1 else None)
-        if field in singles:
-            shared[field.name] = f"{{{name}}}"
-            if field.cpp_type == FieldDescriptor.CPPTYPE_STRING:
-                draft.inputs[name] = str(value)
-            elif not isinstance(value, int):
-                draft.inputs[name] = 1
-    return shared
-
-
-def _fits(field: FieldDescriptor, value: Any) -> bool:  # noqa: ANN401 - JSON
-    """Return whether a value of JSON is one of a single field."""
-    if field.message_type or field.enum_type or field.is_repeated or field.type == FieldDescriptor.TYPE_BYTES:
-        return False
-    if field.cpp_type == FieldDescriptor.CPPTYPE_STRING:
-        return isinstance(value, str)
-    if field.cpp_type == FieldDescriptor.CPPTYPE_BOOL:
-        return isinstance(value, bool)
-    is_float = field.cpp_type in (FieldDescriptor.CPPTYPE_FLOAT, FieldDescriptor.CPPTYPE_DOUBLE)
-    return not isinstance(value, bool) and isinstance(value, int | float if is_float else int)
-
-
-def _draft_rest(rule: HttpRule, fixed: Mapping[str, str], message: dict[str, Any], kind: Descriptor) -> dict[str, Any]:
-    """Return a REST request: what isn't in the path is in the body, or otherwise in the query."""
-    request = f"{rule.verb.upper()} {_VARIABLE.sub(lambda match: fixed[match[1]], rule.path)}"
-    left = _remove_paths(message, fixed)
-    if rule.body == "*":
-        return {"request": request, "body": left}
-    sent = {"body": left.pop(rule.body, {})} if rule.body else {}
-    query = "&".join(_list_parameters(left, kind))
-    return {"request": f"{request}?{query}" if query else request, **sent}
-
-
-def _remove_paths(message: Mapping[str, Any], paths: Collection[str], above: str = "") -> dict[str, Any]:
-    return {
-        name: _remove_paths(value, paths, f"{above}{name}.") if isinstance(value, dict) else value
-        for name, value in message.items()
-        if f"{above}{name}" not in paths
-    }
-
-
-def _list_parameters(message: Mapping[str, Any], kind: Descriptor, above: str = "") -> Iterator[str]:
-    """Yield the parameters of fields, as grpc-gateway reads them; lists and maps of messages can't be in a query."""
-    for name, value in message.items():
-        field = kind.fields_by_name[name]
-        if _find_map_entry(field):
-            singles = {key: each for key, each in value.items() if not isinstance(each, dict)}
-            yield from (f"{above}{name}%5B{key}%5D={_quote(each)}" for key, each in singles.items())
-        elif isinstance(value, list):
-            yield from (f"{above}{name}={_quote(each)}" for each in value if not isinstance(each, dict))
-        elif isinstance(value, dict) and field.message_type:
-            yield from _list_parameters(value, field.message_type, f"{above}{name}.")
-        else:
-            yield f"{above}{name}={_quote(value)}"
-
-
-def _quote(value: Any) -> str:  # noqa: ANN401 - a single value of JSON
-    return str(value).lower() if isinstance(value, bool) else quote(str(value), safe="{}")
-
-
-class _MessageDrafter(NamedTuple):
-    """Drafts messages; `fixed` are the values of fields that must be there, by their paths."""
-
-    operation: Draft
-    fixed: Mapping[str, Any]
-
-    def draft(self, message: Descriptor, path: str = "", above: tuple[str, ...] = ()) -> dict[str, Any]:
-        """Return a message with all fields that have to be there, and of each `oneof` the first that can be."""
-        drafted: dict[str, Any] = {}
-        wanted = [field for field in message.fields if self._is_fixed(f"{path}{field.name}")]
-        chosen = {field.containing_oneof.full_name for field in wanted if field.containing_oneof}
-        for field in message.fields:
-            oneof = field.containing_oneof.full_name if field.containing_oneof else ""
-            if field not in wanted and ((oneof and oneof in chosen) or _is_optional(field)):
-                continue
-            value = self._draft_value(field, f"{path}{field.name}", (*above, message.full_name))
-            if value is not None:
-                drafted[field.name] = value
-                chosen.add(oneof)
-        return drafted
-
-    def _is_fixed(self, path: str) -> bool:
-        return any(each == path or each.startswith(f"{path}.") for each in self.fixed)
-
-    def _draft_value(self, field: FieldDescriptor, path: str, above: tuple[str, ...]) -> Any:  # noqa: ANN401 - JSON
-        if path in self.fixed:
-            return self.fixed[path]
-        if entry := _find_map_entry(field):
-            key, value = entry.fields_by_name["key"], entry.fields_by_name["value"]
-            inner = self._draft_single(value, path, above)
-            return None if inner is None else {str(_draft_scalar(key)).lower(): inner}
-        value = self._draft_single(field, path, above)
-        return [value] if field.is_repeated and value is not None else value
-
-    def _draft_single(self, field: FieldDescriptor, path: str, above: tuple[str, ...]) -> Any:  # noqa: ANN401 - JSON
-        message = field.message_type
-        if message is None:
-            return _draft_scalar(field)
-        if message.full_name in _WELL_KNOWN:
-            return _WELL_KNOWN[message.full_name]
-        if _WRAPPERS.fullmatch(message.full_name):
-            return _draft_scalar(message.fields_by_name["value"])
-        if message.full_name in _LEFT_OUT:
-            self.operation.notes.append(f"Left out: {path}, a {message.full_name}.")
-            return None
-        if message.full_name in above or len(above) >= _DEPTH_MAX:
-            return None
-        return self.draft(message, f"{path}.", above)
-
-
-def _find_map_entry(field: FieldDescriptor) -> Descriptor | None:
-    """Return the message of an entry, key and value, if a field is a map."""
-    entry = field.message_type
-    return entry if entry and entry.GetOptions().map_entry else None
+def _fill(message: Message, notes: list[str], path: str = "", above: tuple[str, ...] = ()) -> None:
+    """Set all fields that have to be there, and of each `oneof` the first that can be."""
+    above = (*above, message.DESCRIPTOR.full_name)
+    for field in cast("Sequence[FieldDescriptor]", message.DESCRIPTOR.fields):
+        kind, oneof, place = field.message_type, field.containing_oneof, f"{path}{field.name}"
+        if _is_optional(field) or (oneof and message.WhichOneof(oneof.name)):
+            continue
+        if kind and (kind.full_name in _LEFT_OUT or kind.GetOptions().map_entry):
+            notes.append(f"Left out: {place}, a {kind.full_name}.")
+        elif kind and kind.full_name not in above and len(above) < _DEPTH_MAX:
+            inner = getattr(message, field.name).add() if field.is_repeated else getattr(message, field.name)
+            inner.SetInParent()
+            _fill(inner, notes, f"{place}.", above)
+        elif not kind and field.is_repeated:
+            getattr(message, field.name).append(_choose_scalar(field))
+        elif not kind:
+            setattr(message, field.name, _choose_scalar(field))
 
 
 def _is_optional(field: FieldDescriptor) -> bool:
     """Return whether a field may be left out, or is only for replies, by its options or its label."""
     behaviors = set(field.GetOptions().Extensions[field_behavior_pb2.field_behavior])
-    if field_behavior_pb2.REQUIRED in behaviors or field.is_required:
-        return False
     # protoc puts each field with the label `optional` of proto3 into a `oneof` of its own.
     is_labelled = field.containing_oneof is not None and field.containing_oneof.name == f"_{field.name}"
     without = {field_behavior_pb2.OPTIONAL, field_behavior_pb2.OUTPUT_ONLY} & behaviors
-    return bool(is_labelled or without or field.name in _PAGING)
+    return field_behavior_pb2.REQUIRED not in behaviors and bool(is_labelled or without or field.name in _SKIPPED)
 
 
-def _draft_scalar(field: FieldDescriptor) -> Any:  # noqa: ANN401 - a single value of JSON
+def _choose_scalar(field: FieldDescriptor) -> Any:  # noqa: ANN401 - a single value of any type
     if field.enum_type:
-        names = [each.name for each in field.enum_type.values]
-        return names[min(1, len(names) - 1)]  # the first means that nothing was chosen
-    if field.cpp_type == FieldDescriptor.CPPTYPE_BOOL:
-        return True
+        values = field.enum_type.values
+        return values[min(1, len(values) - 1)].number  # the first means that nothing was chosen
     if field.type == FieldDescriptor.TYPE_BYTES:
-        return "AQID"
-    if field.cpp_type == FieldDescriptor.CPPTYPE_STRING:
+        return b"\1\2\3"
+    if field.type == FieldDescriptor.TYPE_STRING:
         return "1" if fold_name(field.name).endswith("id") else field.name
     return 1
+
+
+def _set(message: Message, path: str, value: Any) -> bool:  # noqa: ANN401 - any JSON
+    """Set the field of a path to a value of JSON, and return whether it takes it."""
+    for name in reversed(path.split(".")):
+        value = {name: value}
+    try:
+        ParseDict(value, message)
+    except ParseError:
+        return False
+    return True
+
+
+def _insert_variables(draft: Draft, rule: HttpRule, message: Message) -> dict[str, str]:
+    """Make inputs of the variables of a path, and return their templates by the paths of their fields.
+
+    `{name=shelves/*}` is `shelves/{shelves_id}`: only what stands for a star varies. Raises UsageError.
+    """
+    templates = {}
+    for name, pattern in _VARIABLE.findall(rule.path):
+        parts: list[str] = []
+        for part in (pattern or "*").split("/"):
+            if part in ("*", "**"):
+                own = to_snake_case(f"{parts[-1]}_id" if parts else name)
+                draft.inputs[own] = "1"
+                part = f"{{{own}}}"  # noqa: PLW2901 - it stands for the star
+            parts.append(part)
+        templates[name] = "/".join(parts)
+        if not _set(message, name, _BRACES.sub("1", templates[name])):
+            problem = f"the path's variable {{{name}}} is no single field of {message.DESCRIPTOR.full_name}"
+            raise UsageError(problem, f"its fields are {', '.join(message.DESCRIPTOR.fields_by_name)}")
+    return templates
+
+
+def _share_values(draft: Draft, rest: Draft, message: Message) -> dict[str, str]:
+    """Take over what a REST request has for fields of the message by name; return the templates of its inputs."""
+    fields = message.DESCRIPTOR.fields
+    names = {fold_name(field.name): field.name for field in fields}
+    body = (rest.rest or {}).get("body")
+    for key, value in body.items() if isinstance(body, dict) else ():
+        if name := names.get(fold_name(key)):
+            _set(message, name, value)
+    draft.inputs, templates = dict(rest.inputs), {}
+    singles = {each.name: each for each in fields if not (each.message_type or each.is_repeated)}
+    only = next(iter(singles)) if len(singles) == 1 else names.get("id")
+    for key, value in rest.inputs.items():
+        name = names.get(fold_name(key)) or (only if len(rest.inputs) == 1 else None)
+        if name in singles and _set(message, name, str(value)):
+            templates[name] = f"{{{key}}}"
+            draft.inputs[key] = str(value) if singles[name].type == FieldDescriptor.TYPE_STRING else value
+    return templates
+
+
+def _draft_rest(rule: HttpRule, templates: Mapping[str, str], message: Message) -> dict[str, Any]:
+    """Return a REST request: what isn't in the path is in the body, or otherwise in the query."""
+    request = f"{rule.verb.upper()} {_VARIABLE.sub(lambda match: templates[match[1]], rule.path)}"
+    left: dict[str, Any] = MessageToDict(message, preserving_proto_field_name=True)
+    for path in templates:
+        *above, name = path.split(".")
+        del functools.reduce(operator.getitem, above, left)[name]
+    if rule.body == "*":
+        return {"request": request, "body": left}
+    sent = {"body": left.pop(rule.body, {})} if rule.body else {}
+    query = "&".join(_list_parameters(left.items()))
+    return {"request": f"{request}?{query}" if query else request, **sent}
+
+
+def _list_parameters(values: Iterable[tuple[str, Any]]) -> Iterator[str]:
+    """Yield the parameters of fields, as grpc-gateway reads them; lists of messages can't be in a query."""
+    for name, value in values:
+        if isinstance(value, dict):
+            yield from _list_parameters((f"{name}.{key}", inner) for key, inner in value.items())
+        elif isinstance(value, list):
+            yield from _list_parameters((name, inner) for inner in value if not isinstance(inner, dict))
+        else:
+            yield f"{name}={str(value).lower() if isinstance(value, bool) else quote(str(value))}"
