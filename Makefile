@@ -49,13 +49,13 @@ sources-of = $(shell find $(1) -type f ! -name '*_test.go' ! -name '*.md' ! -pat
 # $(call build-go,FOLDER,NOTE,LINKER FLAGS,PACKAGE): build the program of a folder, with no path of this machine in it.
 define build-go
 @$(STEP) "$(@F): building $(strip $(1) $(2))" go -C $(1) build -mod=readonly -buildvcs=false -ldflags '-s -w $(3)' \
-  -o '$(CURDIR)/$@' $(or $(4),.)
+  -o "$$PWD/$@" $(or $(4),.)
 @touch $@
 endef
 
 # $(call install-go,PACKAGE,VERSION,NOTE,LINKER FLAGS): build a published program.
 define install-go
-@GOBIN='$(CURDIR)/$(@D)' $(STEP) "$(@F): building $(strip $(2) $(3))" go install -mod=mod -ldflags '-s -w $(4)' $(1)@$(2)
+@GOBIN="$$PWD/$(@D)" $(STEP) "$(@F): building $(strip $(2) $(3))" go install -mod=mod -ldflags '-s -w $(4)' $(1)@$(2)
 @touch $@
 endef
 

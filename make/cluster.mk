@@ -3,7 +3,7 @@
 CLUSTER_TOOLS := .tools/bin/kind .tools/bin/helm .tools/bin/kubectl
 
 ##@ Kubernetes
-.PHONY: docker-up docker-down cluster-up cluster-load cluster-podinfo deploy undeploy prometheus grafana cluster-down cluster-clean \
+.PHONY: docker-up docker-down cluster-up cluster-load deploy undeploy prometheus grafana cluster-down cluster-clean \
   load-rest load-grpc load-socket
 docker-up: ## start a Docker engine if none answers (as root, on Debian)
 	@scripts/cluster/engine up
@@ -20,17 +20,14 @@ cluster-up: cluster-preflight ## a kind cluster with our services, Prometheus an
 	@scripts/cluster/cluster up
 	@echo 'cluster-up: 4 of 4: images and charts onto the nodes'
 	@scripts/cluster/cluster load
-	@scripts/cluster/deploy up
+	@scripts/cluster/deploy deploy
 
-cluster-load: images ## dev: build the images that have changed and load them onto the nodes
+# Without a cluster, nothing is built for it.
+cluster-load: cluster-answers images ## dev: build the images that have changed and load them onto the nodes
 	@scripts/cluster/cluster load
 
-cluster-podinfo: .tools/bin/podinfo ## dev: build the image of podinfo, and load it onto the nodes
-	@scripts/cluster/images build/cluster/podinfo.yaml podinfo
-	@scripts/cluster/cluster load build/cluster/podinfo.yaml
-
 deploy: cluster-load ## install or upgrade the charts, with REPLICAS and WORKERS of each service
-	@REPLICAS=$(REPLICAS) WORKERS=$(WORKERS) scripts/cluster/deploy up
+	@REPLICAS=$(REPLICAS) WORKERS=$(WORKERS) scripts/cluster/deploy $@
 
 # What is given is checked by wirebench, in words.
 LOAD = $(BIN)/wirebench load $(@:load-%=%) $(foreach name,DRIVER TARGET CONCURRENCY DURATION RATE OPERATION PAYLOAD \
@@ -49,7 +46,7 @@ load-socket: setup-quick ## load the socket service by wireload
 	@$(LOAD)
 
 undeploy: ## dev: remove the charts and their namespaces from the cluster
-	@scripts/cluster/deploy down
+	@scripts/cluster/deploy $@
 
 prometheus: ## dev: print the address of Prometheus
 	@scripts/cluster/deploy $@
@@ -63,9 +60,9 @@ cluster-down: ## remove the cluster; images and tools stay, for the next
 cluster-clean: cluster-down ## dev: remove our images from the engine as well
 	@scripts/cluster/cluster clean
 
-.PHONY: cluster-preflight images node-image
-cluster-preflight:
-	@scripts/cluster/cluster preflight
+.PHONY: cluster-preflight cluster-answers images node-image
+cluster-preflight cluster-answers:
+	@scripts/cluster/cluster $(@:cluster-%=%)
 
 images: .tools/bin/wireload .tools/bin/truth .tools/bin/k6 .tools/bin/ghz .tools/bin/toxiproxy-server .tools/bin/prometheus .tools/bin/wirebench-go \
   build/locks/services.txt build/locks/load.txt

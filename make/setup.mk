@@ -45,7 +45,7 @@ EXPORT_dev := --all-packages --all-extras
 EXPORT_openapi := --package wirebench --extra openapi --no-dev
 EXPORT_services := --package wirebench-services --no-dev --group build
 EXPORT_load := --only-group load
-EXPORT_client := --package wirebench --no-dev --group build
+EXPORT_client := --package wirebench --no-dev
 EXPORT_locust := --only-group locust
 build/locks/%.txt: uv.lock pyproject.toml .venv/bin/uv
 	@$(BIN)/uv export --quiet --frozen --no-emit-workspace --no-header --no-annotate $(EXPORT_$*) --output-file $@
@@ -94,7 +94,7 @@ endef
 
 # Its module calls the program `server`.
 .tools/bin/toxiproxy-server: make/versions.mk | .tools/.prerequisites
-	@GOBIN='$(CURDIR)/.tools/toxiproxy' $(STEP) "toxiproxy: building $(TOXIPROXY_VERSION)" \
+	@GOBIN="$$PWD/.tools/toxiproxy" $(STEP) "toxiproxy: building $(TOXIPROXY_VERSION)" \
 	  go install -mod=mod -ldflags '-s -w -X github.com/Shopify/toxiproxy/v2.Version=$(TOXIPROXY_VERSION:v%=%)' \
 	  github.com/Shopify/toxiproxy/v2/cmd/server@$(TOXIPROXY_VERSION)
 	@mv .tools/toxiproxy/server $@

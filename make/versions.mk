@@ -11,6 +11,5 @@ PROMETHEUS_VERSION := v0.315.0
 KIND_VERSION := v0.33.0
 HELM_VERSION := v4.3.1
 HELM_UNITTEST_VERSION := v1.1.2
-KUBECONFORM_VERSION := v0.8.0
 # The version that kubeadm of images/offline/kubernetes asks for.
 COREDNS_VERSION := v1.12.1

@@ -32,6 +32,13 @@ require_engine() {
     "start yours; as root on Debian, make docker-up installs and starts one"
 }
 
+require_cluster() {
+  if ! [[ -x .tools/bin/kubectl && -f $kubeconfig ]] ||
+    ! kubectl_ours get --raw /readyz --request-timeout=10s >/dev/null 2>&1; then
+    fail "no cluster answers" "make cluster-up makes one"
+  fi
+}
+
 # runc doesn't start a privileged container, which a kind node is, where the capability bounding set of this machine
 # lacks one of all capabilities. CAP_SYS_RESOURCE (bit 24) is what sandboxes are known to remove.
 lacks_sys_resource() {
@@ -40,23 +47,11 @@ lacks_sys_resource() {
     ! (((16#$bounding >> 24) & 1))
 }
 
-# apt-get, once no other one holds a lock: its own option waits for dpkg's alone.
-apt_get() { # arguments
-  local output deadline=$((SECONDS + 600))
-  until output=$(DEBIAN_FRONTEND=noninteractive apt-get --quiet "$@" 2>&1); do
-    if [[ $output != *"ould not get lock"* ]] || ((SECONDS > deadline)); then
-      printf '%s\n' "$output"
-      return 1
-    fi
-    sleep 2
-  done
-}
-
-# Installs packages of Debian.
+# Installs packages of Debian, once no other apt-get does.
 install_packages() { # packages
-  export -f apt_get
-  scripts/step "$program: reading the lists of Debian's packages" bash -c 'apt_get update'
-  scripts/step "$program: installing $*" bash -c 'apt_get install --yes --no-install-recommends "$@"' apt "$@"
+  scripts/step "$program: reading the lists of Debian's packages" apt-get --quiet update
+  scripts/step "$program: installing $*" env DEBIAN_FRONTEND=noninteractive \
+    apt-get --quiet --option DPkg::Lock::Timeout=600 install --yes --no-install-recommends "$@"
 }
 
 # A run's figures would be of a machine that builds, loads or installs something beside it. What a killed run has left
@@ -82,6 +77,33 @@ short_hash() {
 # A folder's names, contents and which files can be run, as bytes that are the same wherever and whenever it was made.
 folder_bytes() { # folder
   tar -C "$1" --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX -c .
+}
+
+# Prints the published image of a name in images/published.txt if the engine has it or can pull it, and else fails. Says
+# once why it can't and what is done instead; what couldn't be pulled is not tried again for twelve hours, or until
+# `make cluster-clean`.
+pull() { # name, what is done instead
+  local image reason not_pulled=$state/not-pulled/$1
+  image=$(awk -v name="$1" '$1 == name { print $2 }' images/published.txt)
+  if docker image inspect "$image" >/dev/null 2>&1; then
+    echo "$image"
+    return
+  fi
+  [[ -z $(find "$not_pulled" -mmin -720 2>/dev/null) ]] || return
+  # Whether the registry can be reached at all shows sooner in a look at the image's manifest than in a pull.
+  if reason=$(timeout 15 docker manifest inspect "$image" 2>&1 >/dev/null) &&
+    reason=$(timeout 900 docker pull --quiet "$image" 2>&1 >/dev/null); then
+    rm -f "$not_pulled"
+    echo "$image"
+    return
+  fi
+  reason=$(last_line <<<"$reason")
+  reason=${reason%: *@sha256:*} # the image is named already
+  reason=${reason##*: }         # and the cause stands last
+  mkdir -p "${not_pulled%/*}"
+  printf '%s\n' "${reason:=no answer in time}" >"$not_pulled"
+  say "$1: ${image%@*} can't be pulled ($reason): $2" >&2
+  return 1
 }
 
 # Prints the name of an image of Debian with these packages, and makes it if the engine doesn't have it.

@@ -1,4 +1,4 @@
-"""`wirebench run` on services that aren't ours: podinfo, which runs in a namespace of its own."""
+"""`wirebench run` on services that aren't ours: those in Go, in a namespace that the run doesn't know of."""
 
 from __future__ import annotations
 
@@ -8,68 +8,57 @@ from pathlib import Path
 import pytest
 
 from tests.support.cluster import Cluster, Started
-from wirebench.system.paths import ROOT
+from wirebench.system.paths import CHARTS, IMAGES
 
-NAMESPACE = "podinfo-of-others"
+NAMESPACE = "services-of-others"
 SCENARIO = """\
 question: Is gRPC faster than REST?
-application: podinfo.yaml
-factors: {operation: echo, concurrency: 4, rate_per_s: 100}
+application: others.yaml
+factors: {operation: get, concurrency: 4, rate_per_s: 100}
 load: {model: open, warmup_s: 0.5, window_s: 4}
 blocks: 1
 """
 APPLICATION = """\
-application: podinfo
+application: others
 operations:
-  echo:
-    inputs: {text: {random_text: 40}}
+  get:
+    inputs: {id: {range: [1000001, 1010000]}}
     rest:
-      request: POST /echo
+      request: "GET /api/users/{id}"
       headers: {X-Token: "${WIREBENCH_TEST_TOKEN}"}
-      body: "{text}"
-      expect: {status: 202, contains: "{text}"}
-    grpc: {call: echo.EchoService/Echo, message: {body: "{text}"}, expect: {body: "{text}"}}
+      expect: {json: {data.id: "{id}"}}
+    grpc: {call: wirebench.v1.UserService/GetUser, message: {id: "{id}"}, expect: {data.id: "{id}"}}
 variants:
   rest:
     transport: rest
-    kubernetes: {service: podinfo, port: 9898, namespace: podinfo-of-others}
+    kubernetes: {service: wirebench-rest, port: 5000, namespace: services-of-others}
     limit: {rate_per_s: 100, connections: 4}
   grpc:
     transport: grpc
-    schema: echo.proto
-    kubernetes: {service: podinfo, port: 9999, namespace: podinfo-of-others}
+    schema: reflection
+    kubernetes: {service: wirebench-grpc, port: 50051, namespace: services-of-others}
     limit: {rate_per_s: 100, connections: 4}
-"""
-PROTO = """\
-syntax = "proto3";
-package echo;
-message Message { string body = 1; }
-service EchoService { rpc Echo(Message) returns (Message) {} }
 """
 #: As long as a secret should be: no text holds it by chance.
 TOKEN = "c2f0a7d9-4be1-4c0f-9b57-secret-of-a-test"  # noqa: S105
 
-pytestmark = [
-    pytest.mark.timeout(600),
-    pytest.mark.usefixtures("no_namespace_is_left"),
-    pytest.mark.skipif(
-        not (ROOT / "build" / "cluster" / "podinfo.yaml").exists(),
-        reason="podinfo's image is not on the nodes: make cluster-podinfo",
-    ),
-]
+pytestmark = [pytest.mark.timeout(600), pytest.mark.usefixtures("no_namespace_is_left")]
 
 
 @pytest.fixture
 def _running(cluster: Cluster) -> Iterator[None]:
-    """Have podinfo running in a namespace that isn't the run's."""
-    manifest = ROOT / "tests/cluster/podinfo.yaml"
-    cluster.kubectl("create", "namespace", NAMESPACE)
+    """Have the services in Go running in a namespace that isn't the run's, off the node for load."""
+    values = ("common.implementation=go", "socket.enabled=false", "common.resources.cpu=250m",
+              r"common.nodeSelector.wirebench\.dev/role=server")  # fmt: skip
+    flags = [part for value in values for part in ("--set", value)]
     try:
-        cluster.kubectl("apply", "--namespace", NAMESPACE, "--filename", str(manifest))
-        cluster.kubectl("rollout", "status", "deployment/podinfo", "--namespace", NAMESPACE, "--timeout=120s")
+        cluster.helm(
+            "upgrade", "--install", "wirebench", str(CHARTS / "wirebench"), "--namespace", NAMESPACE,
+            "--create-namespace", "--values", str(IMAGES), *flags, "--wait", "--timeout", "120s",
+        )  # fmt: skip
         yield
     finally:
-        cluster.kubectl("delete", "namespace", NAMESPACE)
+        cluster.kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found")
 
 
 @pytest.mark.usefixtures("_running")
@@ -77,8 +66,7 @@ def test_a_service_is_measured_and_left(cluster: Cluster, tmp_path: Path, monkey
     """CPU time and memory are its container's, its pods stay, its limit is kept, and the token is in no file."""
     monkeypatch.setenv("WIREBENCH_TEST_TOKEN", TOKEN)
     before = cluster.kubectl("get", "pods,services,deployments", "--namespace", NAMESPACE, "--output=name")
-    (tmp_path / "podinfo.yaml").write_text(APPLICATION, encoding="utf-8")
-    (tmp_path / "echo.proto").write_text(PROTO, encoding="utf-8")
+    (tmp_path / "others.yaml").write_text(APPLICATION, encoding="utf-8")
     started = Started(tmp_path, SCENARIO, "--no-calibrate")
     assert 0 == started.end(), started.printed
     run = started.run()
@@ -90,7 +78,7 @@ def test_a_service_is_measured_and_left(cluster: Cluster, tmp_path: Path, monkey
         assert record.server.cpu_s is not None, run.info.notes
         assert 0 < record.server.cpu_s < 0.4 * record.window_s, record.id
         assert record.server.memory_bytes is not None
-        assert 2**20 < record.server.memory_bytes < 128 * 2**20
+        assert 2**20 < record.server.memory_bytes < 512 * 2**20
         assert record.server.throttled_periods is not None
     assert before == cluster.kubectl("get", "pods,services,deployments", "--namespace", NAMESPACE, "--output=name")
     assert not [path for path in run.folder.rglob("*") if path.is_file() and TOKEN.encode() in path.read_bytes()]

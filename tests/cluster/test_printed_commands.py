@@ -38,7 +38,6 @@ def test_a_printed_command_does_what_it_says(command: Printed, cluster: Cluster,
     done = run(["bash", "-c", command.text], cwd=tmp_path if command.text.startswith("wirebench ") else ROOT)
     if command.text == LAST or "REPLICAS=2" in command.text:
         run(["make", "deploy"], cwd=ROOT, check=True)
-    # `make grafana` fails where there is none, and says why.
-    assert 0 == done.returncode or "its image can't be pulled here" in done.stderr, done.stderr
+    assert 0 == done.returncode, done.stderr
     if "make load-" in command.text:
         assert re.search(r"errors +CPU/req", done.stdout), done.stdout

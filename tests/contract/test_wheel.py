@@ -19,7 +19,6 @@ from tests.support.runs import RUN_TIMEOUT_S, only_run, second_lane
 from tests.support.waiting import TIMEOUT_S, run_program
 from wirebench.drivers import DRIVERS
 from wirebench.measure.truth import SERVER
-from wirebench.model.run_info import Run
 from wirebench.run.environment import read_commit
 from wirebench.system.paths import ROOT
 
@@ -36,39 +35,6 @@ PROJECTS = [
     tomllib.loads((ROOT / each / "pyproject.toml").read_text())["project"] for each in (".", "services/python", "proto")
 ]
 QUICK = ("run", "quick", "--operation", "users.get", "--concurrency", "1", "--blocks", "2", "--duration", "1s")
-SERVER_PROGRAM = """\
-import http.server, sys
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self):
-        body = b"hello"
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
-
-http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
-"""
-APPLICATION = """\
-application: greeter
-operations:
-  hello: {rest: {request: GET /, expect: {contains: hello}}}
-variants:
-  v1: {transport: rest, start: "python server.py {port}", ready: GET /}
-  v2: {transport: rest, start: "python server.py {port}", ready: GET /}
-"""
-SCENARIO = """\
-question: Is the second version as fast?
-application: greeter.yaml
-factors: {operation: hello, concurrency: 2}
-load: {warmup_s: 0.2, window_s: 0.5}
-blocks: 2
-"""
 
 
 @pytest.fixture(scope="module")
@@ -113,27 +79,23 @@ def wirebench(programs: Path, folder: Path, *arguments: str) -> subprocess.Compl
     )
 
 
-def measure(programs: Path, folder: Path, *arguments: str) -> Run:
-    """Run a scenario; return the run, which is complete and has a report."""
-    done = wirebench(programs, folder, *arguments)
-    assert 0 == done.returncode, done.stderr
-    run = only_run(folder / "results")
-    assert "complete" == run.info.status
-    assert (run.folder / "report.html").is_file()
-    return run
-
-
-def test_all_packages_are_those_of_the_wheel(programs: Path, tmp_path: Path) -> None:
-    """And the version is the project's."""
+def test_the_wheel_has_all_packages_and_licences(programs: Path, tmp_path: Path) -> None:
+    """The packages of three distributions, the project's version, and the licences of what the programs contain."""
     code = "import wirebench, wirebench_proto, wirebench_services as s; print(*wirebench.__path__, *s.__path__)"
     printed = subprocess.check_output([programs / "python", "-c", code], cwd=tmp_path, text=True).split()
     assert {programs.parent} == {Path(each).parents[3] for each in printed}
     assert f"wirebench {PROJECTS[0]['version']}\n" == wirebench(programs, tmp_path, "--version").stdout
+    (notices,) = programs.parent.glob("lib/python*/site-packages/wirebench-*.dist-info/licenses/THIRD-PARTY-NOTICES")
+    assert "\ngoogle.golang.org/protobuf v" in notices.read_text(encoding="utf-8")
 
 
 def test_the_built_in_application_is_measured(programs: Path, tmp_path: Path) -> None:
     """On all transports, and the driver's error by the server of known latency; cross-checks are skipped in a line."""
-    run = measure(programs, tmp_path, *QUICK)
+    done = wirebench(programs, tmp_path, *QUICK)
+    assert 0 == done.returncode, done.stderr
+    run = only_run(tmp_path / "results")
+    assert "complete" == run.info.status
+    assert (run.folder / "report.html").is_file()
     assert {"wireload"} == {record.factors["driver"] for record in run.records}
     assert 6 == len(run.records)
     skipped = [note for note in run.info.notes if "skipped" in note]
@@ -145,22 +107,6 @@ def test_the_built_in_application_is_measured(programs: Path, tmp_path: Path) ->
     assert (read_commit(), PROJECTS[0]["version"]) == (run.info.commit, run.info.versions["wirebench"])
 
 
-def test_licences_of_what_it_contains_are_there(programs: Path) -> None:
-    """Of all that wireload and the server of known latency are built from."""
-    (notices,) = programs.parent.glob("lib/python*/site-packages/wirebench-*.dist-info/licenses/THIRD-PARTY-NOTICES")
-    text = notices.read_text(encoding="utf-8")
-    assert "\ngoogle.golang.org/protobuf v" in text
-    assert "\nGo 1." in text
-
-
-def test_own_services_are_measured(programs: Path, tmp_path: Path) -> None:
-    """A program on PATH, started from an application file."""
-    for name, text in (("server.py", SERVER_PROGRAM), ("greeter.yaml", APPLICATION), ("versions.yaml", SCENARIO)):
-        (tmp_path / name).write_text(text)
-    run = measure(programs, tmp_path, "run", "versions.yaml", "--no-calibrate")
-    assert {"v1", "v2"} == {record.factors["variant"] for record in run.records}
-
-
 @pytest.mark.parametrize(
     ("arguments", "error", "step"),
     [
@@ -169,23 +115,7 @@ def test_own_services_are_measured(programs: Path, tmp_path: Path) -> None:
             "the driver k6 is not at",
             "run `make setup-cross-check` in a checkout of wirebench, or measure without",
         ),
-        (
-            (*QUICK, "--driver", "wireload", "--set", "factors.implementation=go"),
-            "the command wirebench-go is not at",
-            "run `make setup` in a checkout of wirebench",
-        ),
-        (
-            (*QUICK, "--driver", "wireload", "--set", "factors.delay_ms=5"),
-            "toxiproxy, which factors.delay_ms needs, is not at",
-            "run `make setup` in a checkout of wirebench",
-        ),
-        (
-            (*QUICK, "--driver", "wireload", "--set", "factors.store=postgres"),
-            "store: postgres needs a server",
-            "run `make postgres-up` in a checkout of wirebench",
-        ),
         (("run", "quick", "--target", "kubernetes"), "clusters need kubectl, helm", "use a checkout of wirebench"),
-        (("load", "rest"), "clusters need kubectl, helm", "use a checkout of wirebench"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )

@@ -52,7 +52,7 @@ SERVE = "make serve"
 RULES = (
     Rule(r"make test|\.ci/run", Place.CI),
     Rule(r"make (lint|test-unit|test-go|test-charts|setup-dev|setup-cross-check)", Place.CI),
-    Rule(r"make (cluster-up|test-cluster|cluster-(podinfo|postgres|load)|test-compose)", Place.CI),
+    Rule(r"make (cluster-up|test-cluster|cluster-load|test-compose)", Place.CI),
     Rule(r"make (docker-down|cluster-down)", Place.CI),
     Rule(r"make (compose-.*|wheel)", Place.ELSEWHERE, "tests/compose/test_compose.py tests/contract/test_wheel.py"),
     Rule(r"make postgres-up|\S+wirebench-(store|grpc) .*postgres/url", Place.ELSEWHERE,
@@ -67,7 +67,7 @@ RULES = (
     Rule(r"make fuzz.*|make test-contract .*", Place.PARSED, "parts of make test"),
     Rule(r"make test-all", Place.PARSED, "takes long"),
     Rule(r"make format", Place.PARSED, "rewrites the code"),
-    Rule(r"make (docker-up|deploy)", Place.PARSED, "scripts/test-with-engine calls the scripts of their recipes"),
+    Rule(r"make (docker-up|deploy)", Place.PARSED, "make cluster-up calls the scripts of their recipes"),
     Rule(r"make cluster-clean", Place.PARSED, "others need the images"),
     Rule(r"make (docker-up cluster-up .*|bench TARGET=kubernetes .*|replicate .*|accuracy.*)", Place.PARSED,
          "minutes or hours"),

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 import yaml
 from wirebench_services.settings import SETTINGS, Settings
 
-from wirebench.system.paths import ROOT
+from tests.support.waiting import run_program
+from wirebench.system.paths import CHARTS, TOOLS
 
-CHARTS = ROOT / "charts"
+HELM = TOOLS / "helm"
 TRANSPORTS = pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
 NAMES = [pytest.param(folder.parent.name) for folder in CHARTS.glob("*/Chart.yaml")]
 
@@ -107,3 +109,26 @@ def test_common_values_have_defaults() -> None:
 def test_observability_has_the_projects_own(name: str) -> None:
     """Rules, settings and dashboards are not copied: what the chart packs is what grafana/ holds."""
     assert (CHARTS.parent / "grafana") in (CHARTS / "observability" / "files" / name).resolve().parents
+
+
+def names_in(part: object, key: str = "") -> Iterator[object]:
+    """Yield what an object says as names: of it and others, as labels, as arguments and as variables."""
+    if isinstance(part, dict):
+        for name, value in part.items():
+            yield from names_in(value, key if key in {"labels", "matchLabels", "annotations", "selector"} else name)
+    elif isinstance(part, list):
+        for value in part:
+            yield from names_in(value, key)
+    elif key in {"name", "namespace", "value", "args", "command", "labels", "matchLabels", "annotations", "selector"}:
+        yield part
+
+
+@pytest.mark.skipif(not HELM.exists(), reason="helm is not built: make test-charts")
+@pytest.mark.parametrize("values", sorted(CHARTS.glob("*/ci/*-values.yaml")), ids=lambda path: f"{path.parents[1].name}-{path.stem}")
+def test_names_are_text(values: Path) -> None:
+    """Also those of a release and a namespace that YAML takes for something else where they aren't quoted."""
+    chart = values.parents[1]
+    command = [HELM, "template", "no", chart, "--namespace", "2024", "--values", values]
+    objects = list(yaml.safe_load_all(run_program(command, check=True).stdout))
+    assert len(objects) > 1
+    assert [] == [each for each in names_in(objects) if not isinstance(each, str)]

@@ -1,11 +1,9 @@
 """What holds the cluster together and can be checked without an engine."""
 
-import itertools
 import json
 import os
 import re
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -70,17 +68,6 @@ def test_runtime_takes_the_capability_out_of_a_container(tmp_path: Path, fake_ru
     assert spec["linux"] == granted["linux"]
 
 
-def test_runtime_takes_the_capability_out_of_a_process(tmp_path: Path, fake_runc: Path) -> None:
-    """A process that is to be started in a container has a file of its own; other commands reach runc as they are."""
-    process = tmp_path / "process.json"
-    process.write_text(json.dumps({"args": ["ls"], "capabilities": {"bounding": [CAPABILITY]}, "rlimits": []}))
-
-    run_runtime(fake_runc, "exec", "--process", str(process), "a-container")
-    assert "delete --force a-container" == run_runtime(fake_runc, "delete", "--force", "a-container")
-
-    assert {"args": ["ls"], "capabilities": {"bounding": []}} == json.loads(process.read_text())
-
-
 def test_published_images_have_digests() -> None:
     """A tag alone may name another image tomorrow."""
     lines = (ROOT / "images/published.txt").read_text().splitlines()
@@ -100,51 +87,29 @@ def test_host_ports_are_on_loopback() -> None:
     assert {"127.0.0.1"} == {port["listenAddress"] for port in ports}
 
 
-def copy_deploy(folder: Path, images: Sequence[str], **tools: str) -> Path:
-    """Return scripts/cluster/deploy in a folder that has these images, and tools that run a line of shell each."""
-    shutil.copytree(ROOT / "scripts", folder / "scripts")
-    state, programs = folder / "build/cluster", folder / ".tools/bin"
-    for each in (state, programs):
-        each.mkdir(parents=True)
-    (state / "kubeconfig").touch()
-    (state / "images.yaml").write_text("image:\n" + "".join(f"  {image}: {{}}\n" for image in images))
-    for name, line in tools.items():
-        (programs / name).write_text(f"#!/bin/sh\n{line}\n")
-        (programs / name).chmod(0o755)
-    return folder / "scripts/cluster/deploy"
-
-
-@pytest.mark.parametrize(("name", "value"), [("REPLICAS", "0"), ("REPLICAS", "-1"), ("WORKERS", "x")])
-def test_deploy_rejects_what_is_no_number(tmp_path: Path, name: str, value: str) -> None:
-    """Before helm does, whose answer would be blamed on the pods."""
-    script = copy_deploy(tmp_path, (), kubectl="", helm=f"touch {tmp_path}/installed")
-    result = run_program([script, "up"], env={**os.environ, name: value})
-    assert 2 == result.returncode
-    assert f"{name}={value} is no number from 1 to 999" in result.stderr
-    assert not (tmp_path / "installed").exists()
-
-
-def test_deploy_leaves_the_node_for_load_free(tmp_path: Path) -> None:
-    """All that it installs runs on the node for services of kind-config.yaml, and leaves runs room there."""
-    record = f'printf "%s\\n" "$@" END >>{tmp_path}/helm.txt'
-    run_program([copy_deploy(tmp_path, ("grafana",), kubectl="", helm=record), "up"], check=True)
-
-    values: dict[str, str] = {}
-    for call in (tmp_path / "helm.txt").read_text().split("END\n"):
-        values |= dict(value.split("=", 1) for flag, value in itertools.pairwise(call.splitlines()) if flag == "--set")
-    nodes = yaml.safe_load((ROOT / "kind-config.yaml").read_text())["nodes"]
-    assert [node.get("labels", {}).get("wirebench.dev/role") for node in nodes].count("server") == 1
-    key = r"nodeSelector.wirebench\.dev/role"
-    assert ["server"] * 3 == [values[f"{name}.{key}"] for name in ("common", "prometheus", "grafana")]
-    assert ("250m", "100m") == (values["common.resources.cpu"], values["common.resources.cpuRequest"])
+@pytest.mark.parametrize(
+    ("script", "command", "program"),
+    [("cluster", "answers", "cluster"), ("deploy", "deploy", "deploy"), ("deploy", "grafana", "grafana")],
+)
+def test_without_a_cluster_a_script_says_so(tmp_path: Path, script: str, command: str, program: str) -> None:
+    """Before anything is built or installed, and under the name of the target."""
+    shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
+    done = run_program([tmp_path / "scripts/cluster" / script, command])
+    expected = f"{program}: no cluster answers\n{' ' * len(program)}  next: make cluster-up makes one\n"
+    assert (1, expected) == (done.returncode, done.stderr)
 
 
 @pytest.mark.parametrize("lives", [True, False])
-def test_deploy_waits_for_the_end_of_a_run(tmp_path: Path, *, lives: bool) -> None:
+def test_a_run_that_is_measuring_is_waited_for(tmp_path: Path, *, lives: bool) -> None:
     """What a killed run has left doesn't count: its process has gone."""
+    shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
+    (tmp_path / "build/cluster").mkdir(parents=True)
+    (tmp_path / "build/cluster/kubeconfig").touch()
+    kubectl = tmp_path / ".tools/bin/kubectl"
+    kubectl.parent.mkdir(parents=True)
     pid = os.getpid() if lives else 999_999_999
-    kubectl = f'case "$*" in *"get namespaces"*) echo wirebench-run {pid} ;; esac'
-    result = run_program([copy_deploy(tmp_path, (), kubectl=kubectl, helm=f"touch {tmp_path}/installed"), "up"])
-    assert lives == result.returncode, result.stderr
-    assert lives == ("a run is measuring in this cluster: wirebench-run" in result.stderr)
-    assert lives != (tmp_path / "installed").exists()
+    kubectl.write_text(f'#!/bin/sh\ncase "$*" in *"get namespaces"*) echo wirebench-run {pid} ;; esac\n')
+    kubectl.chmod(0o755)
+    done = run_program([tmp_path / "scripts/cluster/cluster", "answers"])
+    assert lives == done.returncode, done.stderr
+    assert lives == ("a run is measuring in this cluster: wirebench-run" in done.stderr)

@@ -1,4 +1,4 @@
-"""`wirebench-load`: carries out the task of a load pod, and prints the answer.
+"""The program of a load pod, `python -m wirebench.run.load_pod.main`: carries out its task, and prints the answer.
 
 It takes no arguments. Its place and its index come from the environment and the host name that Kubernetes sets.
 """
@@ -57,7 +57,7 @@ def main() -> None:
         sys.exit(130)
     except WirebenchError as error:
         details = f"{error.details}\n" if error.details else ""
-        sys.exit(f"{details}wirebench-load: {error.message}\n  next: {error.hint}")
+        sys.exit(f"{details}load: {error.message}\n  next: {error.hint}")
 
 
 def _carry_out(task: Task) -> object:
@@ -158,3 +158,7 @@ def _resolve(host: str, port: int) -> set[str]:
         return {str(each[4][0]) for each in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)}
     except OSError:
         return set()
+
+
+if __name__ == "__main__":
+    main()
