@@ -124,7 +124,9 @@ def names_in(part: object, key: str = "") -> Iterator[object]:
 
 
 @pytest.mark.skipif(not HELM.exists(), reason="helm is not built: make test-charts")
-@pytest.mark.parametrize("values", sorted(CHARTS.glob("*/ci/*-values.yaml")), ids=lambda path: f"{path.parents[1].name}-{path.stem}")
+@pytest.mark.parametrize(
+    "values", sorted(CHARTS.glob("*/ci/*-values.yaml")), ids=lambda path: f"{path.parents[1].name}-{path.stem}"
+)
 def test_names_are_text(values: Path) -> None:
     """Also those of a release and a namespace that YAML takes for something else where they aren't quoted."""
     chart = values.parents[1]
