@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable
 from pathlib import Path
 
-import psutil
 import pytest
 
-from tests.support.runs import ONE_CELL, WIREBENCH, all_cores, interruptible, only_run, wirebench
-from tests.support.waiting import TIMEOUT_S, wait_until
+from tests.support.runs import ONE_CELL, all_cores, only_run, wirebench
 from wirebench.drivers import DRIVERS
 from wirebench.measure.calibration import (
     Calibration,
@@ -32,7 +29,6 @@ pytestmark = [
     ),
 ]
 BY_WIRELOAD = ONE_CELL.replace("implementation: go", "implementation: go, driver: wireload, concurrency: 4")
-UNCALIBRATED = BY_WIRELOAD.replace("concurrency: 4", "concurrency: 4096").replace("blocks: 1", "blocks: 2")
 
 
 @pytest.fixture
@@ -104,21 +100,3 @@ def test_a_run_looks_up_what_is_calibrated(
     assert "wireload socket: up to 100 requests/s; error of p50 +0.12 to +0.25 ms" in doctor.stdout
     assert " ms (coarsely calibrated)" in doctor.stdout
     assert "not calibrated: wireload rest" in doctor.stdout
-
-
-@pytest.mark.slow
-def test_ctrl_c_leaves_neither_process_nor_file(tmp_path: Path, file: Path, scenario: Callable[[str], Path]) -> None:
-    """Nor a run that has measured nothing, where one calibrates its driver."""
-    out = tmp_path / "out"
-    with interruptible([WIREBENCH, "run", scenario(UNCALIBRATED), "--out", out, "--calibrate"]) as process:
-        assert process.stderr
-        assert any("about " in line for line in process.stderr)
-        ours = psutil.Process(process.pid)
-        family = wait_until(lambda: ours.children(recursive=True), "it has started a process")
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=TIMEOUT_S)
-    assert (130, True) == (process.returncode, "stopping" in errors)
-    _, alive = psutil.wait_procs(family, timeout=TIMEOUT_S)
-    assert [] == alive
-    assert not file.exists()
-    assert not list(out.glob("*/run.json"))

@@ -26,8 +26,6 @@ CASES = [case(transport, driver) for transport, driver in _PAIRS]
 SETUP_CASES = [each for each in CASES if DRIVERS[str(each.values[1])].setup in (SETUP, SETUP_CROSS_CHECK)]
 #: Those that know when a request was due.
 OPEN_CASES = [case(transport, driver) for transport, driver in _PAIRS if driver in OPEN_LOAD_DRIVERS]
-#: Those that read streams.
-STREAM_CASES = [case(transport, "wireload") for transport in TRANSPORTS]
 #: Those that reopen connections.
 REOPENING_CASES = [case(transport, driver) for transport, driver in _PAIRS if driver in REOPENING_DRIVERS]
 

@@ -129,17 +129,6 @@ def test_slower_by_less_than_the_margin_is_no_regression(make: Maker) -> None:
     assert "none is slower by more than 20 %, significantly" in make_run_comparison_view(found).summary
 
 
-@pytest.mark.parametrize("blocks", [1, 2])
-def test_few_blocks_on_a_side_are_inconclusive(make: Maker, blocks: int) -> None:
-    """However far apart the figures are: they say too little of their own spread."""
-    found = compare_runs(make("base"), make("head", rate_per_s=10, blocks=blocks))
-    assert (["inconclusive"], ()) == (verdicts(found), found.regressions)
-    assert (
-        "Fewer than 3 blocks have no interval: nothing is concluded of 1 comparison; run more (--blocks)."
-        in list_caveats(found)[0]
-    )
-
-
 @pytest.mark.parametrize(
     ("rate_per_s", "reference_us", "verdict"),
     [
@@ -164,14 +153,6 @@ def test_a_verdict_holds_whether_figures_follow_the_machines_speed_or_not(
     assert (verdict, verdict == "slower") == (change.verdict, change.regressed)
     differs = reference_us != (1000.0, 1040.0)
     assert differs == any("the time for a fixed piece of work in head" in sentence for sentence in list_caveats(found))
-
-
-def test_a_machine_of_unknown_speed_changes_no_interval(make: Maker) -> None:
-    """Where services are elsewhere, or the speed is known of one run alone."""
-    base, head = make("base"), make("head", rate_per_s=700)
-    (expected,), (found,) = (compare_runs(each, head).changes for each in (base, with_reference(base, 1000.0)))
-    assert expected.ratios == found.ratios
-    assert ("slower", True) == (found.verdict, found.regressed)
 
 
 def with_reference(run: Run, reference_us: float) -> Run:
@@ -238,15 +219,6 @@ def test_another_recording_is_another_load(make: Maker) -> None:
     assert ("the loads differ",) == compare_runs(base, head).changes[0].reasons
 
 
-def test_cells_that_one_run_lacks_are_listed(make: Maker) -> None:
-    """Nothing that was measured is passed over in silence."""
-    found = compare_runs(make("base", REST, GRPC), make("head", REST, cell("socket")))
-    assert ["rest"] == [change.subject.factors["transport"] for change in found.changes]
-    sentence = list_caveats(found)
-    assert "Only in base: gRPC users.get, 16 connections." in sentence
-    assert "Only in head: socket users.get, 16 connections." in sentence
-
-
 @pytest.mark.parametrize("names", [("same", "same"), ("base", "head")])
 def test_runs_with_nothing_in_common_are_rejected(make: Maker, names: tuple[str, str]) -> None:
     """A run and itself, and runs without a cell of equal factors."""
@@ -254,12 +226,6 @@ def test_runs_with_nothing_in_common_are_rejected(make: Maker, names: tuple[str,
     head = base if names[0] == names[1] else make(names[1], GRPC)
     with pytest.raises(UsageError, match=r"are the same run|no cell of .*-head is in .*-base"):
         compare_runs(base, head)
-
-
-def test_a_machine_is_its_hardware() -> None:
-    """A cluster's is the number of its nodes as well, and not the versions that they run."""
-    cluster = {"cpu": "c", "cores": "2", "memory": "9 GiB", "cluster": "3 nodes, each Debian, containerd://1"}
-    assert {"cpu": "c", "cores": "2 cores", "nodes": "3 nodes"} == describe_hardware(cluster)
 
 
 def test_services_elsewhere_are_another_machine(make: Maker) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -88,13 +87,6 @@ def test_an_outlier_window_is_named(built: Run) -> None:
     ((block, cell, ratio),) = find_disturbances(disturb(built, logs)).windows
     assert (5, _CELLS[1].id) == (block, cell.cell)
     assert 0.55 < ratio < 0.75
-
-
-def test_few_blocks_say_nothing(tmp_path: Path) -> None:
-    """Of three, none is an outlier, and there is no trend."""
-    run = RunBuilder(cells=_CELLS, blocks=3, samples=50).write(tmp_path)
-    assert Disturbances() == find_disturbances(run)
-    assert Disturbances() == find_disturbances(dataclasses.replace(run, records=()))
 
 
 def test_outliers_are_grubbs() -> None:

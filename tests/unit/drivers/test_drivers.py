@@ -120,13 +120,6 @@ def test_oha_reports_every_call_that_got_a_reply(job: Job) -> None:
     assert {(10**18 + 600_000_000, 0)} == {(call.end_unix_ns, call.latency_ns) for call in failed}
 
 
-def test_oha_without_replies_is_an_error(job: Job) -> None:
-    """The message has the errors."""
-    write_oha(job, [], {"connection refused": 7})
-    with pytest.raises(WirebenchError, match=r"no call that was answered: connection refused \(7×\)"):
-        Oha().read(job)
-
-
 def test_oha_measures_a_rate_from_when_a_request_was_due(job: Job) -> None:
     """Response time holds the wait to be sent; what was due and never sent was dropped."""
     write_oha(job, [(0.1, 0.0, 0.3, 200), (0.4, 0.4, 0.45, 200)], {})
@@ -256,14 +249,6 @@ def test_the_window_opens_after_the_warmup() -> None:
     assert {"ok": 5} == file.requests_total
     assert {"ok": 2} == file.count_by_code()
     assert 2_000_000 == pytest.approx(file.merge_histograms("service").compute_quantiles_ns(0)[0], rel=1e-3)
-
-
-def test_failures_are_kept_apart_from_latencies() -> None:
-    """A failed request counts under its code, and not in the latencies of successes."""
-    file = folded(call(1), call(600), call(700, 9, "unavailable", "connection refused"))
-    assert {"ok": 1, "unavailable": 1} == file.count_by_code()
-    assert 1 == file.merge_histograms("service").count
-    assert ["connection refused"] == [error.message for error in file.errors]
 
 
 def test_no_call_is_an_error() -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.support.report_run import cell
-from wirebench.drivers import DRIVERS
 from wirebench.errors import WirebenchError
 from wirebench.measure import calibration as module
 from wirebench.measure.calibration import (
@@ -16,7 +15,6 @@ from wirebench.measure.calibration import (
     Point,
     Probe,
     estimate_coarse_s,
-    identify_version,
     keep_undisturbed,
     locate_calibration,
     plan_probes,
@@ -157,24 +155,6 @@ def test_coarse_points_are_used_where_there_are_no_others() -> None:
     assert ((0.0, 9.0), True) == (found.p50_error_ms, found.coarse)
 
 
-def test_a_load_that_the_driver_fell_behind_tells_nothing_of_slower_ones() -> None:
-    """Its error is that of a full driver. It isn't measured again all the same."""
-    behind = point(64, 1, 7_000, (90.0, 200.0), rate_asked_per_s=9_000)
-    known = Calibration(points=(*KNOWN.points, behind))
-    found = look_up(known, rest(64, 2_500), 2_500)
-    assert (None, 8_000) == (found.p50_error_ms, found.ceiling_per_s)
-    assert known.covers(rest(64, 2_500), 2_500)
-    streams = look_up(KNOWN, rest(16, operation="ledger.stream_transactions", stream_items=1000), 10)
-    assert (None, None) == (streams.ceiling_per_s, streams.ceiling_share), "requests of streams last"
-
-
-def test_a_thorough_calibration_takes_the_place_of_the_last_one() -> None:
-    """Its open loads depend on the ceiling, and so aren't the same."""
-    coarse = point(256, 0, 9_000, (0.0, 9.0), coarse=True)
-    renewed = KNOWN.add_points([coarse]).add_points([point(1, 0, 6_000, (0.3, 0.4))])
-    assert [1] == [each.concurrency for each in renewed.points]
-
-
 def test_a_calibration_is_of_its_machine_cores_and_server(tmp_path: Path) -> None:
     """Each has a file of its own."""
     keep(KNOWN)
@@ -196,14 +176,6 @@ def test_points_of_a_driver_that_has_changed_are_not_used(monkeypatch: pytest.Mo
     assert KNOWN.add_points([other]) == read_calibration(path)
 
 
-@pytest.mark.parametrize("content", ["{", '{"points": [{}]}', '{"schema_version": "other/9"}'])
-def test_a_file_that_is_no_calibration_is_not_used(content: str) -> None:
-    """The drivers are calibrated again."""
-    path = keep(KNOWN)
-    path.write_text(content)
-    assert Calibration() == read_calibration(path)
-
-
 def test_what_others_disturbed_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was known before stays."""
     monkeypatch.setattr(Interference, "compute_share", lambda _: 0.04)
@@ -212,20 +184,6 @@ def test_what_others_disturbed_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(WirebenchError, match="other programs took 6% of the cores' time"):
         keep(Calibration())
     assert KNOWN == read_calibration(path)
-
-
-def test_another_build_of_a_driver_is_another_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A build that calls itself the same is told apart."""
-    program = tmp_path / "wireload"
-    monkeypatch.setattr(type(DRIVERS["wireload"]), "read_version", lambda _: "0.1.0")
-    monkeypatch.setattr(type(DRIVERS["wireload"]), "path", program)
-    versions = set()
-    for build in (b"one", b"two"):
-        identify_version.cache_clear()
-        program.write_bytes(build)
-        versions.add(identify_version("wireload"))
-    identify_version.cache_clear()
-    assert 2 == len(versions)
 
 
 def test_a_run_measures_what_is_not_known_of_its_own_loads() -> None:

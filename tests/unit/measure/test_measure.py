@@ -16,14 +16,11 @@ import pytest
 from tests.support.judged_window import CLOSED, FAILING, GOOD, JudgedWindow, with_connections, with_requests
 from tests.support.simulated_service import make_search
 from tests.support.waiting import TIMEOUT_S
-from wirebench.errors import WirebenchError
 from wirebench.measure import counters, reference, usage
 from wirebench.measure.counters import (
     compute_fairness,
     count_dropped_packets,
     count_since,
-    read_counts,
-    wait_until_settled,
 )
 from wirebench.measure.gates import GATES
 from wirebench.measure.usage import (
@@ -33,20 +30,11 @@ from wirebench.measure.usage import (
     Watch,
     keep_reading,
     read_processes,
-    read_throttled_periods,
 )
 from wirebench.model.histogram_file import PerSecond
 from wirebench.system import cgroup, processes
 from wirebench.targets.cores import CoreClaim, divide_cores
 from wirebench.targets.endpoint import Replica
-
-METRICS = """\
-# TYPE wirebench_request_duration_seconds_count counter
-wirebench_request_duration_seconds_count{code="ok",operation="users.get",transport="rest",worker="70"} 10.0
-wirebench_request_duration_seconds_count{code="not_found",operation="users.get",transport="rest",worker="70"} 2.0
-wirebench_request_duration_seconds_count{worker="81",code="ok",operation="users.get",transport="rest"} 5.0
-wirebench_memory_bytes 6.1e+07
-"""
 
 
 def test_the_connections_of_an_open_load_take_turns(tmp_path: Path) -> None:
@@ -86,14 +74,6 @@ def test_only_a_load_that_should_be_steady_is_to_show_no_drift(tmp_path: Path) -
     assert ["generator_cpu"] == list_failed(full, tmp_path)
 
 
-def test_requests_are_summed_by_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Operations and outcomes are added up; a worker without requests isn't listed."""
-    monkeypatch.setattr(counters, "fetch_text", lambda _: METRICS)
-    assert {"70": 12, "81": 5} == read_counts("http://127.0.0.1:1")
-    before = {"a": {"70": 12, "65": 3}}
-    assert {"a": {"81": 5}} == count_since([Replica("a", "http://127.0.0.1:1")], before, 5)
-
-
 def counting(monkeypatch: pytest.MonkeyPatch, *readings: int) -> list[int]:
     """Have a service count so many requests, one reading after the other; return the list of those that are left."""
     left = list(readings)
@@ -101,13 +81,6 @@ def counting(monkeypatch: pytest.MonkeyPatch, *readings: int) -> list[int]:
     monkeypatch.setattr(counters, "_STILL_S", 0.0)
     monkeypatch.setattr(counters, "_COUNTED_POLL_S", 0.0)
     return left
-
-
-def test_counts_settle_when_they_stand_still(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Waiting ends with the first reading that is the one before."""
-    left = counting(monkeypatch, 1, 2, 2, 9)
-    wait_until_settled([Replica("a", "http://127.0.0.1:1")])
-    assert [9] == left
 
 
 @pytest.mark.parametrize(("sent", "expected"), [(4, 5), (6, 6)])
@@ -120,14 +93,6 @@ def test_a_request_is_waited_for_whose_reply_came_before_its_count(
     replica = Replica("a", "http://127.0.0.1:1")
     assert {"a": {"7": expected}} == count_since([replica], {"a": {"7": 10}}, sent)
     assert {"a": {"7": 6}} == count_since([replica], {"a": {"7": 10}}, 7)
-
-
-def test_a_replica_that_may_go_has_no_counts_when_it_has_gone() -> None:
-    """Its load is told all the same; of one that has to stay, it is an error."""
-    nowhere = "http://127.0.0.1:1"
-    assert {} == count_since([Replica("a", nowhere, may_go=True)], {"a": {"7": 10}}, 7)
-    with pytest.raises(WirebenchError, match="can't read"):
-        count_since([Replica("a", nowhere)], {"a": {"7": 10}}, 7)
 
 
 def test_calls_that_were_not_made_in_time_fail_their_gate(tmp_path: Path) -> None:
@@ -216,22 +181,6 @@ def test_a_watch_tells_only_what_it_watched() -> None:
     assert nothing.between(now_ns - 5 * 10**7, now_ns - 4 * 10**7) is None
 
 
-def test_interference_is_what_others_take(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The cores are busy for 5 of 2 x 4 s, of which we take 3 s, and others a quarter of all."""
-    busy_s = 0.0
-    readings = iter([(10.0, 100.0, (1.0, 0.5, 0.0, 2.0)), (14.0, 105.0, (2.0, 0.5, 1.0, 3.0))])
-
-    def read() -> os.times_result:
-        nonlocal busy_s
-        elapsed_s, busy_s, ours = next(readings)
-        return os.times_result((*ours, elapsed_s))
-
-    monkeypatch.setattr(os, "times", read)
-    monkeypatch.setattr(usage, "read_cores", lambda _: Usage(0, busy_s))
-    interference = usage.Interference(frozenset({0, 1}))
-    assert (5 - 3) / (2 * 4) == interference.compute_share()
-
-
 def test_a_generator_is_watched_from_its_start_to_its_end(tmp_path: Path) -> None:
     """It may run for less time than passes between two readings, and all of several count."""
     generator = DriverProcesses()
@@ -315,18 +264,6 @@ def test_a_counter_that_begins_again_tells_nothing(
     assert expected == used.cpu_s
 
 
-@pytest.mark.parametrize(
-    ("membership", "folder"), [("0::/limited\n", "limited"), ("3:cpu,cpuacct:/limited\n0::/\n", "cpu,cpuacct/limited")]
-)
-def test_a_cpu_limit_that_was_met_is_counted(tmp_path: Path, membership: str, folder: str) -> None:
-    """The count of this process's own cgroup is read, in either version; without one there is none."""
-    (tmp_path / "membership").write_text(membership)
-    assert read_throttled_periods(tmp_path / "membership", tmp_path) is None
-    (tmp_path / folder).mkdir(parents=True)
-    (tmp_path / folder / "cpu.stat").write_text("nr_periods 9\nnr_throttled 4\nthrottled_time 1\n")
-    assert 4 == read_throttled_periods(tmp_path / "membership", tmp_path)
-
-
 #: Of no machine: a real run may be measuring beside the tests.
 CORE = 4_000_017
 
@@ -396,12 +333,3 @@ def test_the_reference_work_is_done_on_the_core_and_binds_only_itself(monkeypatc
     reference.measure_reference_us(core)
     assert used == {frozenset({core})}
     assert os.sched_getaffinity(0) == own
-
-
-def test_twice_the_reference_work_takes_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It measures work, and no constant."""
-    core = min(os.sched_getaffinity(0))
-    once_us = min(reference.measure_reference_us(core) for _ in range(5))
-    monkeypatch.setattr(reference, "_ROUNDS", 2 * reference._ROUNDS)
-    twice_us = min(reference.measure_reference_us(core) for _ in range(5))
-    assert 1.2 * once_us < twice_us

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from unittest.mock import MagicMock
 
 import pytest
 
@@ -14,7 +13,6 @@ from wirebench.drivers import Job
 from wirebench.measure.calibration import Calibration
 from wirebench.measure.figures import make_record
 from wirebench.measure.observe import Observation
-from wirebench.model.histogram_file import Window
 from wirebench.model.record import Record
 from wirebench.model.scenario import Load
 
@@ -66,15 +64,6 @@ def test_rates_of_generators_add_up(tmp_path: Path) -> None:
     assert 0.3 / 6 * 1e6 == pytest.approx(record.server.cpu_us_per_request)
 
 
-def test_the_error_is_that_of_all_connections_that_may_be_opened(tmp_path: Path) -> None:
-    """Looked up by the driver's calibration."""
-    calibration = MagicMock(Calibration)
-    calibration.look_up.return_value = None
-    job = replace(JOB, cell=replace(JOB.cell, rate_per_s=2), load=Load(model="open", window_s=2, concurrency_max=99))
-    record = record_of(tmp_path, seen(1.0), job=job, calibration=calibration)
-    calibration.look_up.assert_called_once_with(replace(job.cell, concurrency=99), record.rate_achieved_per_s, 1)
-
-
 def test_the_busiest_generator_is_the_one_that_counts(tmp_path: Path) -> None:
     """A generator that is at its end spoils the load, whatever the others have left."""
     record = record_of(tmp_path, seen(1.0, REQUESTS), seen(3.9))
@@ -82,20 +71,6 @@ def test_the_busiest_generator_is_the_one_that_counts(tmp_path: Path) -> None:
     gates = {gate.name: gate for gate in record.gates}
     assert not gates["generator_cpu"].passed
     assert 2 == gates["throttled_generator"].value
-
-
-def test_phases_are_not_to_be_as_fast_as_each_other(tmp_path: Path) -> None:
-    """A load in phases drifts by its nature, and one in turns should not."""
-    four_s = Window(start_unix_ns=100 * SECOND_NS, end_unix_ns=104 * SECOND_NS)
-    file = make_histogram_file(100, [1, 2, 3], (1, 2, 3, 4)).model_copy(update={"window": four_s})
-    growing = seen(1.0).model_copy(update={"file": file})
-    for kind, gates in (("sequence", {"drift"}), ("phases", set())):
-        load = Load.model_validate(
-            {"model": "calls", "calls": 10, "workloads": {"crud": {kind: ["users.create", "users.get"]}}}
-        )
-        job = replace(JOB, cell=replace(JOB.cell, operation="crud"), load=load)
-        record = record_of(tmp_path, growing, job=job)
-        assert gates == {gate.name for gate in record.gates} & {"drift"}
 
 
 def test_the_warm_up_counts_from_the_start_of_the_last_user(tmp_path: Path) -> None:

@@ -68,27 +68,6 @@ def test_intervals_cover_the_truth(noise: float) -> None:
     assert abs(np.mean(errors)) < (0.01 if noise > 0.1 else 0.003)
 
 
-def test_a_disturbed_window_is_put_right() -> None:
-    """Hardly a search ends far off without a word where one window in twenty is disturbed."""
-    off = 0
-    for block in range(200):
-        service = SimulatedService(2000, seed=block, noise=0.1, disturbed=0.05)
-        search = make_search(service.search(LOAD, 2200, f"{block}"), LOAD.resolution)
-        off += search.is_settled and abs((search.capacity_per_s or 0) / 2000 - 1) > 0.05
-    assert off <= 10
-
-
-@pytest.mark.parametrize("from_rate_per_s", [1, 2, 100, 100_000])
-def test_a_search_may_begin_far_away(from_rate_per_s: int) -> None:
-    """Its steps grow."""
-    load = LOAD.model_copy(update={"from_rate_per_s": from_rate_per_s})
-    windows = SimulatedService(5000, seed=1, noise=0).search(load, None, "1")
-    search = make_search(windows)
-    assert search.is_settled
-    assert 5000 == pytest.approx(search.capacity_per_s, rel=LOAD.resolution)
-    assert len(windows) <= 20
-
-
 def test_blocks_begin_at_rates_of_their_own() -> None:
     """Within half a step of the one that is asked for; the same block begins at the same one again."""
     load = LOAD.model_copy(update={"from_rate_per_s": 1000})
@@ -201,14 +180,6 @@ def test_the_record_is_that_of_the_highest_rate_that_was_kept(tmp_path: Path) ->
     assert 3.0 * len(jobs) == record.compute_load_s(warmup_s=1.0)
     assert all(set(CAPACITIES) <= set(gate.metrics) for gate in record.gates)
     assert "resolution" in {gate.name for gate in record.gates}
-
-
-def test_a_generator_that_is_full_where_a_rate_is_missed_fails_its_gate(tmp_path: Path) -> None:
-    """The service may serve more than such a generator can ask of it."""
-    record = search_service(tmp_path, [])
-    assert 0.25 == record.generator.cpu_share
-    failed = {gate.name: gate for gate in record.gates if not gate.passed}
-    assert {"generator_cpu": 0.95} == {name: gate.value for name, gate in failed.items()}
 
 
 def test_gates_look_at_all_windows_near_the_answer(tmp_path: Path) -> None:

@@ -52,15 +52,6 @@ def test_a_load_whose_streams_give_nothing_fails(tmp_path: Path) -> None:
     assert {"error_rate", "samples", "first_items", "connections"} <= failed
 
 
-def test_half_of_the_streams_stalled_is_noticed(tmp_path: Path) -> None:
-    """Items are waited for half as long as four connections could wait: two of them get none."""
-    file = file_of({"first_item": [4.0] * 20, "gap": [4.0] * 780})
-    record = record_of(tmp_path, stream_cell("rest"), file)
-    assert {"connections", "samples"} == failed_gates(record)
-    (samples,) = (gate for gate in record.gates if gate.name == "samples")
-    assert (("gap",), 800, "items") == (samples.metrics, samples.value, samples.unit)
-
-
 @pytest.mark.parametrize(("gap_ms", "kept"), [(10.0, True), (10.05, True), (10.2, False), (9.8, False)])
 def test_streams_keep_their_rate_limit_or_fail_a_gate(tmp_path: Path, gap_ms: float, kept: bool) -> None:  # noqa: FBT001
     """The mean gap at 100 items a second is 10 ms, within one per cent."""
