@@ -1,4 +1,4 @@
-"""The documentation, and what runs the tests: links lead somewhere, decision records have one form."""
+"""The documentation, and what runs the tests: links lead somewhere, and words are the field's."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from tests.support.waiting import run_program
 from wirebench.measure.gates import GATES
 from wirebench.system.paths import ROOT
 
-PAGES = sorted({*ROOT.glob("*.md"), *ROOT.glob("*/README.md"), *ROOT.glob("docs/**/*.md")})
-DECISIONS = sorted((ROOT / "docs/decisions").glob("[0-9]*.md"))
+PAGES = sorted({*ROOT.glob("*.md"), *ROOT.glob("*/README.md"), *ROOT.glob("docs/*.md")})
 LINK = re.compile(r"\]\((?!https?://)([^)\s#]*)(?:#([^)\s]+))?\)")
 
 
@@ -43,7 +42,7 @@ def test_lines_have_one_sentence_within_the_limit(page: Path) -> None:
     text = re.sub(r"(?ms)^ *```.*?^ *```", "", page.read_text("utf-8"))
     prose = [line for line in text.splitlines() if not line.startswith(("|", "    "))]
     assert [] == [line for line in prose if len(line) > COLUMNS_MAX]
-    assert [] == [line for line in prose if TWO_SENTENCES.search(line) and not line.startswith("Status: ")]
+    assert [] == [line for line in prose if TWO_SENTENCES.search(line)]
 
 
 def test_the_architecture_names_code_that_exists() -> None:
@@ -66,17 +65,6 @@ def test_the_page_on_python_names_modules_and_functions_that_exist() -> None:
     paragraphs = re.findall(r"`with (\w+)\(\):` \(`(wirebench[\w.]+)`\)", (ROOT / "docs/python.md").read_text("utf-8"))
     assert paragraphs
     assert all(hasattr(importlib.import_module(module), name) for name, module in paragraphs)
-
-
-def test_decisions_are_numbered_and_listed() -> None:
-    """Each has a title with its number, a status and a date, and a line in the index."""
-    index = (ROOT / "docs/decisions/README.md").read_text("utf-8")
-    for file in DECISIONS:
-        title, _, status = file.read_text("utf-8").splitlines()[:3]
-        assert title.startswith(f"# {int(file.name[:3])}. ")
-        found = re.fullmatch(r"Status: accepted.*\. Date: (\d{4}-\d\d-\d\d)\.", status)
-        assert found, file.name
-        assert f"| [{title[2:]}]({file.name}) | {found[1]} |" in index.splitlines()
 
 
 #: Words that a reader has to learn, and the field's own.

@@ -97,7 +97,7 @@ func Data(response proto.Message) any {
 }
 
 // DecodeJSON fills a message from a JSON object; an empty body is an object without fields. Its errors name the field
-// (docs/decisions/007-json-in-go.md).
+// (docs/decisions.md).
 func DecodeJSON(body []byte, into proto.Message) error {
 	if len(body) == 0 {
 		return nil

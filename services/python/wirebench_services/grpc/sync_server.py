@@ -112,7 +112,7 @@ def serve(settings: GrpcSettings) -> None:
         users_pb2_grpc.add_UserServiceServicer_to_server(UserService(store), server)
         ledger_pb2_grpc.add_LedgerServiceServicer_to_server(LedgerService(store), server)
         echo_pb2_grpc.add_EchoServiceServicer_to_server(EchoService(), server)
-        # In its default mode, without threads, it deadlocks: docs/decisions/022-health-watches-hold-threads.md.
+        # In its default mode, without threads, it deadlocks: docs/decisions.md.
         watches = ThreadPoolExecutor(_WATCHES_MAX)
         states = health.HealthServicer(experimental_non_blocking=False, experimental_thread_pool=watches)
         health_pb2_grpc.add_HealthServicer_to_server(states, server)
