@@ -8,11 +8,9 @@ from typing import Literal
 
 from grafana.queries import NAMESPACES
 
-#: What a chart needs that not every system has: cAdvisor's figures, a CPU limit of the services, PostgreSQL as store.
-Need = Literal["cadvisor", "cpu-limit", "postgres"]
-#: `lines`, `states` and `heatmap` are over time; `table` has a row for each set of labels,
-#: and `curve` points of each transport over its first query, which gives the place, with the others there.
-Kind = Literal["lines", "states", "heatmap", "table", "curve"]
+#: `lines` are over time; `table` has a row for each set of labels, and `curve` points of each transport over its first
+#: query, which gives the place, with the others there.
+Kind = Literal["lines", "table", "curve"]
 #: Those that show one value of each series, that of the time range.
 INSTANT: tuple[Kind, ...] = ("table", "curve")
 
@@ -34,21 +32,20 @@ class Query:
 class Chart:
     """One panel. Its description says what it shows, how to read it, and what a bad sign is.
 
-    `lowest` and `highest` bound the axis, which reaches to `soft_highest` at least; `limit` draws a line that should
-    not be crossed; `states` are the names of values 0, 1, …, the first the good one; `sort` names columns of a table.
+    `needs` is what not every system has, without which it is empty. `lowest` and `highest` bound the axis, which
+    reaches to `soft_highest` at least; `limit` draws a line that should not be crossed; `sort` names a table's columns.
     """
 
     title: str
     description: str
     unit: str
     queries: tuple[Query, ...]
-    needs: Need | None = None
+    needs: str = ""
     kind: Kind = "lines"
     lowest: float | None = 0
     highest: float | None = None
     soft_highest: float | None = None
     limit: float | None = None
-    states: tuple[str, ...] = ()
     sort: tuple[str, ...] = ("transport",)
 
 

@@ -10,9 +10,7 @@ from typing import Any
 from grafana_foundation_sdk.builders import (
     common,
     dashboard,
-    heatmap,
     prometheus,
-    statetimeline,
     table,
     timeseries,
     xychart,
@@ -22,11 +20,10 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.cog.variants import Dataquery
 from grafana_foundation_sdk.models import common as options
 from grafana_foundation_sdk.models import dashboard as models
-from grafana_foundation_sdk.models import heatmap as heatmaps
 from grafana_foundation_sdk.models import prometheus as promql
 from grafana_foundation_sdk.models import xychart as curves
 
-from grafana.board import INSTANT, Board, Chart, Need, Query, Variable
+from grafana.board import INSTANT, Board, Chart, Query, Variable
 from grafana.queries import EVENTS, ChartEvent
 
 #: The same in all panels of all dashboards; names of Grafana's palette. Red is left for bad signs.
@@ -37,27 +34,15 @@ _GRAFANA = "12.0.0"
 
 #: Of the charts of a row, by how many they are; a line of the grid is 24 wide.
 _WIDTHS: Mapping[int, tuple[int, ...]] = MappingProxyType({1: (24,), 2: (12, 12), 3: (8, 8, 8), 4: (12, 12, 12, 12)})
-#: In pixels, like the width of what names the rows of a heat map.
+#: In pixels.
 _COLUMN_WIDTH_MIN = 80
-_ROW_NAME_WIDTH = 250
-#: More would be written over each other.
-_STATES_MAX = 12
 _POINT_SIZE = xychart.XychartFieldConfigPointSize().fixed(8)
-_EMPTY: Mapping[Need, str] = MappingProxyType(
-    {
-        "cadvisor": "No data: this needs cAdvisor, which Kubernetes has",
-        "cpu-limit": "No data: there is no CPU limit",
-        "postgres": "No data: no service uses PostgreSQL",
-    }
-)
-#: Of states, by how many there are, from good to bad.
-_STATE_COLOURS = ("green", "yellow", "orange", "red")
 #: The default address of `wirebench serve`.
 _RESULTS_URL = "http://127.0.0.1:8400"
 _PROMETHEUS = "prometheus"
 #: The one that is chosen above the dashboard.
 _DATASOURCE = options.DataSourceRef(type_val=_PROMETHEUS, uid="${datasource}")
-_Panel = timeseries.Panel | table.Panel | xychart.Panel | heatmap.Panel | statetimeline.Panel
+_Panel = timeseries.Panel | table.Panel | xychart.Panel
 
 
 def to_json(board: Board) -> str:
@@ -157,7 +142,7 @@ def _panel(chart: Chart) -> _Panel:
     if chart.highest is not None:
         panel.max(chart.highest)
     if chart.needs:
-        panel.no_value(_EMPTY[chart.needs])
+        panel.no_value(f"No data: this needs {chart.needs}")
     for transport, colour in COLOURS.items():
         colouring = {"mode": _colour_mode(chart), "fixedColor": colour}
         panel.override_by_regexp(rf"/\b{transport}\b/", [_property("color", colouring)])
@@ -245,36 +230,6 @@ def _lines(chart: Chart) -> timeseries.Panel:
     return panel
 
 
-def _states(chart: Chart) -> statetimeline.Panel:
-    shown = {
-        str(number): models.ValueMappingResult(text=text, color=colour, index=number)
-        for number, (text, colour) in enumerate(zip(chart.states, _STATE_COLOURS, strict=True))
-    }
-    return (
-        statetimeline.Panel()
-        .mappings([models.ValueMap(options=shown)])
-        .show_value(options.VisibilityMode.NEVER)
-        .merge_values(merge_values=True)
-        .per_page(_STATES_MAX)
-        .legend(_legend(chart))
-    )
-
-
-def _heatmap(chart: Chart) -> heatmap.Panel:
-    colour = heatmap.HeatmapColorOptions().mode(heatmaps.HeatmapColorMode.SCHEME).scheme("Blues").steps(64)
-    # They are of shares. Without the ends, a replica that has no other beside it would have any colour.
-    colour = colour.min(0).max(1)
-    return (
-        heatmap.Panel()
-        .calculate(calculate=False)
-        .color(colour)
-        .cell_values(heatmap.CellValues().unit(chart.unit).decimals(0))
-        .tooltip(heatmap.HeatmapTooltip().mode(options.TooltipDisplayMode.SINGLE))
-        .y_axis(heatmap.YAxisConfig().axis_width(_ROW_NAME_WIDTH))
-        .hide_legend()
-    )
-
-
 def _table(chart: Chart) -> table.Panel:
     sort: list[Builder[options.TableSortByFieldState]] = [
         common.TableSortByFieldState().display_name(name).desc(desc=False) for name in chart.sort
@@ -288,9 +243,7 @@ def _curve(chart: Chart) -> xychart.Panel:
     return panel.legend(_legend(chart))
 
 
-_KINDS: Mapping[str, Callable[[Chart], _Panel]] = MappingProxyType(
-    {"lines": _lines, "states": _states, "heatmap": _heatmap, "table": _table, "curve": _curve}
-)
+_KINDS: Mapping[str, Callable[[Chart], _Panel]] = MappingProxyType({"lines": _lines, "table": _table, "curve": _curve})
 
 
 def _target(ref_id: str, query: Query, kind: str) -> Builder[Dataquery]:

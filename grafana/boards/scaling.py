@@ -3,12 +3,11 @@
 from grafana_foundation_sdk.models import units
 
 from grafana.board import NAMESPACE, TRANSPORT, Board, Chart, Query, Row
-from grafana.queries import CHOSEN, measure_durations
+from grafana.queries import CHOSEN, RATES, measure_durations
 from wirebench.model.record import FAIRNESS_MIN
 
 _SCALE = "{{transport}} {{replicas}} × {{workers}}"
 _LIMIT_USED = 'namespace_pod_container:container_cpu_limit_used:ratio_irate1m{container!="load"}'
-_STORE_WAIT = 'rate(wirebench_store_wait_seconds_{}{{namespace="$namespace"}}[$__rate_interval])'
 _OF_TRANSPORT = (
     " * on (namespace, pod) group_left (transport)"
     f" max by (namespace, pod, transport) (wirebench_build_info{{{CHOSEN}}})"
@@ -17,49 +16,56 @@ _SETTLED = f"namespace_transport_replicas_workers:wirebench_requests:settled_rat
 
 #: By transport, replicas and workers: the middle of the settled rates of the time range, and the number of processes.
 _RATE = f"max by (transport, replicas, workers) (quantile_over_time(0.5, {_SETTLED}[$__range]))"
-_PROCESSES = (
-    "(max by (transport, replicas, workers) (max_over_time("
-    f"namespace_transport_replicas_workers:wirebench_processes:product{{{CHOSEN}}}[$__range])) and {_RATE})"
-)
+_SCALES = f"namespace_transport_replicas_workers:wirebench_processes:product{{{CHOSEN}}}"
+_PROCESSES = f"(max by (transport, replicas, workers) (max_over_time({_SCALES}[$__range])) and {_RATE})"
 _FEWEST = f"min by (transport) ({_PROCESSES})"
 _BASE = f"max by (transport) ({_RATE} and {_PROCESSES} == on (transport) group_left () {_FEWEST})"
 _IDEAL = f"{_PROCESSES} / on (transport) group_left () {_FEWEST}"
-_SPEEDUP = f"{_RATE} / on (transport) group_left () {_BASE}"
-
-
-def _compare_with_busiest(labels: str) -> str:
-    """Return the share of each: rates of transports are too far apart for colours of one scale."""
-    rates = f"{labels}:wirebench_requests:rate15s{{{CHOSEN}}}"
-    return f"{rates} / on (transport) group_left () (max by (transport) ({rates}) > 0)"
-
+_EFFICIENCY = f"{_RATE} / on (transport) group_left () {_BASE} / ({_IDEAL})"
+#: Of the same windows: native histograms by the scale of the service, added up before the quantile is taken.
+_P99 = measure_durations(
+    "histogram_quantile(0.99,",
+    f"sum_over_time((sum by (namespace, transport) ({RATES})"
+    f" * on (namespace, transport) group_left (replicas, workers) {_SCALES} ^ 0"
+    f" and on (namespace, transport) {_SETTLED})[$__range:5s])",
+    "transport, replicas, workers",
+)
 
 _GROWTH = Row(
     "What do more replicas and workers bring?",
     (
         Chart(
-            title="Speed-up, beside the ideal",
-            description="Settled throughput at each number of processes (replicas × workers), over that of the "
-            "fewest; dashed is what as many times the processes would bring at best. The load has to ask for it: use "
-            "a closed one. Bad: points below that line: see below what is shared badly or used up.",
-            unit="suffix: ×",
+            title="Requests/s by processes, beside the ideal",
+            description="What services answered at each number of processes (replicas × workers): the median of all "
+            "windows in the time range in which neither replicas nor the rate changed. Dashed is what as many times "
+            "the fewest processes would bring at best. The load has to ask for it: use a closed one. Bad: points below "
+            "that line: see below what is shared badly or used up.",
+            unit=units.RequestsPerSecond,
             queries=(
                 Query(_PROCESSES, "processes", unit=units.Short),
-                Query(_SPEEDUP, "speed-up"),
-                Query(_IDEAL, "ideal", dashed=True),
+                Query(_RATE, "requests/s"),
+                Query(f"{_IDEAL} * on (transport) group_left () {_BASE}", "ideal", dashed=True),
             ),
             kind="curve",
         ),
         Chart(
-            title="Throughput by replicas × workers",
-            description="Requests a second that services answered, the median of all windows in the time range in "
-            "which neither replicas nor the rate changed. Speed-up is over the fewest processes of the transport, "
-            "efficiency the share of the ideal speed-up. Bad: an efficiency that falls.",
+            title="p99 by processes",
+            description="Service time at the client in the same windows, by wireload, or k6 where that sent none. Bad: "
+            "it grows with the number of processes under the same load: they are in each other's way.",
+            unit=units.Seconds,
+            queries=(Query(_PROCESSES, "processes", unit=units.Short), Query(_P99, "p99")),
+            kind="curve",
+        ),
+        Chart(
+            title="By replicas × workers",
+            description="The same in figures. Efficiency is the share of the ideal requests/s. Bad: an efficiency that "
+            "falls.",
             unit=units.Short,
             queries=(
                 Query(_PROCESSES, "processes"),
                 Query(_RATE, "requests/s", unit=units.RequestsPerSecond),
-                Query(_SPEEDUP, "speed-up", unit="suffix: ×"),
-                Query(f"({_SPEEDUP}) / ({_IDEAL})", "efficiency", unit=units.PercentUnit),
+                Query(_P99, "p99", unit=units.Seconds),
+                Query(_EFFICIENCY, "efficiency", unit=units.PercentUnit),
             ),
             kind="table",
             sort=("transport", "processes"),
@@ -67,6 +73,11 @@ _GROWTH = Row(
         ),
     ),
 )
+
+
+def _rate_of(labels: str) -> str:
+    return f"{labels}:wirebench_requests:rate15s{{{CHOSEN}}}"
+
 
 _TIME = Row(
     "How does it go over time?",
@@ -106,23 +117,19 @@ _FAIRNESS = Row(
     "Is the work shared?",
     (
         Chart(
-            title="Requests per replica, of those of the busiest",
-            description="A row for each replica; rows of a transport should be alike. Bad: one has a strong colour and "
-            "the others don't, as gRPC's few long connections make them behind a ClusterIP.",
-            unit=units.PercentUnit,
-            queries=(Query(_compare_with_busiest("namespace_transport_pod"), "{{pod}}"),),
-            kind="heatmap",
-            highest=1,
+            title="Requests per replica",
+            description="Lines of a transport should be alike. Bad: one is high and the others are not, as gRPC's few "
+            "long connections make them behind a ClusterIP.",
+            unit=units.RequestsPerSecond,
+            queries=(Query(_rate_of("namespace_transport_pod"), "{{transport}} {{pod}}"),),
         ),
         Chart(
-            title="Requests per worker, of those of the busiest",
-            description="A row for each worker by its process id (0 in Go) that has had a request. Bad: rows of a "
-            "replica that differ: the kernel spreads connections by chance, and few connections are spread badly. "
-            "Choose one transport above where rows are many.",
-            unit=units.PercentUnit,
-            queries=(Query(_compare_with_busiest("namespace_transport_pod_worker"), "{{pod}} {{worker}}"),),
-            kind="heatmap",
-            highest=1,
+            title="Requests per worker",
+            description="Of each worker by its process id (0 in Go) that has had a request. Bad: lines of a replica "
+            "that differ: the kernel spreads connections by chance, and few connections are spread badly. Choose one "
+            "transport above where lines are many.",
+            unit=units.RequestsPerSecond,
+            queries=(Query(_rate_of("namespace_transport_pod_worker"), "{{transport}} {{pod}} {{worker}}"),),
         ),
         Chart(
             title="Fairness among replicas",
@@ -132,21 +139,6 @@ _FAIRNESS = Row(
             queries=(
                 Query(
                     f"namespace_transport:wirebench_requests:jain_pods_rate15s{{{CHOSEN}}}"
-                    f" and on (namespace, transport) {_SETTLED}"
-                ),
-            ),
-            highest=1,
-            limit=FAIRNESS_MIN,
-        ),
-        Chart(
-            title="Fairness among workers",
-            description="Jain's index over the workers of all replicas. Bad: below the line, where wirebench reports "
-            "uneven workers. Workers of gunicorn and uvicorn share one listening socket, so that a busy one can get "
-            "more: use more connections.",
-            unit=units.NoUnit,
-            queries=(
-                Query(
-                    f"namespace_transport:wirebench_requests:jain_workers_rate15s{{{CHOSEN}}}"
                     f" and on (namespace, transport) {_SETTLED}"
                 ),
             ),
@@ -165,7 +157,7 @@ _LIMITS = Row(
             "limit allows and no more: only then is its rate a capacity. Bad: 100 % where none was meant to be full.",
             unit=units.PercentUnit,
             queries=(Query(f"max by (transport) (sum by (namespace, pod) ({_LIMIT_USED})" + _OF_TRANSPORT + ")"),),
-            needs="cadvisor",
+            needs="cAdvisor, which Kubernetes has",
             limit=1,
         ),
         Chart(
@@ -182,22 +174,8 @@ _LIMITS = Row(
                     + ")",
                 ),
             ),
-            needs="cpu-limit",
+            needs="a CPU limit",
             soft_highest=1,
-        ),
-        Chart(
-            title="Waits for a PostgreSQL connection, worst replica",
-            description="How long an operation waited for a connection of its worker's pool, on average. Bad: it "
-            "grows with the load while PostgreSQL is not busy: raise storeConnections.",
-            unit=units.Seconds,
-            queries=(
-                Query(
-                    f"max by (transport) ({_STORE_WAIT.format('sum')} / ({_STORE_WAIT.format('count')} > 0)"
-                    + _OF_TRANSPORT
-                    + ")",
-                ),
-            ),
-            needs="postgres",
         ),
     ),
 )

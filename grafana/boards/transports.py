@@ -4,7 +4,9 @@ from grafana_foundation_sdk.models import units
 
 from grafana.board import NAMESPACE, TRANSPORT, Board, Chart, Query, Row
 from grafana.queries import (
+    ANSWERED,
     CHOSEN,
+    CPU,
     FIGURES,
     LATENCIES,
     Figure,
@@ -38,8 +40,9 @@ def _service_time(figure: Figure) -> Chart:
     return Chart(
         title=f"Service time, {figure.name}",
         description=f"{_MEANINGS[figure.name]} From the actual send to the full reply, by whichever driver sends the "
-        "load (k6's where no other does); those of ghz end 40 s ago. Opening a connection is not in it. Under an open "
-        "load a request may have waited before it was sent: that is in wirebench's report.",
+        "load: wireload, or k6 where that does not. ghz reports none: see the time in the service below. Opening "
+        "a connection is not in it. Under an open load a request may have waited before it was sent: that is in "
+        "wirebench's report.",
         unit=units.Seconds,
         queries=(Query(figure.expr),),
     )
@@ -116,24 +119,14 @@ _COST = Row(
             "decides what a cluster costs. It depends on the load less than latency does. Nearly idle services seem "
             "dear: their background work is spread over few requests.",
             unit=units.Seconds,
-            queries=(
-                Query(
-                    "sum by (transport)"
-                    f" (namespace_transport:wirebench_cpu_seconds_per_request:ratio_rate15s{{{CHOSEN}}})"
-                ),
-            ),
+            queries=(Query(f"{CPU} / ({ANSWERED} > 0)"),),
         ),
         Chart(
             title="CPU used",
             description="Cores in use by all replicas while there are requests. Bad: at the limit, or at the number of "
             "cores of the machine: then the figures above are those of a service that is full.",
             unit="suffix: cores",
-            queries=(
-                Query(
-                    f"sum by (transport) (namespace_transport_pod:wirebench_cpu_seconds:rate15s{{{CHOSEN}}})"
-                    f" and sum by (transport) (namespace_transport_pod:wirebench_requests:rate15s{{{CHOSEN}}}) > 0"
-                ),
-            ),
+            queries=(Query(f"{CPU} and {ANSWERED} > 0"),),
         ),
         Chart(
             title="Memory",
@@ -163,19 +156,6 @@ _INSIDE = Row(
                 Query(
                     "histogram_quantile(0.99, sum by (transport, le)"
                     f" (rate(wirebench_request_duration_seconds_bucket{{{CHOSEN}}}[$__rate_interval])))"
-                ),
-            ),
-        ),
-        Chart(
-            title="Requests in flight",
-            description="Read and not yet answered, on average: seconds that requests spent in the service, per second "
-            "(Little's law). Bad: at the number of workers × threads all the time: what comes beyond that waits where "
-            "no service can see it.",
-            unit=units.Short,
-            queries=(
-                Query(
-                    f"sum by (transport) (rate(wirebench_request_duration_seconds_sum{{{CHOSEN}}}[$__rate_interval]))"
-                    " > 0"
                 ),
             ),
         ),

@@ -132,7 +132,7 @@ def test_generators_share_a_load(tmp_path: Path) -> None:
     assert 0.6 < record.rate_achieved_per_s / 100 < 1.05  # one alone sends a half
     assert {gate.name: gate.passed for gate in record.gates}["counts"]
     pushed = f'last_over_time(k6_iterations_total{{namespace="{name_namespace(run.info.id)}", driver="wireload"}}[10m])'
-    generators = Prometheus("http://127.0.0.1:9090", frozenset(), time.time(), 60).query(pushed)
+    generators = Prometheus("http://127.0.0.1:9090", time.time(), 60).query(pushed)
     sent = HistogramFile.read(run.folder / record.histogram_file).sent
     assert (2, sent) == (len(generators), sum(float(each["value"][1]) for each in generators)), "live metrics of both"
 

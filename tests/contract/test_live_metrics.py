@@ -43,7 +43,7 @@ def test_prometheus_gets_every_request_of_a_run(scenario: Callable[[str], Path],
         done = wirebench("run", scenario(PUSHING), "--out", tmp_path / "results", "--prometheus", f"{url}/")
         assert 0 == done.returncode, done.stderr
         run = only_run(tmp_path / "results")
-        prometheus = Prometheus(url, frozenset(), time.time(), 60)
+        prometheus = Prometheus(url, time.time(), 60)
         chosen = f'namespace="{name_namespace(run.info.id)}", pod="load", node!=""'
 
         def read_last(name: str, label: str, function: str = "") -> dict[str, float]:

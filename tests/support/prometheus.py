@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grafana.board import INSTANT, Board, Chart, Need, Query, Variable
+from grafana.board import INSTANT, Board, Chart, Query, Variable
 from tests.support.services import HOST, Service
 from tests.support.waiting import TIMEOUT_S, wait_until
 from wirebench.system.paths import ROOT, TOOLS
@@ -28,10 +28,9 @@ RATE_INTERVAL = "30s"
 
 @dataclass(frozen=True)
 class Prometheus:
-    """Where it is, what is there to be seen, and the time range of the load: Unix time and seconds."""
+    """Where it is, and the time range of the load: Unix time and seconds."""
 
     url: str
-    has: frozenset[Need]
     end_s: float
     range_s: int
 
