@@ -111,15 +111,20 @@ def test_observability_has_the_projects_own(name: str) -> None:
     assert (CHARTS.parent / "grafana") in (CHARTS / "observability" / "files" / name).resolve().parents
 
 
+#: What has names, and what holds names by any key.
+BY_NAME = {"labels", "matchLabels", "annotations", "selector"}
+NAMING = BY_NAME | {"name", "namespace", "namespaces", "secretName", "subdomain", "value", "args", "command"}
+
+
 def names_in(part: object, key: str = "") -> Iterator[object]:
     """Yield what an object says as names: of it and others, as labels, as arguments and as variables."""
     if isinstance(part, dict):
         for name, value in part.items():
-            yield from names_in(value, key if key in {"labels", "matchLabels", "annotations", "selector"} else name)
+            yield from names_in(value, key if key in BY_NAME else name)
     elif isinstance(part, list):
         for value in part:
             yield from names_in(value, key)
-    elif key in {"name", "namespace", "value", "args", "command", "labels", "matchLabels", "annotations", "selector"}:
+    elif key in NAMING:
         yield part
 
 
@@ -130,7 +135,7 @@ def names_in(part: object, key: str = "") -> Iterator[object]:
 def test_names_are_text(values: Path) -> None:
     """Also those of a release and a namespace that YAML takes for something else where they aren't quoted."""
     chart = values.parents[1]
-    command = [HELM, "template", "no", chart, "--namespace", "2024", "--values", values]
+    command: list[str | Path] = [HELM, "template", "no", chart, "--namespace", "2024", "--values", values]
     objects = list(yaml.safe_load_all(run_program(command, check=True).stdout))
     assert len(objects) > 1
     assert [] == [each for each in names_in(objects) if not isinstance(each, str)]
