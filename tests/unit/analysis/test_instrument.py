@@ -8,7 +8,8 @@ import pytest
 
 from tests.support.drawn import Drawn
 from tests.support.report_run import RunBuilder, cell
-from wirebench.analysis.compare_cells import Comparison, compare_cells
+from wirebench.analysis.compare_cells import compare_cells
+from wirebench.analysis.pair import Comparison
 from wirebench.analysis.results import describe_cells
 from wirebench.analysis.summary import summarise
 from wirebench.model.cell import Cell
