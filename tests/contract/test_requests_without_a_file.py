@@ -37,7 +37,7 @@ def podinfo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str
 
 
 def test_a_reply_that_is_wrong_and_a_call_that_is_not_there(podinfo: tuple[str, str], tmp_path: Path) -> None:
-    """Nothing is measured; the error names the status, and the calls that there are."""
+    """Nothing is measured; the status and the closest name are said."""
     rest, grpc = podinfo
     echo = ("--rest", f"POST http://{rest}/echo hello", *OPTIONS, "--out", tmp_path / "results")
     done = wirebench("run", *echo)
@@ -48,4 +48,4 @@ def test_a_reply_that_is_wrong_and_a_call_that_is_not_there(podinfo: tuple[str, 
         "run", "--grpc", f"{grpc} version.VersionService/Versions", *OPTIONS, "--out", tmp_path / "results"
     )
     assert 0 != done.returncode
-    assert "there are version.VersionService/Version" in done.stderr
+    assert "did you mean version.VersionService/Version?" in done.stderr

@@ -26,9 +26,9 @@ func TestCheckPrintsMistakesOfAllFiles(t *testing.T) {
 	}{
 		{good, "", "", 0},
 		{good + " " + bad, bad + `:2: operations.a.rest.body: there is no input "x" before it; there are none` + "\n" +
-			bad + ":3: operations.b.rset: no such key; there are conformance, grpc, inputs, rest, same, socket, stream, variants, writes\n", "", exitFailed},
+			bad + ":3: operations.b.rset: no such key; did you mean rest?\n", "", exitFailed},
 		{call, "", "", 0},
-		{call + " --descriptors " + contract, call + ":1: operations.a.grpc.message.idd: wirebench.v1.GetUserRequest has no field idd; there are id\n", "", exitFailed},
+		{call + " --descriptors " + contract, call + ":1: operations.a.grpc.message.idd: wirebench.v1.GetUserRequest has no field idd; did you mean id?\n", "", exitFailed},
 		{"", "", "check wants application files", exitUsage},
 		{"--all", "", "flag provided but not defined: -all", exitUsage},
 		{good + " --descriptors", "", "flag needs an argument: -descriptors", exitUsage},

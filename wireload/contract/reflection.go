@@ -76,7 +76,7 @@ func (r *reflection) read(calls []string) ([]byte, error) {
 	}
 	for _, name := range wanted {
 		if !slices.Contains(listed, name) {
-			return nil, fmt.Errorf("the server has no service %s; %s", name, suggest.Names(listed))
+			return nil, fmt.Errorf("the server has no service %s; %s", name, suggest.Name(name, listed))
 		}
 		if err := r.take(fileContainingSymbol, name); err != nil {
 			return nil, err

@@ -90,7 +90,7 @@ func TestServersThatCannotBeUsed(t *testing.T) {
 		}
 	}
 	_, err := Reflect(server(t, "v1", good), []string{"shop.Shops/Get"})
-	if err == nil || err.Error() != "the server has no service shop.Shops; there are shop.Shop, grpc.health.v1.Health" {
+	if err == nil || err.Error() != "the server has no service shop.Shops; did you mean shop.Shop?" {
 		t.Errorf("got %v", err)
 	}
 }

@@ -33,7 +33,7 @@ func Parse(path string, text []byte, variantName string, descriptors []byte) (*A
 	}
 	if variantName != "" {
 		if a.variant = a.root.get("variants").get(variantName); a.variant.value == nil {
-			return nil, fmt.Errorf("%s: there is no variant %q; %s", path, variantName, suggest.Names(names(a.root.get("variants").each())))
+			return nil, fmt.Errorf("%s: there is no variant %q; %s", path, variantName, suggest.Name(variantName, names(a.root.get("variants").each())))
 		}
 	}
 	var err error

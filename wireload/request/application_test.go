@@ -48,7 +48,7 @@ func TestCompileRejectsBadOptions(t *testing.T) {
 	}{
 		{Options{Transport: "rest"}, "clients: needs at least one kind"},
 		{Options{Transport: "rest", Clients: []Client{{Name: "a"}}}, "clients: a: needs one of sequence, phases and mix"},
-		{Options{Transport: "rest", Clients: sequence("users.have")}, `operations: there is no "users.have"; there are users.get, users.create, `},
+		{Options{Transport: "rest", Clients: sequence("users.have")}, `operations: there is no "users.have"; did you mean users.get?`},
 		{Options{Transport: "http", Clients: sequence("users.get")}, `operations.users.get: has no request on transport "http"`},
 		{Options{Transport: "rest", Codec: "xml", Clients: sequence("users.get")}, "codec must be json or protobuf"},
 		{Options{Transport: "grpc", Codec: "json", Clients: sequence("users.get")}, "gRPC has codec protobuf only"},
@@ -92,5 +92,5 @@ variants:
 		}
 	}
 	_, err := Load(path, "frist", nil)
-	expectError(t, "a variant", err, `there is no variant "frist"; there are first, second`)
+	expectError(t, "a variant", err, `there is no variant "frist"; did you mean first?`)
 }

@@ -212,7 +212,7 @@ func (c *compiler) setBody(o, e, body field) (asText bool) {
 		if method = c.schema.Methods[call.value.(string)]; method != nil {
 			c.reply = method.Output()
 		} else if !c.work.options.isCheck || len(known) > 0 { // A file may be checked without its messages.
-			call.fail("the descriptors have no method %s; %s", call.value, suggest.Names(known))
+			call.fail("the descriptors have no method %s; %s", call.value, suggest.Name(call.value.(string), known))
 		}
 	}
 	value := c.expand(body)

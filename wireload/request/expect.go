@@ -35,7 +35,7 @@ func (c *compiler) expect(expect field) {
 		}
 		for _, test := range tests {
 			if isMatcher && !slices.Contains(matchers, test.name) {
-				each.fail("there is no test %q; %s", test.name, suggest.Names(matchers))
+				each.fail("there is no test %q; %s", test.name, suggest.Name(test.name, matchers))
 			}
 			var expected program
 			expected.json(c.expand(each.at("", test.value)))

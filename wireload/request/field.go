@@ -180,6 +180,6 @@ func (s *shape) validateEach(f field) {
 	case isKnown && f.value != nil:
 		inner.validate(f)
 	case !isKnown && !s.isOpen:
-		f.fail("no such key; %s", suggest.Names(slices.Sorted(maps.Keys(s.keys))))
+		f.fail("no such key; %s", suggest.Name(f.name, slices.Sorted(maps.Keys(s.keys))))
 	}
 }

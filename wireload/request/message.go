@@ -56,7 +56,7 @@ func findField(descriptor protoreflect.MessageDescriptor, name string) (protoref
 	for i := range fields.Len() {
 		names = append(names, string(fields.Get(i).Name()))
 	}
-	return nil, fmt.Errorf("%s has no field %s; %s", descriptor.FullName(), name, suggest.Names(names))
+	return nil, fmt.Errorf("%s has no field %s; %s", descriptor.FullName(), name, suggest.Name(name, names))
 }
 
 // field appends a field with its tag, or one of its items. Parsers take single items in any mixture with packed ones.

@@ -170,7 +170,7 @@ func checkReferences(root field) {
 			answered = append(answered, transport)
 			switch wanted := found.text("transport"); {
 			case found.value == nil:
-				own.fail("there is no variant %q; %s", own.name, suggest.Names(names(variants.each())))
+				own.fail("there is no variant %q; %s", own.name, suggest.Name(own.name, names(variants.each())))
 			case wanted != "" && wanted != transport:
 				own.fail("needs a %s request, which the variant has", wanted)
 			}

@@ -163,7 +163,7 @@ func appendEscaped(dst, text []byte) []byte {
 }
 
 func (c *compiler) missingInput(name string) error {
-	return fmt.Errorf("there is no input %q before it; %s", name, suggest.Names(slices.Sorted(maps.Keys(c.known))))
+	return fmt.Errorf("there is no input %q before it; %s", name, suggest.Name(name, slices.Sorted(maps.Keys(c.known))))
 }
 
 // resolve returns what a placeholder stands for.

@@ -141,7 +141,7 @@ func (w *Workload) addKind(a *Application, client Client) error {
 		if _, ok := places[name]; !ok {
 			o := a.root.get("operations").get(name)
 			if o.value == nil {
-				return fmt.Errorf("operations: there is no %q; %s", name, suggest.Names(names(a.operations())))
+				return fmt.Errorf("operations: there is no %q; %s", name, suggest.Name(name, names(a.operations())))
 			}
 			c := &compiler{application: a, kind: k, work: w}
 			if !c.compile(o) {
