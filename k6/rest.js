@@ -5,7 +5,7 @@
 
 import exec from 'k6/execution';
 import http from 'k6/http';
-import { randomSeed } from 'k6';
+import { check, randomSeed } from 'k6';
 import { SharedArray } from 'k6/data';
 
 // URL may be several, with commas between: users take them in turn. REQUESTS has a request a line, as
@@ -29,7 +29,7 @@ export const options = {
   noCookiesReset: true,
   noConnectionReuse: REOPEN === 'yes',
   maxRedirects: 0, // A redirect is the reply.
-  throw: true, // k6 would log a line for each request that gets no reply.
+  throw: true, // k6 would log a line for each request that gets no reply; the checks count them.
 };
 
 const params = {
@@ -43,11 +43,16 @@ randomSeed(Number(SEED) * 10007 + __VU);
 export default function () {
   const next = rate ? exec.scenario.iterationInTest % requests.length : Math.floor(Math.random() * requests.length);
   const { method, path, headers, body = null } = requests[next];
+  let status = 0;
   try {
-    http.request(method, urls[(exec.vu.idInTest - 1) % urls.length] + path, body, { ...params, headers });
+    ({ status } = http.request(method, urls[(exec.vu.idInTest - 1) % urls.length] + path, body, { ...params, headers }));
   } catch (error) {
     if (error.name !== 'GoError') {
       throw error;
     }
+    if (exec.vu.idInTest === 1 && exec.vu.iterationInScenario === 0) {
+      console.warn(error.value ?? error);
+    }
   }
+  check(status, { 'status is 2xx': (code) => code >= 200 && code < 300 });
 }

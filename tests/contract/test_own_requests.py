@@ -183,8 +183,9 @@ def test_drivers_send_the_same_requests(
         sent.append((set(recorder.requests), set(recorder.headers)))
     (ours, our_headers), (theirs, their_headers) = sent
     assert 2 <= len(ours) <= 3
-    assert theirs  # a slow one may not have come to all of them
-    assert theirs <= ours
+    # Locust takes most of a second to start, and may not have come to all of them.
+    assert theirs <= ours if driver == "locust" else theirs == ours
+    assert theirs
     assert {name for name, _ in our_headers ^ their_headers} - {"user-agent"} == OWN_HEADERS[driver]
 
 

@@ -64,7 +64,7 @@ class K6(ReplayDriver):
             "URL": ",".join(replace(job, address=each).rest_url for each in job.replicas or (job.address,)),
             "REQUESTS": write_requests(job, requests),
             "CONCURRENCY": job.cell.concurrency,
-            "DURATION": f"{round(1000 * max(compute_duration_s(job), 1))}ms",  # k6 takes no less
+            "DURATION": f"{round(1000 * compute_duration_s(job))}ms",
             "RATE": job.cell.rate_per_s,
             "TIMEOUT": f"{round(1000 * job.timeout_s)}ms",
             "REOPEN": "yes" if job.cell.connection == "reopen" else None,

@@ -34,8 +34,10 @@ from wirebench.model.histogram_file import (
 from wirebench.system.files import make_write_error, write_atomic
 from wirebench.system.processes import Child
 
-#: The load lasts a little longer than the window, which opens a moment after the tool has started.
+#: The load lasts a little longer than the window, which opens a moment after the tool has started; k6 takes no less
+#: than a second.
 _SLACK_S = 0.05
+_DURATION_S_MIN = 1.0
 _GRACE_S = 60.0
 #: How many requests there are to choose from, where they differ.
 _CHOICES = 1000
@@ -104,7 +106,7 @@ class ReplayDriver(Driver):
 
 def compute_duration_s(job: Job) -> float:
     """Return how long the load has to last."""
-    return job.load.warmup_s + job.load.window_s + _SLACK_S
+    return max(_DURATION_S_MIN, job.load.warmup_s + job.load.window_s + _SLACK_S)
 
 
 def render(job: Job) -> list[RenderedRequest]:

@@ -12,14 +12,15 @@ from typing import Any
 
 #: Shorter values are no secrets, and stand in many a text.
 _HIDDEN_CHARACTERS_MIN = 4
-_INPUT = re.compile(r"\{([a-z_][a-zA-Z0-9_]*)(?:\|[a-z]+)?\}")
+#: What has two braces is text.
+_INPUT = re.compile(r"\{\{[a-z_][a-zA-Z0-9_]*\}\}|\{([a-z_][a-zA-Z0-9_]*)(?:\|[a-z]+)?\}")
 _VARIABLE = re.compile(r"\$\{([A-Z_][A-Z0-9_]*)\}")
 
 
 def find_placeholders(template: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON
     """Yield the names of the inputs that a text, or any text in a list or a mapping, has placeholders of."""
     if isinstance(template, str):
-        yield from _INPUT.findall(template)
+        yield from filter(None, _INPUT.findall(template))
     elif isinstance(template, Mapping | list | tuple):
         for inner in template.values() if isinstance(template, Mapping) else template:
             yield from find_placeholders(inner)

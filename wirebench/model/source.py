@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,17 +18,51 @@ from wirebench.system.files import read_limited
 FILE_BYTES_MAX = 1_000_000
 
 _TAG = "tag:yaml.org,2002:"
+_LEADING_ZERO = re.compile(r"[-+]?0[0-9]")
 
 
 class _Loader(yaml.SafeLoader):
-    """The safe loader; a value that its type can't hold is a YAML error with a line, like all others."""
+    """The safe loader, for YAML 1.2; a value that its type can't hold is a YAML error with a line, like all others."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012 - PyYAML's
+        first: [each for each in each_of if each[0] in (f"{_TAG}null", f"{_TAG}merge")]
+        for first, each_of in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:  # noqa: ANN401, FBT001, FBT002 - PyYAML's
+        problem = f"this is not a valid {node.tag.removeprefix(_TAG)}"
         try:
-            return super().construct_object(node, deep)
+            if node.tag not in (f"{_TAG}int", f"{_TAG}float") or not _LEADING_ZERO.match(node.value):
+                return super().construct_object(node, deep)
+            problem = f"{node.value} has one value in YAML 1.1 and another in 1.2: quote it, or leave out the zero"
         except (ValueError, LookupError, AttributeError):
-            problem = f"this is not a valid {node.tag.removeprefix(_TAG)}"
-            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark) from None
+            pass
+        raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes what YAML 1.1 or 1.2 would take for something else than a text; writes equal values in full each time."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ANN401, ARG002 - PyYAML's
+        return True
+
+
+#: The core schema of YAML 1.2: https://yaml.org/spec/1.2.2/#103-core-schema
+for _name, _pattern, _first in (
+    ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
+    ("int", r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", "-+0123456789"),
+    ("float", r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", "-+.0123456789"),
+    ("float", r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)", "-+."),
+):
+    for _each in (_Loader, _Dumper):
+        _each.add_implicit_resolver(_TAG + _name, re.compile(f"^(?:{_pattern})$"), list(_first))
+
+
+def dump_yaml(data: Any, *, default_flow_style: bool | None = False, width: float = 80) -> str:  # noqa: ANN401 - any JSON
+    """Return data as YAML, in the order of its keys."""
+    return yaml.dump(
+        data, Dumper=_Dumper, default_flow_style=default_flow_style, width=width, allow_unicode=True, sort_keys=False
+    )
 
 
 #: The way to a field: keys, and places in lists.

@@ -79,7 +79,8 @@ def explain_unsupported(
     (operation,) = operations
     request = operation.find_request(cell.transport, cell.variant) or {}
     key, own = find_headers(request)
-    sent = {**headers, **own}
+    replaced = {name.lower() for name in own}
+    sent = {**{name: text for name, text in headers.items() if name.lower() not in replaced}, **own}
     repeats = not (driver in _REPLAYING_IN_TURN and cell.rate_per_s)
     reasons = {
         f"it keeps every request until it ends, and so may take {REPLAYED_S_MAX:.0f} s at most": (

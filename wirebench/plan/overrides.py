@@ -7,10 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import yaml
-
 from wirebench.errors import UsageError
-from wirebench.model.source import FieldPath, Source, join_field, parse_value
+from wirebench.model.source import FieldPath, Source, dump_yaml, join_field, parse_value
 
 #: Keys, from a section to a key in it.
 KeyPath = tuple[str, ...]
@@ -72,7 +70,7 @@ def apply_overrides(
     changes = tuple(_describe_changes(data, new))
     if not changes:
         return data, source
-    text = yaml.safe_dump(new, sort_keys=False, default_flow_style=None, allow_unicode=True, width=_LINE_CHARACTERS_MAX)
+    text = dump_yaml(new, default_flow_style=None, width=_LINE_CHARACTERS_MAX)
     return new, replace(source, text=text, options=options, overrides=changes)
 
 

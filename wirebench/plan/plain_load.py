@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from wirebench.errors import UsageError
 from wirebench.model.application import load_builtin
 from wirebench.model.cell import Cell, ServiceSpec
 from wirebench.model.contract import TargetName
 from wirebench.model.scenario import Scenario
-from wirebench.model.source import FieldPath, Source
+from wirebench.model.source import FieldPath, Source, dump_yaml
 from wirebench.plan.load import check_scenario
 from wirebench.plan.overrides import Override
 from wirebench.plan.plan import Plan, PlannedCell, make_plan
@@ -69,7 +67,7 @@ def _check_scenario(options: Sequence[Override]) -> Scenario:
     data = {"question": question, **asked, "blocks": 1}
     given: dict[FieldPath, str] = {each.at: each.option for each in options}
     name = f"load-{factors['transport']}"
-    source = Source(Path(f"{name}.yaml"), name, {}, yaml.safe_dump(data, sort_keys=False), given)
+    source = Source(Path(f"{name}.yaml"), name, {}, dump_yaml(data), given)
     return check_scenario(data, source)
 
 

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-import yaml
-
 from wirebench.errors import UsageError
 from wirebench.model.address import parse_address
 from wirebench.model.placeholders import find_placeholders
+from wirebench.model.source import dump_yaml
 from wirebench.model.variant import REFLECTION, Limit, is_loopback
 from wirebench.plan.drafts.files import make_address_keys
 from wirebench.system.tls import ClientTls, split_address
@@ -81,7 +80,7 @@ def compare_requests(  # noqa: PLR0913 - requests by transport, and what all hav
         **({"compare": "variant"} if len(variants) > 1 else {}),
     }
     application = {"application": _NAME, "operations": {_OPERATION: operation}, "variants": variants}
-    return yaml.safe_dump(application, sort_keys=False), yaml.safe_dump(scenario, sort_keys=False)
+    return dump_yaml(application), dump_yaml(scenario)
 
 
 def _parse_rest(text: str, status: int | None) -> _RequestOption:

@@ -84,6 +84,8 @@ def create_info(plan: Plan, target: Target, run_id: str, command: str, *, calibr
         notes.append(f"left out, as the target {plan.target} doesn't have them: {', '.join(plan.left_out)}")
     for name in plan.skipped:
         notes.append(f"cross-check by {name} skipped: {name} is not installed; {DRIVERS[name].setup}")
+    if any(cell.driver == "ghz" and cell.rate_per_s for cell in plan.cells):
+        notes.append("ghz doesn't count how long a request waits until it is sent: its latencies are service times")
     notes += description.notes
     if not description.is_elsewhere:
         notes += environment.find_warnings(target.cores)

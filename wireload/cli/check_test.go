@@ -25,7 +25,7 @@ func TestCheckPrintsMistakesOfAllFiles(t *testing.T) {
 		exit                int
 	}{
 		{good, "", "", 0},
-		{good + " " + bad, bad + `:2: operations.a.rest.body: there is no input "x" before it; there are none` + "\n" +
+		{good + " " + bad, bad + `:2: operations.a.rest.body: there is no input "x" before it; there are none; {{x}} is text` + "\n" +
 			bad + ":3: operations.b.rset: no such key; did you mean rest?\n", "", exitFailed},
 		{call, "", "", 0},
 		{call + " --descriptors " + contract, call + ":1: operations.a.grpc.message.idd: wirebench.v1.GetUserRequest has no field idd; did you mean id?\n", "", exitFailed},

@@ -41,10 +41,10 @@ func headersOf(r Request) (all []string) {
 func TestHeadersHaveInputsAndVariablesOfTheEnvironment(t *testing.T) {
 	t.Setenv("TOKEN", "s3cret {id}")
 	operation := `{"inputs": {"id": {"range": [7, 7]}, "fixed": {"value": "f"}}, "rest": {"request": "GET /a",
-		"headers": {"Authorization": "Bearer ${TOKEN}", "X-Id": "a{id}-${TOKEN}", "X-Fixed": "{fixed}{fixed|upper}", "X-Empty": ""}},
+		"headers": {"Authorization": "Bearer ${TOKEN}", "X-Id": "a{id}-${TOKEN}", "X-Fixed": "{fixed}{fixed|upper}", "X-Text": "{{id}}"}},
 		"grpc": {"call": "wirebench.v1.UserService/GetUser", "metadata": {"Authorization": "${TOKEN}", "trace-bin": "AAE="}}}`
 	_, r := next(t, "rest", operation)
-	want := []string{"Authorization: Bearer s3cret {id}", "X-Fixed: fF", "X-Empty: ", "Accept: */*", "X-Id: a7-s3cret {id}"}
+	want := []string{"Authorization: Bearer s3cret {id}", "X-Fixed: fF", "X-Text: {id}", "Accept: */*", "X-Id: a7-s3cret {id}"}
 	if got := headersOf(r); !slices.Equal(got, want) {
 		t.Errorf("want %q, got %q", want, got)
 	}
@@ -68,6 +68,7 @@ func TestHeadersThatCannotBeSentAreRejected(t *testing.T) {
 		{"rest", "", "1", `headers: this can't be a name`},
 		{"grpc", ":path", "/", `metadata.:path: this can't be a name`},
 		{"grpc", "a", "${FOREIGN}", "its value isn't ASCII"},
+		{"rest", "X-A", "{{x}} {x}", "there is no input \"x\" before it; there are none; {{x}} is text"},
 	} {
 		name, _ := json.Marshal(each.name)
 		value, _ := json.Marshal(each.value)

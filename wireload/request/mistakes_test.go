@@ -138,7 +138,7 @@ func TestMistakes(t *testing.T) {
 		{"{transport: rest, start", "{transport: http, start", `18: variants.rest-a.transport: must be one of rest, grpc, socket (it is "http")`},
 		{"{transport: rest, start", "{start", "18: variants.rest-a: transport is missing"},
 		{"{X-Key:", "{Content-Length:", "18: variants.rest-a.headers.Content-Length: wireload sends it by itself"},
-		{`"${KEY}"`, `"Bearer ${key} {id}"`, "18: variants.rest-a.headers.X-Key: {key}: there is no input \"key\" before it; there are full, id\n18: variants.rest-a.headers.X-Key: {key}: there is no input \"key\" before it; there are none"},
+		{`"${KEY}"`, `"Bearer ${key} {id}"`, "18: variants.rest-a.headers.X-Key: {key}: there is no input \"key\" before it; there are full, id; {{key}} is text\n18: variants.rest-a.headers.X-Key: {key}: there is no input \"key\" before it; there are none; {{key}} is text"},
 		{`"${KEY}"`, `"Bearer {id}"`, "18: variants.rest-a.headers.X-Key: {id}: there is no input \"id\" before it"},
 		{`start: "serve {port}"`, "start: serve {port}", "18: not valid YAML: did not find expected ',' or '}'; quote texts that have braces"},
 		{"schema: set.binpb", "schema: none.proto", "20: variants.grpc.schema: ./none.proto: no such file; name proto files, a compiled set (.binpb), or reflection"},
@@ -178,7 +178,7 @@ func TestFilesThatAreTooLarge(t *testing.T) {
 // TestValues are those of YAML 1.2, in which numbers keep their form.
 func TestValues(t *testing.T) {
 	for text, want := range map[string]string{
-		"true": "true", "yes": `"yes"`, "Off": `"Off"`, "~": "null", "": "null", "0o17": "15", "0x1F": "31", "1_000": "1000", "+5": "5", "1:30": `"1:30"`,
+		"true": "true", "yes": `"yes"`, "Off": `"Off"`, "~": "null", "": "null", "0o17": "15", "0x1F": "31", "1_000": `"1_000"`, "+5": "5", "1:30": `"1:30"`,
 		"123456789012345678901234567890": "123456789012345678901234567890", "1.50": "1.50", ".5": "0.5", "1e3": "1e3",
 		"2026-01-31": `"2026-01-31"`, "'1'": `"1"`, "!!str 1": `"1"`, "|\n  a\n  b\n": `"a\u000ab\u000a"`, "&a x": `"x"`,
 		"{<<: {a: 1, b: 2}, c: 3, a: 4}":               `{"a":4,"b":2,"c":3}`,
@@ -190,6 +190,12 @@ func TestValues(t *testing.T) {
 		found, _ := value.get("v")
 		if got := jsonOf(found); got != want || len(d.mistakes) > 0 {
 			t.Errorf("%s: got %s, want %s, %v", text, got, want, d.mistakes)
+		}
+	}
+	for _, text := range []string{"0123", "-010", "00.5", ".inf"} {
+		d := &document{}
+		if d.parse([]byte("v: " + text)); len(d.mistakes) != 1 {
+			t.Errorf("%s: %v", text, d.mistakes)
 		}
 	}
 }

@@ -40,6 +40,9 @@ func (a *Application) Render(options Options, count int) ([]byte, error) {
 		return nil, errors.New("transport must be rest or grpc: only wireload sends to sockets")
 	}
 	operation := a.root.get("operations").get(options.Clients[0].Sequence[0])
+	if operation.is("stream") {
+		return nil, errors.New("a stream has no single reply: only wireload measures it")
+	}
 	options.Users = 1
 	work, err := a.Compile(options)
 	if err != nil {
@@ -62,7 +65,8 @@ func (a *Application) Render(options Options, count int) ([]byte, error) {
 			return nil, err
 		}
 		if lines.Len() > renderedBytesMax {
-			return nil, fmt.Errorf("%d requests take more than %d MiB: render fewer, or choose a smaller payload", count, renderedBytesMax>>20)
+			return nil, fmt.Errorf("%d requests take more than %d MiB: render fewer, or choose a smaller payload",
+				count, renderedBytesMax>>20)
 		}
 	}
 	return lines.Bytes(), nil

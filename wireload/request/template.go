@@ -40,8 +40,9 @@ const (
 	optionKind
 )
 
-// placeholder is a value in a text: an input, of which it may name a form, or a variable of the environment.
-var placeholder = regexp.MustCompile(`\{([a-z_][a-zA-Z0-9_]*)(?:\|([a-z]+))?\}|` + variable.Pattern.String())
+// placeholder is a value in a text: an input, of which it may name a form, or a variable of the environment. What has two
+// braces is no placeholder: it stands for itself in one.
+var placeholder = regexp.MustCompile(`\{(\{[a-z_][a-zA-Z0-9_]*\})\}|\{([a-z_][a-zA-Z0-9_]*)(?:\|([a-z]+))?\}|` + variable.Pattern.String())
 
 // expand returns what a template stands for: a JSON value again, in which a slot stands for each part that varies from
 // request to request. Fields that are null are left out.
@@ -71,8 +72,8 @@ func (c *compiler) expand(f field) any {
 
 // expandText returns what the only placeholder of a text stands for, or else a text, or a slot that has one.
 func (c *compiler) expandText(template string) (any, error) {
-	if match := placeholder.FindStringSubmatch(template); match != nil && match[0] == template && match[1] != "" {
-		return c.resolve(match[1], match[2])
+	if match := placeholder.FindStringSubmatch(template); match != nil && match[0] == template && match[2] != "" {
+		return c.resolve(match[2], match[3])
 	}
 	p, err := c.text(template, appendText, false)
 	return c.asText(p), err
@@ -95,9 +96,11 @@ func (c *compiler) text(template string, escape func(dst, text []byte) []byte, t
 		part := func(group int) string { return template[max(0, at[2*group]):max(0, at[2*group+1])] }
 		from = at[1]
 		var value any
-		switch name := part(3); {
+		switch name := part(4); {
+		case part(1) != "":
+			value = part(1)
 		case name == "":
-			value, err = c.resolve(part(1), part(2))
+			value, err = c.resolve(part(2), part(3))
 		case !takesVariables:
 			err = errors.New("only headers and metadata take variables")
 		case c.work.options.isCheck:
@@ -163,7 +166,8 @@ func appendEscaped(dst, text []byte) []byte {
 }
 
 func (c *compiler) missingInput(name string) error {
-	return fmt.Errorf("there is no input %q before it; %s", name, suggest.Name(name, slices.Sorted(maps.Keys(c.known))))
+	return fmt.Errorf("there is no input %q before it; %s; {{%s}} is text", name,
+		suggest.Name(name, slices.Sorted(maps.Keys(c.known))), name)
 }
 
 // resolve returns what a placeholder stands for.

@@ -19,10 +19,10 @@ type Options struct {
 	// Clients are the kinds of clients that share the users. A load of one operation has one kind with a sequence of one.
 	Clients []Client `json:"clients"`
 	// Users is how many users there are, those of all load generators together; 1 by default.
-	Users int `json:"users"`
+	Users int `json:"-"`
 	// Calls and WarmupCalls are those of each user; phases need them.
-	Calls       int `json:"calls"`
-	WarmupCalls int `json:"warmup_calls"`
+	Calls       int `json:"-"`
+	WarmupCalls int `json:"-"`
 	// Payload is a name or a number of bytes or items that the application has values for; empty is its default.
 	Payload string `json:"payload"`
 	// StreamItems and StreamRateLimit (items per second; 0 is no limit) are those of each stream.

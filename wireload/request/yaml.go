@@ -151,7 +151,8 @@ func (d *document) readMapping(node *yaml.Node, at string) object {
 	return fields
 }
 
-// readScalar returns a scalar as YAML 1.2 has it; dates are texts. Numbers keep their form if JSON has it.
+// readScalar returns a scalar as YAML 1.2 has it: 1_000 and dates are texts. Numbers keep their form if JSON has it. One that
+// begins with a zero is octal in YAML 1.1, and decimal in YAML 1.2.
 func (d *document) readScalar(node *yaml.Node) any {
 	switch node.ShortTag() {
 	case "!!null":
@@ -159,8 +160,14 @@ func (d *document) readScalar(node *yaml.Node) any {
 	case "!!bool":
 		return strings.EqualFold(node.Value, "true")
 	case "!!int", "!!float":
-		if json.Valid([]byte(node.Value)) {
+		switch digits := strings.TrimLeft(node.Value, "+-"); {
+		case json.Valid([]byte(node.Value)):
 			return json.Number(node.Value)
+		case strings.Contains(node.Value, "_"):
+			return node.Value
+		case len(digits) > 1 && digits[0] == '0' && '0' <= digits[1] && digits[1] <= '9':
+			d.fail(node.Line, "", "%s has one value in YAML 1.1 and another in 1.2: quote it, or leave out the zero", node.Value)
+			return nil
 		}
 		var number any
 		err := node.Load(&number)

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-import yaml
 from pydantic import ValidationError
 
 from wirebench.errors import UsageError, suggest
+from wirebench.model.source import dump_yaml
 from wirebench.model.validation_messages import describe_first
 from wirebench.model.variant import Variant, is_loopback
 from wirebench.system.tls import ClientTls, split_address
@@ -154,4 +154,4 @@ def to_snake_case(name: str) -> str:
 
 def _to_yaml(data: Mapping[str, Any]) -> str:
     """Return lines of YAML: what holds single values only stands on one of them."""
-    return yaml.safe_dump(data, default_flow_style=None, allow_unicode=True, sort_keys=False, width=110).rstrip()
+    return dump_yaml(data, default_flow_style=None, width=110).rstrip()
