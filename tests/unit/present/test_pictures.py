@@ -111,11 +111,7 @@ DELAYS = ("with a delay of 0 ms", "with a delay of 5 ms")
     [
         (
             (0, 5),
-            {
-                "users.get, 16 connections": [
-                    f"{name} with {each}" for name in ("REST", "gRPC", "socket") for each in DELAYS
-                ]
-            },
+            {"users.get, 16 connections": [f"{name} {each}" for name in ("REST", "gRPC", "socket") for each in DELAYS]},
         ),
         (
             (0, 1, 5),
