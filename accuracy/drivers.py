@@ -12,7 +12,7 @@ from typing import Any
 
 from accuracy.ceiling import print_ceilings
 from accuracy.table import describe_origin, print_table
-from wirebench.cli import EXIT_FAILED, EXIT_INTERRUPTED
+from wirebench.cli import EXIT_INTERRUPTED
 from wirebench.cli.console import print_error
 from wirebench.drivers import DRIVERS
 from wirebench.errors import UsageError, WirebenchError
@@ -95,7 +95,7 @@ def main(arguments: Sequence[str]) -> int:
             print(f"Errors of wireload over their limit: {len(over)}.", *over, sep="\n- ", end="\n\n")
             if not arguments:
                 print_ceilings(cores)
-            return EXIT_FAILED if len(measured) < len(cases) else 0
+            return WirebenchError.exit_status if len(measured) < len(cases) else 0
     except WirebenchError as error:
         print_error(error)
         return error.exit_status

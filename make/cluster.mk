@@ -30,8 +30,9 @@ deploy: cluster-load ## install or upgrade the charts, with REPLICAS and WORKERS
 	@REPLICAS=$(REPLICAS) WORKERS=$(WORKERS) scripts/cluster/deploy $@
 
 # What is given is checked by wirebench, in words.
-LOAD = $(BIN)/wirebench load $(@:load-%=%) $(foreach name,DRIVER TARGET CONCURRENCY DURATION RATE OPERATION PAYLOAD \
-  PLACEMENT REPLICAS WORKERS,$(if $($(name)),--$(shell tr A-Z a-z <<<$(name)) '$($(name))')) $(ARGS)
+given = $(foreach name,$(2),$(if $($(name)),$(1)$(shell tr A-Z a-z <<<$(name))$(3)'$($(name))'))
+LOAD = $(BIN)/wirebench load $(@:load-%=%) $(call given,--,DRIVER TARGET CONCURRENCY DURATION RATE OPERATION, ) \
+  $(call given,--set factors.,PAYLOAD PLACEMENT REPLICAS WORKERS,=) $(ARGS)
 
 # $(call driver-here,NAME): what a load from this machine is sent by. Load pods have it in their image.
 driver-here = $(if $(filter local,$(TARGET)),$(addprefix .tools/bin/,$(filter k6 ghz,$(or $(DRIVER),$(1)))))

@@ -130,7 +130,7 @@ def test_a_service_that_is_scaled_is_live(out: Path) -> None:
     """Prometheus has three replicas within 10 s of helm's end."""
     text = (ROOT / "docs/cluster.md").read_text()
     (upgrade,) = re.findall("^.tools/bin/helm .*", text, re.MULTILINE)
-    load = start("make", "load-rest", "RATE=60", "DURATION=70s", f"ARGS=--connection reopen --out {out}")
+    load = start("make", "load-rest", "RATE=60", "DURATION=70s", f"ARGS=--set factors.connection=reopen --out {out}")
     rates = f'namespace_transport_pod:wirebench_requests:rate15s{{namespace="{NAMESPACE}", transport="rest"}}'
     try:
         wait_until(lambda: any(rate > 0 for rate in values(rates)), "it loads")
@@ -177,14 +177,14 @@ def test_a_rolling_restart_loses_no_call(cluster: Cluster, out: Path, transport:
 def test_replicas_and_workers_are_set_one_by_one(cluster: Cluster, tmp_path: Path) -> None:
     """What isn't named stays as it was, and the load is spread over all that is there."""
     command = (sys.executable, "-m", "wirebench.cli", "load", "rest", "--duration", "2s", "--concurrency", "8")
-    status, _, stderr = ended(start(*command, "--replicas", "2", "--out", tmp_path / "two"))
+    status, _, stderr = ended(start(*command, "--set", "factors.replicas=2", "--out", tmp_path / "two"))
     assert 0 == status, stderr
     (record,) = only_run(tmp_path / "two").records
     assert (2, 1, 2) == (
         record.factors["replicas"], record.factors["workers"], len(record.server.requests_by_replica or {})
     )  # fmt: skip
 
-    options = ("--workers", "2", "--balancing", "headless", "--out", tmp_path / "four")
+    options = ("--set", "factors.workers=2", "--set", "factors.balancing=headless", "--out", tmp_path / "four")
     status, _, stderr = ended(start(*command, *options))
     assert 0 == status, stderr
     (record,) = only_run(tmp_path / "four").records

@@ -59,13 +59,14 @@ RULES = (
          "tests/contract/test_postgres.py"),
     Rule(r"pip install wirebench-\*\.whl|.*bin/pip install .*|python3 -m venv .*|measure/bin/.*",
          Place.ELSEWHERE, "tests/contract/test_wheel.py"),
-    Rule(r"\.tools/bin/helm .*|make load-rest .*--connection reopen.*", Place.ELSEWHERE, "tests/cluster/test_load.py"),
+    Rule(r"\.tools/bin/helm .*|make load-rest .*connection=reopen.*", Place.ELSEWHERE, "tests/cluster/test_load.py"),
     Rule(r"helm upgrade --install agents .*", Place.ELSEWHERE, "tests/cluster/test_run.py"),
     Rule(r"helm .*", Place.ELSEWHERE, "tests/cluster/test_deployed.py"),
     Rule(r".*test_dashboards_live.py", Place.CI),
     Rule(r"make dashboards", Place.ELSEWHERE, "tests/unit/charts/test_dashboards.py"),
     Rule(r"make fuzz.*|make test-contract .*", Place.PARSED, "parts of make test"),
     Rule(r"make test-all", Place.PARSED, "takes long"),
+    Rule(r".*wirebench --install-completion", Place.PARSED, "changes the user's shell"),
     Rule(r"make format", Place.PARSED, "rewrites the code"),
     Rule(r"make (docker-up|deploy)", Place.PARSED, "make cluster-up calls the scripts of their recipes"),
     Rule(r"make cluster-clean", Place.PARSED, "others need the images"),
@@ -95,7 +96,7 @@ RULES = (
     Rule(r"curl -s .*cursor=….*", Place.PARSED, "the cursor of an earlier reply"),
     Rule(r"curl -s .*", Place.HERE, needs=(SERVE,)),
     Rule(WIREBENCH + r"compare .*", Place.HERE, statuses=(0, 1)),
-    Rule(r"(make (bench|example-podinfo|help|help-dev)|python |sqlite3 |eval |" + WIREBENCH + r").*", Place.HERE),
+    Rule(r"(make (bench|example-podinfo|help|help-dev)|python |sqlite3 |" + WIREBENCH + r").*", Place.HERE),
 )  # fmt: skip
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 from pathlib import Path
 
-from wirebench.errors import WirebenchError
+from wirebench.errors import UsageError, WirebenchError
 from wirebench.system.files import make_write_error
 from wirebench.system.signals import Interrupted, handle_interrupts
 
-EXIT_FAILED = 1
 EXIT_INTERRUPTED = 130
 
 
@@ -22,27 +23,39 @@ def main() -> None:
         from wirebench.cli.console import print_error
 
         print_error(error)
-        sys.exit(error.exit_status)
+        status = error.exit_status
     except Interrupted:
         sys.stderr.write("interrupted\n")
-        sys.exit(EXIT_INTERRUPTED)
+        status = EXIT_INTERRUPTED
     sys.exit(status)
 
 
 def _run() -> int:
     """Run the command, and see that what it printed is out. Raises WirebenchError."""
     # Imported late: Ctrl-C is understood already while all the rest is loaded.
-    from wirebench.cli import stdout
     from wirebench.cli.app import run_app
 
-    stdout.guard()
+    if sys.stdout is None:  # the next file that is opened would get its number, and what is printed
+        raise UsageError("stdout is closed", "leave it open, or lead it elsewhere: > FILE")
+    if isinstance(sys.stdout, io.TextIOWrapper):  # what its encoding lacks is no reason to lose the rest
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        status = run_app()
-        stdout.flush()
-    except BrokenPipeError:  # who read it has left
-        stdout.drop()
-        return EXIT_FAILED
-    except stdout.StdoutError as error:
-        stdout.drop()
-        raise make_write_error(Path("stdout"), error) from error
-    return status
+        return run_app()
+    except OSError as error:
+        if error.filename is None:
+            raise make_write_error(Path("stdout"), error) from error
+        raise WirebenchError(f"{error.filename}: {error.strerror}", "check the path, and who may use it") from error
+    finally:
+        _flush()
+
+
+def _flush() -> None:
+    """See that what was printed is out. Raises WirebenchError, but not where who read it has left."""
+    for number, stream in enumerate((sys.stdout, sys.stderr), start=1):
+        try:
+            stream.flush()
+        except OSError as error:
+            # Python would try once more at its end: https://docs.python.org/3/library/signal.html#note-on-sigpipe
+            os.dup2(os.open(os.devnull, os.O_WRONLY), number)
+            if not isinstance(error, BrokenPipeError):
+                raise make_write_error(Path("stdout"), error) from error

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module, metadata
@@ -13,7 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from wirebench.errors import UsageError
 
-#: What `wirebench --help` shows. The modules are named after the commands, as are their functions or apps.
+#: What `wirebench --help` shows. The modules are named after the commands, as are their functions.
 GROUPS = {
     "Measure": {
         "run": "Measure a scenario, and report what differs.",
@@ -34,14 +36,13 @@ GROUPS = {
         "init": "Draft an application file and a scenario for your own service.",
         "doctor": "Check this machine for what would spoil runs or their figures.",
         "timing": "Fetch when messages came to a Hedera topic, for loads to replay.",
-        "completion": "Print a script that makes a shell complete commands.",
     },
     "Services": {"client": "Talk to a service: one call, an interactive menu, or a demo."},
 }
 COMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}
 _MODULES = {"list": "list_"}
-#: Set by a shell that asks for completions, which typer then prints.
-COMPLETE_VARIABLE = "_WIREBENCH_COMPLETE"
+#: What typer adds to an argument's name and to a help text: a type such as `<str>`, and a range such as `x>=0`.
+_TYPE, _RANGE = re.compile(r" <.*>$"), re.compile(r"  \[([\d.]*<?=?x[<>]=[\d.]+)\]|; ([\d.]*<?=?x[<>]=[\d.]+)")
 
 
 class GroupedCommands(TyperGroup):
@@ -62,9 +63,10 @@ class GroupedCommand(TyperCommand):
         """Write arguments and options, each group under its heading."""
         groups: dict[str, list[tuple[str, str]]] = {}
         for each in self.get_params(ctx):
-            if (record := each.get_help_record(ctx)) is not None:
+            if record := each.get_help_record(ctx):
                 default = "Arguments" if each.param_type_name == "argument" else "Options"
-                groups.setdefault(getattr(each, "rich_help_panel", None) or default, []).append(record)
+                heading = getattr(each, "rich_help_panel", None) or default
+                groups.setdefault(heading, []).append((_TYPE.sub("", record[0]), _RANGE.sub("", record[1])))
         for heading, records in groups.items():
             with formatter.section(heading):
                 formatter.write_dl(records)
@@ -83,11 +85,6 @@ def show_help_without_command(
         bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Handle the options before a command."""
-    help_without_command(context)
-
-
-def help_without_command(context: typer.Context) -> None:
     """Show the help where there should be a command; nothing was done, so the exit status is that of wrong usage."""
     if context.invoked_subcommand is None:
         sys.stderr.write(f"{context.get_help()}\n")
@@ -105,7 +102,6 @@ def make_app(arguments: Sequence[str]) -> typer.Typer:
         callback=show_help_without_command,
         context_settings={"help_option_names": ["-h", "--help"]},
         invoke_without_command=True,
-        add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
     )
@@ -113,33 +109,24 @@ def make_app(arguments: Sequence[str]) -> typer.Typer:
         if name != called:
             app.command(name, short_help=summary)(lambda: None)
             continue
-        module_name = _MODULES.get(name, name)
-        module = import_module(f"wirebench.cli.{module_name}")
-        if hasattr(module, "app"):
-            app.add_typer(module.app, name=name)
-        else:
-            from wirebench.cli.options import expand_groups
+        from wirebench.cli.options import expand_groups
 
-            app.command(name, cls=GroupedCommand)(expand_groups(getattr(module, module_name)))
+        module_name = _MODULES.get(name, name)
+        command = getattr(import_module(f"wirebench.cli.{module_name}"), module_name)
+        # The mark \b keeps the lines of a paragraph: those of examples.
+        text = str(inspect.getdoc(command)).replace("\n\nwirebench ", "\n\n\b\nwirebench ")
+        app.command(name, cls=GroupedCommand, help=text)(expand_groups(command))
     return app
 
 
 def run_app() -> int:
     """Run the command that the arguments name, and return its exit status. Raises WirebenchError."""
-    app = make_app(_read_completed_words() if COMPLETE_VARIABLE in os.environ else sys.argv[1:])
+    words = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS")  # of a shell that asks to complete
+    app = make_app(words.split()[1:] if words else sys.argv[1:])
     try:
         return cast("int | None", app(prog_name="wirebench", standalone_mode=False)) or 0
     except typer.TyperException as error:
         raise _describe_usage_error(error) from None
-
-
-def _read_completed_words() -> Sequence[str]:
-    # Imported late: it registers the shells, in a way that help needn't wait for.
-    from typer.completion import completion_init  # type: ignore[attr-defined]
-
-    completion_init()
-    words = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS", "")
-    return words.split()[1:]
 
 
 def _describe_usage_error(error: typer.TyperException) -> UsageError:

@@ -9,8 +9,8 @@ from typing import Annotated, get_args
 
 import typer
 
+from wirebench.cli.log import LOG
 from wirebench.cli.options import Verbosity
-from wirebench.cli.verbosity import note
 from wirebench.drivers import DRIVERS
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.measure.calibration import (
@@ -23,7 +23,7 @@ from wirebench.measure.calibration import (
     read_calibration,
 )
 from wirebench.measure.usage import Interference
-from wirebench.model.contract import TRANSPORTS, Driver, Transport
+from wirebench.model.contract import Driver, Transport
 from wirebench.model.labels import format_error
 from wirebench.present.numbers import format_duration
 from wirebench.run.environment import find_warnings, read_machine
@@ -35,11 +35,9 @@ _ROW = "{:<9} {:<9} {:>8} {:>11} {:>9} {:>10}  {:<18} {}\n"
 
 
 def calibrate(
-    driver: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="A driver; repeat for several. Default: all installed.")
-    ] = None,
+    driver: Annotated[Driver | None, typer.Option(metavar="NAME", help="A driver; default: all installed.")] = None,
     transport: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="rest, grpc or socket; repeat for several. Default: all.")
+        Transport | None, typer.Option(metavar="NAME", help="rest, grpc or socket; default: all.")
     ] = None,
     *,
     verbosity: Verbosity,
@@ -49,38 +47,34 @@ def calibrate(
     Each driver loads a server that logs when every request arrives and when its reply has been written. Error is what
     the driver measures minus the log. Per transport, wireload takes about 25 s and other drivers about a minute.
 
-    Runs look both up: records carry them, and verdicts that depend on smaller differences are withheld. A run measures
-    loads that were not calibrated by itself, in up to 30 s and coarsely.
+    Records carry the error, and verdicts on smaller differences are withheld. A run calibrates its own loads, coarsely.
+
+    wirebench calibrate
+    wirebench calibrate --driver wireload --transport grpc
     """
     verbosity.apply()
-    pairs = _choose_drivers(driver or (), transport or ())
+    pairs = _choose_drivers(driver, transport)
     with handle_interrupts(STOPPING):
         path = _calibrate(pairs)
-    note(f"{path} is written; `wirebench doctor` shows it")
+    LOG.info("%s is written; `wirebench doctor` shows it", path)
 
 
-def _choose_drivers(drivers: Sequence[str], transports: Sequence[str]) -> list[tuple[Driver, Transport]]:
-    """Return the drivers, by default all that are installed, with those of the transports that they speak.
+def _choose_drivers(driver: Driver | None, transport: Transport | None) -> list[tuple[Driver, Transport]]:
+    """Return a driver, by default all that are installed, with the transport, by default all that it speaks.
 
-    Raises UsageError if one isn't known or installed, or if there are none.
+    Raises UsageError if it isn't installed, or if there are none.
     """
-    for option, names, known in (("driver", drivers, get_args(Driver)), ("transport", transports, TRANSPORTS)):
-        for name in names:
-            if name not in known:
-                raise UsageError(f"--{option}: no {option} {name!r}", f"one of {', '.join(known)}")
-    installed = [name for name, driver in DRIVERS.items() if driver.read_version()]
-    for name in drivers:
-        if name not in installed:
-            raise UsageError(f"the driver {name} is not installed", f"run `{DRIVERS[name].setup}`")
+    installed = [name for name in get_args(Driver) if DRIVERS[name].read_version()]
+    if driver and driver not in installed:
+        raise UsageError(f"the driver {driver} is not installed", f"run `{DRIVERS[driver].setup}`")
     chosen = [
-        (name, transport)
-        for name in get_args(Driver)
-        if name in (drivers or installed)
-        for transport in list_transports(name)
-        if transport in (transports or TRANSPORTS)
+        (name, each)
+        for name in ([driver] if driver else installed)
+        for each in list_transports(name)
+        if transport in (None, each)
     ]
     if not chosen:
-        raise UsageError("none of these drivers speaks these transports", "`wirebench doctor` shows the drivers")
+        raise UsageError("no such driver speaks this transport", "`wirebench doctor` shows the drivers")
     return chosen
 
 
@@ -95,9 +89,9 @@ def _calibrate(pairs: Sequence[tuple[Driver, Transport]]) -> Path:
         path = locate_calibration(cores, read_machine())
         calibration = read_calibration(path)
         for caveat in (*find_warnings(cores), str(cores)):
-            note(caveat)
+            LOG.info(caveat)
         left_s = sum(estimate_duration_s(driver) for driver, _ in pairs)
-        note(f"about {format_duration(left_s)}")
+        LOG.info("about %s", format_duration(left_s))
         sys.stdout.write(_ROW.format(*_HEADINGS))
         for done, (driver, transport) in enumerate(pairs, start=1):
             interference, points = Interference(cores.all), list[Point]()
@@ -111,7 +105,7 @@ def _calibrate(pairs: Sequence[tuple[Driver, Transport]]) -> Path:
             except WirebenchError as error:
                 failed[f"{driver} {transport} ({error.message})"] = error.hint
             left_s -= estimate_duration_s(driver)
-            note(f"{done}/{len(pairs)}: {driver} {transport}; {format_duration(left_s)} left")
+            LOG.info("%d/%d: %s %s; %s left", done, len(pairs), driver, transport, format_duration(left_s))
     if failed:
         raise WirebenchError(f"not calibrated: {', '.join(failed)}", "; ".join(dict.fromkeys(failed.values())))
     return path

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
+import os
 import sys
 import time
 from collections.abc import Generator, Mapping, Sequence
@@ -15,7 +16,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from wirebench_services.client import OPERATIONS, Client, ClientError, Fields, Reply
 
 from wirebench.cli.console import escape_controls
-from wirebench.cli.options import TlsOptions, read_environment_address
+from wirebench.cli.options import TlsOptions
 from wirebench.errors import UsageError, WirebenchError, suggest
 from wirebench.measure.client import connect
 from wirebench.model.application import load_builtin
@@ -32,33 +33,31 @@ _PEOPLE: tuple[Fields, ...] = (
 
 
 def client(  # noqa: PLR0913 - an option is an argument
-    transport: Annotated[Transport, typer.Argument(help="How to talk to the service.")],
+    transport: Annotated[Transport, typer.Argument(metavar="TRANSPORT", help="rest, grpc or socket.")],
     call: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="OPERATION FIELD=VALUE", help="One call, such as `users.get id=1000001`."),
+        list[str] | None, typer.Argument(metavar="OPERATION FIELD=VALUE…", help="One call; without it, a menu.")
     ] = None,
     *,
     demo: Annotated[bool, typer.Option("--demo", help="Create, list, fetch, update and delete three users.")] = False,
     address: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOST:PORT",
-            help="https:// before it: TLS. Default: WIREBENCH_REST, WIREBENCH_GRPC, WIREBENCH_SOCKET, or this machine.",
-        ),
+        str | None, typer.Option(metavar="ADDR", help="HOST:PORT; default: WIREBENCH_REST (_GRPC, _SOCKET), or here.")
     ] = None,
-    timeout_s: Annotated[float, typer.Option(metavar="SECONDS", min=0.01, max=3600, help="How long to wait.")] = 5.0,
+    timeout_s: Annotated[float, typer.Option(metavar="N", min=0.01, max=3600, help="Seconds to wait.")] = 5.0,
     tls_files: TlsOptions,
 ) -> None:
     """Talk to a service: one call, an interactive menu, or a demo.
 
     The menu comes without a call; with socket, lines are upper-cased instead. Data is printed as JSON, a record a line;
-    message and response time go to stderr.
+    message and response time go to stderr. An address with https:// before it speaks TLS.
+
+    wirebench client rest users.get id=1000001
+    wirebench client grpc --demo
     """
     if demo and call:
         raise UsageError("--demo excludes a call", "give one of them")
     operation, *given = call or [""]
     fields = parse_fields(operation, given) if operation else {}
-    where = address or read_environment_address(transport) or f"127.0.0.1:{_PORTS[transport]}"
+    where = address or os.environ.get(f"WIREBENCH_{transport.upper()}") or f"127.0.0.1:{_PORTS[transport]}"
     with connect(transport, where, tls=tls_files.load(), timeout_s=timeout_s) as connected:
         if operation:
             call_and_show(connected, operation, fields)
@@ -108,7 +107,7 @@ def _parse_value(field: FieldDescriptor, text: str) -> Any:  # noqa: ANN401 - of
     return int(text) if field.type == FieldDescriptor.TYPE_INT32 else text
 
 
-def call_and_show(client: Client, operation: str, fields: Fields) -> Any:  # noqa: ANN401 - the data of any operation
+def call_and_show(client: Client, operation: str, fields: Fields) -> None:
     """Carry out an operation and print what comes, the items of a stream one by one.
 
     Raises WirebenchError, in the service's words, if the operation fails.
@@ -124,7 +123,6 @@ def call_and_show(client: Client, operation: str, fields: Fields) -> Any:  # noq
     sys.stderr.write(f"{escape_controls(reply.message)} ({took})\n".lstrip())
     for record in reply.data if isinstance(reply.data, list) else [reply.data] * bool(reply.data):
         _print_record(record)
-    return reply.data
 
 
 def _show_items(stream: Generator[Any]) -> Reply:
@@ -165,12 +163,12 @@ def _read_line(prompt: str) -> str:
 
 def run_menu(client: Client, title: str) -> None:
     """Ask for an operation and its fields again and again, until the user exits or the input ends."""
-    numbers = [str(number) for number in range(1, len(_MENU) + 1)]
-    shown = "\n".join(map("  ".join, zip(numbers, _MENU, strict=True)))
+    choices = {str(number): name for number, name in enumerate(_MENU, start=1)}
+    shown = "\n".join(map("  ".join, choices.items()))
     with contextlib.suppress(EOFError):
         while True:
             answer = _read_line(f"\n{title}\n{shown}\nchoose: ")
-            choice = dict(zip(numbers, _MENU, strict=True)).get(answer, answer)
+            choice = choices.get(answer, answer)
             if choice == "exit":
                 return
             try:
@@ -193,11 +191,9 @@ def run_demo(client: Client) -> None:
     """Create three users, list, fetch, update and delete, show what is left, and clean up. Raises WirebenchError."""
     first = _find_free_id(client, len(_PEOPLE))
     ids = range(first, first + len(_PEOPLE))
+    created = [{"id": user_id, **person} for user_id, person in zip(ids, _PEOPLE, strict=True)]
     steps: list[tuple[str, str, Fields]] = [
-        *(
-            (f"create user {user_id}", "users.create", {"user": {"id": user_id, **person}})
-            for user_id, person in zip(ids, _PEOPLE, strict=True)
-        ),
+        *((f"create user {user['id']}", "users.create", {"user": user}) for user in created),
         (f"list {len(ids)} users from id {first} on", "users.list", {"after_id": first - 1, "limit": len(ids)}),
         (f"get user {ids[1]}", "users.get", {"id": ids[1]}),
         (f"update the email of user {first}", "users.update", {"id": first, "email": "countess@example.com"}),

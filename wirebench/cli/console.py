@@ -19,12 +19,10 @@ _PLAIN_WIDTH = 10_000
 
 def print_error(error: WirebenchError) -> None:
     """Write an error to stderr: what is wrong, a tool's last lines if there are any, and what to do next."""
-    lines = [f"error: {error.message}"]
-    if error.details:
-        lines += [f"  | {line}" for line in error.details.splitlines()]
+    lines = [f"error: {error.message}", *(f"  | {line}" for line in error.details.splitlines())]
     if error.hint:
         lines.append(f"next: {fit_installation(error.hint)}")
-    sys.stderr.write(_escape_lines("\n".join(lines)) + "\n")
+    sys.stderr.write("".join(f"{escape_controls(line)}\n" for line in lines))
 
 
 def fit_installation(text: str) -> str:
@@ -48,7 +46,7 @@ class _PlainConsole(Console):
     """Shows control characters as what they are: questions, versions and reasons may come from elsewhere."""
 
     def render_str(self, text: str, **options: Any) -> Text:  # noqa: ANN401 - rich's, handed on
-        return super().render_str(_escape_lines(text), **options)
+        return super().render_str(escape_controls(text), **options)
 
 
 def print_json(data: object) -> None:
@@ -56,9 +54,6 @@ def print_json(data: object) -> None:
 
 
 def escape_controls(text: str) -> str:
-    """Return the text with control characters escaped: what others have stored must not steer our terminal."""
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in text)
-
-
-def _escape_lines(text: str) -> str:
-    return "\n".join(map(escape_controls, text.split("\n")))
+    """Return lines with control characters escaped: what others have stored must not steer our terminal."""
+    shown = (each if each.isprintable() or each == "\n" else each.encode("unicode_escape").decode() for each in text)
+    return "".join(shown)

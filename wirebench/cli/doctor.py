@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import socket
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -39,7 +38,12 @@ class Check:
 
 
 def doctor() -> None:
-    """Check this machine for what would spoil runs or their figures."""
+    """Check this machine for what would spoil runs or their figures.
+
+    It exits with 1 if `wirebench run` can't work.
+
+    wirebench doctor
+    """
     checks = [*_check_tools(), *_check_calibration(), *_check_machine()]
     for check in checks:
         mark = "ok" if check.good else "FAIL" if check.fatal else "warn"
@@ -98,12 +102,6 @@ def _check_machine() -> Iterator[Check]:
     yield Check(str(cores), not cores.shared)
     for warning in environment.find_warnings(cores):
         yield Check(warning, good=False)
-    with socket.socket() as probe:
-        try:
-            probe.bind(("127.0.0.1", 0))
-            yield Check("loopback ports can be had")
-        except OSError as error:
-            yield Check(f"no port on 127.0.0.1: {error}", good=False, fatal=True)
     folder = DEFAULT_FOLDER if DEFAULT_FOLDER.exists() else Path()
     free = shutil.disk_usage(folder).free
     text = f"{free / 2**30:.1f} GiB free for results in {folder.resolve()}"

@@ -1,26 +1,32 @@
-"""`wirebench run --dry-run`: what a run would do."""
+"""`wirebench run --dry-run`: what a run would do and need."""
 
 from __future__ import annotations
 
 from wirebench.cli.console import make_console, print_json
+from wirebench.drivers import DRIVERS
 from wirebench.model.labels import name_cell_fully, pluralise
+from wirebench.model.scenario import Scenario
 from wirebench.plan.plan import Plan, list_needs
 from wirebench.present.numbers import format_duration
 from wirebench.run.progress import TimeLeft
+from wirebench.system.paths import KUBECONFIG, POSTGRES_URL
+
+
+def describe_needs(scenario: Scenario, target: str = "local") -> list[str]:
+    """Return what a scenario needs besides this machine, and which of that isn't here."""
+    needs = dict.fromkeys(("cluster", *list_needs(scenario)) if target == "kubernetes" else list_needs(scenario))
+    files = {"cluster": KUBECONFIG, "PostgreSQL": POSTGRES_URL, **{name: each.path for name, each in DRIVERS.items()}}
+    return [need if files[need].exists() else f"{need} (missing)" for need in needs]
 
 
 def show_plan(plan: Plan, *, json: bool) -> None:
     """Print the cells of a plan, their order, how long they take, and what they need."""
-    expected_s, needs = TimeLeft(plan).compute_s(), list(list_needs(plan.scenario))
-    if plan.target == "kubernetes" and "cluster" not in needs:
-        needs.append("cluster")
+    expected_s, needs = TimeLeft(plan).compute_s(), describe_needs(plan.scenario, plan.target)
     order = [[plan.cells.index(planned.cell) + 1 for planned in block] for block in plan.blocks]
     if json:
         cells = [{"cell": cell.id, **cell.factors} for cell in plan.cells]
-        print_json(
-            {"target": plan.target, "seed": plan.seed, "expected_s": expected_s, "needs": needs}
-            | {"cells": cells, "order": order}
-        )
+        facts = {"target": plan.target, "seed": plan.seed, "expected_s": expected_s, "needs": needs}
+        print_json({**facts, "cells": cells, "order": order})
         return
     console = make_console()
     console.print(plan.scenario.question, style="bold")

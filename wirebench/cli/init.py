@@ -61,15 +61,11 @@ def init(  # noqa: PLR0913 - one parameter an option
 ) -> None:
     """Draft an application file and a scenario for your own service.
 
-    Without names, it lists the requests and calls that there are:
+    Without names, it lists the requests and calls that there are. With names, it writes both files, with example values
+    that satisfy the schema. An operation writes unless its method is safe, or --reads names it.
 
-    wirebench init --openapi http://127.0.0.1:8080/openapi.json --proto shop.proto
-
-    With names, it writes both files, with example values that satisfy the schema:
-
-    wirebench init --openapi shop.yaml --proto shop.proto --pair 'GET /items/{id} = shop.v1.Catalog/GetItem'
-
-    An operation writes unless its method is safe, or --reads names it.
+    wirebench init --openapi http://127.0.0.1:8080/openapi.json
+    wirebench init --proto shop.proto --grpc shop.v1.Catalog/GetItem
     """
     if proto and reflection:
         raise UsageError("--proto and --reflection both describe gRPC", "give one of them")

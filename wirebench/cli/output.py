@@ -1,20 +1,17 @@
-"""What the terminal shows: errors, warnings, and a run."""
+"""What the terminal shows of a run, and of two."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Collection
 
 from rich.console import Console
 
-from wirebench.cli.console import escape_controls
 from wirebench.cli.table import print_list, print_table
 from wirebench.model.labels import list_some, pluralise
 from wirebench.model.run_info import Run
 from wirebench.present.run import make_run_view
 from wirebench.present.table import make_comparison_table, make_first_table, make_operation_table
 from wirebench.present.two_runs import RunComparisonView
-from wirebench.store.runs import DamagedRun
 
 _ERROR_TEXTS_SHOWN = 5
 _VERDICTS = "Ratios with 95 % intervals; !: a gate failed for it; –: two drivers of one service have no verdict"
@@ -22,17 +19,12 @@ _CHANGES = "Ratios of head to base with 95 % intervals; !: a gate failed for it"
 _OPERATIONS = "Operation by operation; ratios are of the mean latency"
 
 
-def warn_of_damaged(run: DamagedRun) -> None:
-    sys.stderr.write(f"warning: skipped {run.folder}, which can't be read: {run.reason}\n")
-
-
-def print_comparison(found: RunComparisonView, console: Console, *, is_verbose: bool) -> None:
-    """Print a table of the cells of two runs, a sentence a cell if asked for, and what all of them come to."""
+def print_comparison(found: RunComparisonView, console: Console) -> None:
+    """Print a table of the cells of two runs, and what all of them come to."""
     console.print(f"\nbase {found.base.id}, head {found.head.id}", style="bold")
     _print_alike(found.alike, console)
     console.print(_CHANGES)
     print_table(make_comparison_table(found.changes), console)
-    print_list("•", [change.sentence for change in found.changes] if is_verbose else (), console)
     print_list("!", found.caveats, console, "yellow")
     console.print(found.summary, style="bold")
 
@@ -64,10 +56,9 @@ def print_run(run: Run, console: Console, known: Collection[str] = ()) -> None:
             console.print(f"\n{heading}", style="bold")
             print_table(table, console)
     print_list("•", (*view.summary, *view.notes), console)
-    errors = list_some(view.errors, _ERROR_TEXTS_SHOWN)
-    failed = [gate.sentence for gate in view.failed_gates]
     caveats = (caveat for caveat in view.caveats if caveat not in known)
-    print_list("!", (*caveats, *failed, *map(escape_controls, errors)), console, "yellow")
+    failed = (gate.sentence for gate in view.failed_gates)
+    print_list("!", (*caveats, *failed, *list_some(view.errors, _ERROR_TEXTS_SHOWN)), console, "yellow")
 
 
 def _print_alike(alike: str, console: Console) -> None:

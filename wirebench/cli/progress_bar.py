@@ -1,18 +1,18 @@
-"""Progress on stderr: a bar on a terminal, plain lines elsewhere."""
+"""Progress of a run on stderr: a bar on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
-import sys
+import logging
 import time
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from rich import progress as rich_progress
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 
 from wirebench.cli.console import escape_controls
-from wirebench.cli.verbosity import is_quiet, note
+from wirebench.cli.log import LOG
 from wirebench.model.labels import pluralise
 from wirebench.model.record import Record
 from wirebench.model.run_info import RunInfo
@@ -24,85 +24,63 @@ from wirebench.targets.cores import Cores
 _PLAIN_INTERVAL_S = 5.0
 
 
-class ProgressBar:
-    """How far a task is, while the `with` block runs."""
-
-    def __init__(self, text: str, total: float | None, done: int = 0) -> None:
-        self._console = Console(stderr=True, quiet=is_quiet())
-        self._bar = rich_progress.Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[note]}"),
-            console=self._console,
-            transient=True,
-            disable=not self.is_terminal,
-        )
-        self._task = self._bar.add_task(text, total=total, completed=done, note="")
-        self._last_line = time.monotonic()
-
-    @property
-    def is_terminal(self) -> bool:
-        return self._console.is_terminal
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
-
-    def update(self, line: str = "", *, always: bool = False, **changes: Any) -> None:  # noqa: ANN401 - rich's
-        """Update the bar; without a terminal, print the line, unless it is soon after another and not `always`."""
-        self._bar.update(self._task, **changes)
-        is_due = always or time.monotonic() - self._last_line >= _PLAIN_INTERVAL_S
-        if line and is_due and not self.is_terminal:
-            self._last_line = time.monotonic()
-            self._console.print(line, markup=False, highlight=False, soft_wrap=True)
-
-
 class TerminalProgress(Progress):
     """Shows how far a run is, and how long it will take."""
 
     def __init__(self, plan: Plan) -> None:
-        self._plan = plan
-        self._time_left = TimeLeft(plan)
-        self._bar = ProgressBar("starting", plan.cells_total, len(plan.done))
-        #: What was announced of the run; None if its folder was never there.
-        self.info: RunInfo | None = None
+        self._plan, self._time_left = plan, TimeLeft(plan)
+        console = Console(stderr=True)
+        self._has_bar = console.is_terminal and LOG.isEnabledFor(logging.INFO)
+        self._bar = rich_progress.Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[left]}"),
+            console=console,
+            transient=True,
+            disable=not self._has_bar,
+        )
+        self._task = self._bar.add_task("starting", total=plan.cells_total, completed=len(plan.done), left="")
+        self._last_line = time.monotonic()
+        #: The run's folder once it is there, and the notes that were announced then.
+        self.folder: Path | None = None
+        self.notes: tuple[str, ...] = ()
 
     def begin(self, info: RunInfo, folder: Path, cores: Cores | None) -> None:
-        self.info = info
-        plan, notes = self._plan, (f"note: {note}" for note in info.notes)
+        self.folder, plan = folder, self._plan
         done = f", {len(plan.done)} of {pluralise(plan.cells_total, 'window')} done before" if plan.done else ""
         at_most = "at most " if plan.scenario.load.model == "calls" else ""
         lines = [
-            escape_controls(info.question),
+            info.question,
             f"{pluralise(len(plan.cells), 'cell')} × {pluralise(len(plan.blocks), 'block')}{done}, {at_most}"
             f"{plan.measured_s:.0f} s of load; seed {plan.seed}; {info.target} target"
             + (f" ({cores})" if cores else ""),
-            *([escape_controls(f"overrides: {'; '.join(info.overrides)}")] if info.overrides else []),
+            *([f"overrides: {'; '.join(info.overrides)}"] if info.overrides else []),
             f"results: {folder}/",
-            *notes,
+            *(f"note: {note}" for note in info.notes),
         ]
-        note("\n".join(lines))
-        self._bar.__enter__()
+        LOG.info("%s", escape_controls("\n".join(lines)))
+        self.notes = info.notes if LOG.isEnabledFor(logging.INFO) else ()
+        self._bar.start()
 
     def step(self, text: str) -> None:
-        left = f"{format_minutes(self._time_left.compute_s())} left"
-        self._bar.update(text, always=True, description=text, note=left)
+        self._show(text, always=True, description=text)
 
     def end_cell(self, record: Record, done: int) -> None:
         self._time_left.count_done(done)
         total, factors, streams = self._plan.cells_total, record.factors, record.streams
         text = f"{factors['variant'] or factors['transport']} {factors['operation']} c={factors['concurrency']}"
         rate = f"{streams.item_rate_per_s:,.0f} items/s" if streams else f"{record.rate_achieved_per_s:,.0f}/s"
-        left = f"{format_minutes(self._time_left.compute_s())} left"
-        line = f"{done}/{total}  {text} by {factors['driver']}: {rate}; {left}"
-        self._bar.update(line, always=done == total, completed=done, description=f"{text}: {rate}", note=left)
+        line = f"{done}/{total}  {text} by {factors['driver']}: {rate}"
+        self._show(line, always=done == total, completed=done, description=f"{text}: {rate}")
 
-    def warn(self, text: str) -> None:
-        sys.stderr.write(f"warning: {text}\n")
+    def _show(self, line: str, *, always: bool, **changes: Any) -> None:  # noqa: ANN401 - rich's
+        """Update the bar; without one, print the line, unless it is soon after another and not `always`."""
+        left = f"{format_minutes(self._time_left.compute_s())} left"
+        self._bar.update(self._task, left=left, **changes)
+        if not self._has_bar and (always or time.monotonic() - self._last_line >= _PLAIN_INTERVAL_S):
+            self._last_line = time.monotonic()
+            LOG.info("%s; %s", line, left)
 
     def end(self) -> None:
-        self._bar.__exit__()
+        self._bar.stop()

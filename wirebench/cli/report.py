@@ -16,14 +16,16 @@ def report(
     run: RunArgument = LAST,
     *,
     output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File to write; default: report.html in the run's folder.")
+        Path | None, typer.Option(metavar="FILE", help="File to write; default: report.html of the run.")
     ] = None,
     out: Out = DEFAULT_FOLDER,
 ) -> None:
-    """Write the report of a run: one HTML file."""
-    from wirebench.cli.output import warn_of_damaged
+    """Write the report of a run: one HTML file.
+
+    wirebench report
+    wirebench report last~1 --output before.html
+    """
     from wirebench.store.runs import find_run
     from wirebench.web.report import write_report
 
-    path = write_report(find_run(run, out, warn_of_damaged), output)
-    sys.stdout.write(f"{path}\n")
+    sys.stdout.write(f"{write_report(find_run(run, out), output)}\n")

@@ -24,13 +24,16 @@ def results(
     json: Json = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV: a row for each cell.")] = False,
 ) -> None:
-    """Show the figures and verdicts of a run."""
-    from wirebench.cli.output import warn_of_damaged
+    """Show the figures and verdicts of a run.
+
+    wirebench results
+    wirebench results last~1 --csv
+    """
     from wirebench.store.runs import find_run
 
     if json and csv:
         raise UsageError("--json and --csv: they exclude each other", "choose one of them")
-    found = find_run(run, out, warn_of_damaged)
+    found = find_run(run, out)
     if csv:
         print_csv(found)
     else:
@@ -38,6 +41,7 @@ def results(
 
 
 def show_run(run: Run, *, json: bool, known: Collection[str] = ()) -> None:
+    """Print a run; caveats that are `known` stand on the terminal already."""
     from wirebench.cli.console import make_console, print_json
     from wirebench.cli.output import print_run
 
@@ -61,14 +65,9 @@ def print_csv(run: Run) -> None:
     figures = [metric.field for metric in METRICS.values()]
     figures += [name for metric in SPREAD for name in name_spread(metric)]
     rows = [
-        {
-            "run_id": cell.run_id,
-            "cell": cell.cell,
-            **cell.factors,
-            "blocks": cell.blocks,
-            **{name: getattr(cell, name) for name in figures},
-            "failed_gates": " ".join(cell.failed_gates),
-        }
+        {"run_id": cell.run_id, "cell": cell.cell, **cell.factors, "blocks": cell.blocks}
+        | {name: getattr(cell, name) for name in figures}
+        | {"failed_gates": " ".join(cell.failed_gates)}
         for cell in describe_cells(run.info, summarise(run.records))
     ]
     writer = csv.DictWriter(sys.stdout, list(rows[0]) if rows else [], lineterminator="\n")

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Annotated, cast
+
+import typer
 
 from wirebench.cli import options as common
 from wirebench.errors import UsageError, WirebenchError
+from wirebench.model.contract import TargetName
 from wirebench.system.paths import DEFAULT_FOLDER, LAST
-
-if TYPE_CHECKING:
-    from wirebench.model.run_info import Run
 
 
 def resume(  # noqa: PLR0913 - one parameter an option
     run: common.RunArgument = LAST,
     *,
-    application: common.ApplicationFile = None,
+    application: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Application file of its variants; default: as it was.")
+    ] = None,
     cluster: common.Cluster,
-    addresses: common.Addresses,
-    tls_files: common.TlsOptions,
+    services: common.Services,
     prometheus: common.Prometheus = None,
     out: common.Out = DEFAULT_FOLDER,
     calibrate: common.Calibrate = None,
@@ -28,40 +29,26 @@ def resume(  # noqa: PLR0913 - one parameter an option
 ) -> None:
     """Continue an interrupted run.
 
-    Machine, versions and target must be those of the run. Its records stay as they are. Options name the
-    addresses of its target again.
+    Machine, versions and target must be those of the run, whose records stay. Options name addresses again.
+
+    wirebench resume
+    wirebench resume last~1 --rest http://127.0.0.1:5000
     """
-    from wirebench.cli.measure import PlannedRun, measure_and_show
+    from wirebench.cli.measure import measure_and_show
     from wirebench.cli.target import make_target_options
     from wirebench.run.resumption import check_resumable, plan_rest
-
-    verbosity.apply()
-    found = _find_run(run, out)
-    check_resumable(found)
-    target = make_target_options(
-        found.info.target,
-        addresses.by_transport,
-        tls_files.load(),
-        cluster,
-        has_variants=found.info.application is not None,
-        prometheus=prometheus,
-    )
-    plan = plan_rest(found, target, application)
-    is_named = found.folder.name == found.info.id  # neither `.` nor a link
-    parent = found.folder.parent if is_named else found.folder.resolve().parent
-    measurement = PlannedRun(plan, target, parent, found.info.id, resumed=found, calibrate=calibrate)
-    measure_and_show(measurement, json=json)
-
-
-def _find_run(name: str, out: Path) -> Run:
-    """Read a run. Raises UsageError, also for a run that can't be read."""
-    from wirebench.cli.output import warn_of_damaged
     from wirebench.store.runs import find_run
 
+    verbosity.apply()
     try:
-        return find_run(name, out, warn_of_damaged)
+        found = find_run(run, out)
     except UsageError:
         raise
     except WirebenchError as error:
         hint = "it is damaged, or of another version: measure its scenario again by `wirebench run`"
         raise UsageError(error.message, hint) from None
+    check_resumable(found)
+    kind, has_variants = cast("TargetName", found.info.target), found.info.application is not None
+    target = make_target_options(kind, services, cluster, prometheus, has_variants=has_variants)
+    plan = plan_rest(found, target, application)
+    measure_and_show(plan, target, found.folder.resolve().parent, json=json, resumed=found, calibrate=calibrate)

@@ -1,168 +1,172 @@
-"""Options of `wirebench run` alone: overrides and requests in place of a scenario."""
+"""Options of `run` and `load`: overrides of a scenario's keys, and requests in place of a scenario."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Iterator, Sequence
+import math
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wirebench.cli.options import parse_duration_s, running_option
-from wirebench.errors import UsageError
-from wirebench.model.contract import BLOCKS_MAX, TRANSPORTS, Driver
-from wirebench.system.tls import ClientTls
+from wirebench.cli.options import Services
+from wirebench.errors import UsageError, WirebenchError
+from wirebench.model.contract import TRANSPORTS
 
 if TYPE_CHECKING:
     from wirebench.model.variant import Limit
     from wirebench.plan.overrides import Override
 
+DURATION_S_MIN = 1.0
+#: What the deadline of a load pod's Job allows.
+DURATION_S_MAX = 1800.0
+_DURATION = re.compile(r"(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?|(\d+(?:\.\d+)?)")
+#: The keys that options have beside --set.
+_KEYS = {
+    "concurrency": "factors.concurrency",
+    "rate": "factors.rate_per_s",
+    "transport": "factors.transport",
+    "operation": "factors.operation",
+    "driver": "factors.driver",
+    "blocks": "blocks",
+}
+
+
+def _complete_list(list_names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """Return what completes the last of several names with commas between them."""
+
+    def complete(incomplete: str) -> list[str]:
+        before, comma, last = incomplete.rpartition(",")
+        return [f"{before}{comma}{name}" for name in list_names() if name.startswith(last)]
+
+    return complete
+
+
+def _list_operations() -> Iterable[str]:
+    from wirebench.model.application import load_builtin
+
+    return load_builtin().operations
+
+
+def complete_keys(incomplete: str) -> list[str]:
+    """Return the keys of scenarios that begin so."""
+    from wirebench.plan.load import SECTIONS
+
+    keys = [".".join(filter(None, (section, key))) for section, model in SECTIONS.items() for key in model.model_fields]
+    return [f"{key}=" for key in keys if key.startswith(incomplete) and key not in SECTIONS]
+
+
 _override_option = functools.partial(typer.Option, rich_help_panel="Overrides of the scenario")
 
 
 @dataclass(frozen=True, slots=True)
-class Overrides:
+class LoadOptions:
     """Options that override keys of a scenario."""
 
-    concurrency: Annotated[str | None, _override_option(metavar="N,…", help="Connections (factors.concurrency).")] = (
+    concurrency: Annotated[
+        str | None, _override_option(metavar="N,…", help="Users, each with one request in flight.")
+    ] = None
+    rate: Annotated[str | None, _override_option(metavar="N,…", help="Requests per second, of an open load.")] = None
+    duration: Annotated[str | None, _override_option(metavar="TIME", help="Length of a window: 30s, 1m30s or 5m.")] = (
         None
     )
-    rate: Annotated[
+    operation: Annotated[
         str | None,
         _override_option(
-            metavar="N,…", help="Requests per second (factors.rate_per_s). A closed load becomes an open one."
+            metavar="NAME,…",
+            help="What is requested, such as users.get.",
+            autocompletion=_complete_list(_list_operations),
         ),
     ] = None
-    duration: Annotated[
-        str | None, _override_option(metavar="TIME", help="Length of a window, such as 30s or 1m30s (load.window_s).")
-    ] = None
-    transport: Annotated[
-        str | None, _override_option(metavar="NAME,…", help="rest, grpc, socket (factors.transport).")
-    ] = None
-    operation: Annotated[
-        str | None, _override_option(metavar="NAME,…", help="Operations or workloads (factors.operation).")
-    ] = None
-    driver: Annotated[
-        Driver | None, _override_option(help="Driver of all cells (factors.driver), without cross-checks.")
-    ] = None
-    blocks: Annotated[int | None, _override_option(min=1, max=BLOCKS_MAX, help="Repetitions (blocks).")] = None
+    driver: Annotated[str | None, _override_option(metavar="NAME", help="wireload, k6, ghz, oha or locust.")] = None
     assignments: Annotated[
         list[str] | None,
         _override_option(
             "--set",
             metavar="KEY=VALUE",
-            help="Any other key, as YAML: factors.workers=1,2; null removes it. Repeatable.",
+            help="Any key: factors.workers=1,2; null removes it.",
+            autocompletion=complete_keys,
         ),
     ] = None
 
-    def parse(self) -> tuple[Override, ...]:
+    def parse(self) -> list[Override]:
         """Return the overrides that were asked for. Raises UsageError."""
         from wirebench.plan.overrides import Override, parse_assignment, parse_override
 
-        factors = {
-            "concurrency": "concurrency",
-            "rate": "rate_per_s",
-            "transport": "transport",
-            "operation": "operation",
-        }
         overrides = [
-            parse_override(f"--{option} {text}", ("factors", name), text)
-            for option, name in factors.items()
-            if (text := getattr(self, option)) is not None
+            parse_override(f"--{option} {text}", tuple(key.split(".")), text)
+            for option, key in _KEYS.items()
+            if (text := getattr(self, option, None)) is not None
         ]
-        if self.driver:
-            overrides.append(Override(f"--driver {self.driver}", ("factors", "driver"), self.driver))
-        if self.duration:
+        if self.duration is not None:
             window_s = parse_duration_s(self.duration)
             overrides.append(Override(f"--duration {self.duration}", ("load", "window_s"), window_s))
-        if self.blocks:
-            overrides.append(Override(f"--blocks {self.blocks}", ("blocks",), self.blocks))
-        return (*overrides, *map(parse_assignment, self.assignments or ()))
+        return [*overrides, *map(parse_assignment, self.assignments or ())]
 
 
 @dataclass(frozen=True, slots=True)
-class RequestOptions:
-    """Requests on REST, gRPC and the socket; with a scenario, the addresses of its services."""
+class Overrides(LoadOptions):
+    """Those of runs alone."""
 
-    rest: Annotated[
-        list[str] | None,
-        running_option(
-            metavar="REQUEST",
-            help="A request such as 'GET http://127.0.0.1:8080/items/1', then a body; repeatable. With a scenario: the "
-            "address of its REST service; --target external: default WIREBENCH_REST.",
+    transport: Annotated[
+        str | None,
+        _override_option(
+            metavar="NAME,…", help="rest, grpc or socket.", autocompletion=_complete_list(TRANSPORTS.keys)
         ),
     ] = None
-    grpc: Annotated[
-        list[str] | None,
-        running_option(
-            metavar="REQUEST",
-            help="""A call such as '127.0.0.1:50051 shop.Catalog/GetItem {"id": 1}'; repeatable. With a scenario: """
-            "the address of its gRPC service; --target external: default WIREBENCH_GRPC.",
-        ),
-    ] = None
-    socket: Annotated[
-        list[str] | None,
-        running_option(
-            metavar="REQUEST",
-            help="A line such as '127.0.0.1:9000 get 1'; repeatable. With a scenario: the address of its socket "
-            "service; --target external: default WIREBENCH_SOCKET.",
-        ),
-    ] = None
-    status: Annotated[
-        int | None,
-        running_option(min=100, max=599, help="Without a scenario: the expected status of REST replies; default: 200."),
-    ] = None
+    blocks: Annotated[str | None, _override_option(metavar="N", help="Repetitions of all cells.")] = None
 
-    def parse_addresses(self) -> dict[str, str]:
-        """Return the addresses that are given beside a scenario, by transport.
 
-        Raises UsageError if there are several, or options that are for requests without a scenario.
-        """
-        if self.status is not None:
-            hint = "write it into the application file: expect: {status: 201}"
-            raise UsageError("--status is for requests without a scenario", hint)
-        named = {transport: given for transport in TRANSPORTS if (given := getattr(self, transport))}
-        for transport, given in named.items():
-            if len(given) > 1:
-                raise UsageError(f"--{transport}: a scenario takes one address of each transport", "remove the others")
-        return {transport: given[0] for transport, given in named.items()}
+def parse_duration_s(text: str) -> float:
+    """Return how long `30s`, `1m30s`, `5m` or plain seconds are, in seconds. Raises UsageError."""
+    found = _DURATION.fullmatch(text)
+    seconds = int(found[1] or 0) * 60 + float(found[2] or found[3] or 0) if found else math.nan
+    if not DURATION_S_MIN <= seconds <= DURATION_S_MAX:
+        raise UsageError(
+            f"the duration {text!r} isn't between {DURATION_S_MIN:.0f} s and {DURATION_S_MAX / 60:.0f} min",
+            "write it like 30s, 1m30s or 5m",
+        )
+    return seconds
 
 
 @contextlib.contextmanager
-def write_requests(requests: RequestOptions, tls: ClientTls | None, overrides: Sequence[Override]) -> Iterator[Path]:
-    """Yield a scenario file of requests, for as long as the `with` block runs. Raises UsageError."""
-    from wirebench.cli.measure import make_temporary_folder
+def write_requests(services: Services, status: int | None, overrides: Sequence[Override]) -> Iterator[Path]:
+    """Yield a scenario file of requests, for as long as the `with` block runs. Raises UsageError.
+
+    Errors name files in its folder without the folder.
+    """
     from wirebench.plan.requests import APPLICATION_NAME, compare_requests
 
-    texts = (requests.rest or (), requests.grpc or (), requests.socket or ())
+    texts = (services.rest or (), services.grpc or (), services.socket or ())
     if not any(texts):
         hint = "name one, or compare requests: --rest 'GET http://…' --grpc 'HOST:PORT package.Service/Method {}'"
         raise UsageError("there is no scenario", hint)
     limit = _find_limit(overrides)
-    application, scenario = compare_requests(*texts, status=requests.status, tls=tls, limit=limit)
-    with make_temporary_folder() as folder:
-        (folder / APPLICATION_NAME).write_text(application, encoding="utf-8")
-        path = folder / "requests.yaml"
+    application, scenario = compare_requests(*texts, status=status, tls=services.load(), limit=limit)
+    with tempfile.TemporaryDirectory(prefix="wirebench-") as folder:
+        path = Path(folder, "requests.yaml")
+        path.with_name(APPLICATION_NAME).write_text(application, encoding="utf-8")
         path.write_text(scenario, encoding="utf-8")
-        yield path
+        try:
+            yield path
+        except WirebenchError as error:
+            for name in ("message", "hint", "details"):
+                setattr(error, name, getattr(error, name).replace(f"{folder}/", ""))
+            raise
 
 
 def _find_limit(overrides: Sequence[Override]) -> Limit | None:
-    """Return the greatest rate and concurrency that options ask for; None if either is missing or invalid."""
-    from pydantic import ValidationError
-
+    """Return the greatest rate and concurrency that options ask for, unchecked; None if either is missing."""
     from wirebench.model.variant import Limit
 
     values = {each.at[-1]: each.value for each in overrides}
-    greatest = {}
-    for name in ("rate_per_s", "concurrency"):
-        levels = values.get(name)
-        levels = levels if isinstance(levels, list) else [levels]
-        greatest[name] = max((each for each in levels if isinstance(each, int)), default=0)
-    try:
-        return Limit(rate_per_s=greatest["rate_per_s"], connections=greatest["concurrency"])
-    except ValidationError:
+    rates, users = (values.get(name) for name in ("rate_per_s", "concurrency"))
+    if not (rates and users):
         return None
+    most = [max(each) if isinstance(each, list) else each for each in (rates, users)]
+    return Limit.model_construct(rate_per_s=most[0], connections=most[1])

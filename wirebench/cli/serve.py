@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from wirebench.cli.options import Out, check_folder
+from wirebench.cli.options import Out
+from wirebench.errors import UsageError
 from wirebench.system.paths import DEFAULT_FOLDER
 
 
@@ -17,22 +18,20 @@ def serve(
     host: Annotated[
         str, typer.Option(metavar="ADDR", help="Address to listen on; 0.0.0.0 is all of them.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 takes a free one.")] = 8400,
+    port: Annotated[int, typer.Option(metavar="N", min=0, max=65_535, help="Port; 0 takes a free one.")] = 8400,
     allowed_host: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="A name besides localhost that the server answers to, as behind a proxy; can be repeated.",
-        ),
+        typer.Option(metavar="NAME", help="A further name that it answers to, of a proxy; repeatable."),
     ] = None,
-    grafana: Annotated[
-        str, typer.Option(metavar="URL", help="Grafana with the dashboards, which pages of runs lead to.")
-    ] = "",
+    grafana: Annotated[str, typer.Option(metavar="URL", help="Grafana with the dashboards, which pages lead to.")] = "",
     out: Out = DEFAULT_FOLDER,
 ) -> None:
     """Serve results as pages and as an API, until Ctrl-C.
 
     It serves this machine only, unless --host says otherwise.
+
+    wirebench serve
+    wirebench serve --host 0.0.0.0 --allowed-host results.example.com
     """
     from wirebench.drivers.metrics_push import parse_base_url
     from wirebench.store.database import find_database_url
@@ -41,8 +40,10 @@ def serve(
     from wirebench.web.guard import Hosts
     from wirebench.web.server import PageServer, format_url, listen
 
+    if not out.is_dir():
+        raise UsageError(f"--out {out}: no such folder", "name the folder of the runs; `wirebench run` makes results/")
     grafana_url = parse_base_url(grafana, "Grafana") if grafana else ""
-    store = Store(out, find_database_url(check_folder(out)))
+    store = Store(out, find_database_url(out))
     with listen(host, port) as listener:
         hosts = Hosts.of(host, listener.getsockname()[0], allowed_host or ())
         app = make_app(store, hosts=hosts, grafana=grafana_url)

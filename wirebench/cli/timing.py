@@ -8,29 +8,32 @@ from typing import Annotated
 
 import typer
 
-from wirebench.cli.progress_bar import ProgressBar
+from wirebench.cli.log import LOG
 from wirebench.errors import WirebenchError
 from wirebench.model.labels import pluralise
 from wirebench.model.recording import ENTRIES_MAX, ENTRIES_MIN
-from wirebench.plan.mirror_node import Network, read_message_times
+from wirebench.plan.mirror_node import NETWORKS, Network, read_message_times
 from wirebench.system.files import write_atomic
 
 
 def timing(
     *,
     topic: Annotated[str, typer.Option(metavar="0.0.N", help="A topic of the Hedera Consensus Service.")],
-    network: Annotated[Network, typer.Option(help="Which Hedera network.")] = "mainnet",
-    limit: Annotated[int, typer.Option(min=ENTRIES_MIN, max=ENTRIES_MAX, help="How many messages at most.")] = 1000,
+    network: Annotated[Network, typer.Option(metavar="NAME", help="mainnet, testnet or previewnet.")] = "mainnet",
+    limit: Annotated[
+        int, typer.Option(metavar="N", min=ENTRIES_MIN, max=ENTRIES_MAX, help="How many messages at most.")
+    ] = 1000,
     out: Annotated[Path, typer.Option(metavar="FILE", help="Where the timing file goes.")] = Path("timing.json"),
 ) -> None:
     """Fetch when messages came to a Hedera topic, for loads to replay.
 
     The times of the newest messages come from the REST API of the network's public mirror node.
+
+    wirebench timing --topic 0.0.4321
+    wirebench timing --topic 0.0.4321 --network testnet --out topic.json
     """
-    with ProgressBar("messages", limit) as bar:
-        times = read_message_times(
-            topic, network, limit, lambda count: bar.update(f"{count:,} of {limit:,} messages", completed=count)
-        )
+    LOG.info("asking %s", NETWORKS[network])
+    times = read_message_times(topic, network, limit)
     if len(times) < ENTRIES_MIN:
         raise WirebenchError(f"topic {topic} has {pluralise(len(times), 'message')} there", "name another topic")
     entries = ",\n ".join(times)

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from wirebench.cli.options import Addresses, TlsOptions, Verbosity
+from wirebench.cli import options as common
 from wirebench.cli.target import make_target_options
 from wirebench.drivers.driver import CREATED_FIRST_ID
 from wirebench.errors import UsageError, WirebenchError
@@ -28,30 +28,32 @@ from wirebench.targets.endpoint import Endpoint
 
 
 def verify(
-    scenario: Annotated[str, typer.Argument(help="The scenario whose services are verified.")] = "quick",
+    scenario: Annotated[
+        str,
+        typer.Argument(metavar="SCENARIO", help="Whose services to verify.", autocompletion=common.complete_scenarios),
+    ] = "quick",
     *,
-    seed: Annotated[int, typer.Option(min=0, help="Repeats the requests.")] = 1,
-    addresses: Addresses,
-    tls_files: TlsOptions,
-    verbosity: Verbosity,
+    seed: common.Seed = 1,
+    services: common.Services,
+    verbosity: common.Verbosity,
 ) -> None:
     """Check that all services answer the same requests alike.
 
     The requests are random; addresses name services that run already.
+
+    wirebench verify
+    wirebench verify quick --rest http://127.0.0.1:5000 --grpc 127.0.0.1:50051
     """
     verbosity.apply()
-    given, tls = addresses.by_transport, tls_files.load()
-    if tls and not given:
-        raise UsageError("--cacert: our own services have theirs", "add --rest, --grpc, --socket")
+    given = services.addresses
     read = read_scenario(scenario).model_copy(update={"blocks": 1})
-    options = make_target_options(
-        "external" if given else choose_target(read), given, tls, has_variants=bool(read.variants)
-    )
-    if options.kind == "kubernetes":
+    kind = choose_target(read, has_addresses=bool(given))
+    if kind == "kubernetes":
         raise UsageError("variants in a cluster are verified by the run that deploys them", "use `wirebench run`")
+    options = make_target_options(kind, services, has_variants=bool(read.variants))
     plan = plan_for_target(read, options, seed)
-    services = [service for service in plan.services if not given or service.transport in given]
-    if unused := given.keys() - {service.transport for service in services}:
+    verified = [service for service in plan.services if not given or service.transport in given]
+    if unused := given.keys() - {service.transport for service in verified}:
         flags = ", ".join(f"--{name}" for name in sorted(unused))
         raise UsageError(f"{flags}: {scenario} has no such service", "remove it, or name a scenario that has it")
     with tempfile.TemporaryDirectory(prefix="wirebench-") as folder, handle_interrupts(STOPPING):
@@ -59,18 +61,18 @@ def verify(
         target = options.make_target(plan.scenario, "", Path(folder))
         try:
             check_variants(plan.scenario)
-            target.prepare(services)
-            outcome = _verify(plan, target.start(services), Path(folder))
+            target.prepare(verified)
+            outcome = _verify(plan, target.start(verified), Path(folder))
         finally:
             target.stop()
             target.clean_up()
     if not outcome.passed:
         raise WirebenchError(
             f"{len(outcome.mismatches)} of {outcome.requests} requests were answered differently",
-            f"repeat them with --seed {seed}",
+            f"repeat them with --seed {plan.seed}",
             "\n".join(outcome.mismatches),
         )
-    names = ", ".join(service.variant or str(service) for service in services)
+    names = ", ".join(service.variant or str(service) for service in verified)
     sys.stdout.write(f"{outcome.requests} requests were answered alike by {names}\n")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from wirebench.errors import UsageError
+from wirebench.errors import UsageError, suggest
 from wirebench.model.application import Application, Context, load_builtin, read_application
 from wirebench.model.recording import read_recording
 from wirebench.model.scenario import (
@@ -26,9 +26,10 @@ from wirebench.model.source import Source, read_yaml
 from wirebench.model.validation_messages import describe_error
 from wirebench.plan.overrides import Override, apply_overrides
 from wirebench.system.files import is_file
-from wirebench.system.paths import APPLICATION, APPLICATIONS, SCENARIOS
+from wirebench.system.paths import APPLICATION, APPLICATIONS, SCENARIOS, list_scenarios
 
-_SECTIONS: dict[str, type[BaseModel]] = {
+#: The parts of a scenario file, by where they stand in it.
+SECTIONS: dict[str, type[BaseModel]] = {
     "": Scenario,
     "factors": Factors,
     "load": Load,
@@ -36,15 +37,15 @@ _SECTIONS: dict[str, type[BaseModel]] = {
 }
 
 
-def read_scenario(file: str | Path, timing: Path | None = None, overrides: Sequence[Override] = ()) -> Scenario:
+def read_scenario(file: str | Path, overrides: Sequence[Override] = ()) -> Scenario:
     """Read and check a scenario file, and the application file that it names.
 
-    `file` is a path, or the name of a scenario that comes with wirebench. `timing` replaces the timing file that the
-    scenario names; `overrides` change its keys. Raises UsageError, with the line or option and the fix.
+    `file` is a path, or the name of a scenario that comes with wirebench; `overrides` change its keys. Raises
+    UsageError, with the line or option and the fix.
     """
     path = file if isinstance(file, Path) else find_scenario(file)
     data, source = read_yaml(path, "a scenario", "`wirebench list` shows the scenarios that come with wirebench")
-    return check_scenario(data, source, timing, overrides=overrides)
+    return check_scenario(data, source, overrides=overrides)
 
 
 def check_scenario(
@@ -78,19 +79,21 @@ def check_scenario(
 def _describe_mistake(mistake: ErrorDetails) -> str:
     words = describe_error(mistake)
     section = ".".join(map(str, mistake["loc"][:-1]))
-    if mistake["type"] != "extra_forbidden" or section not in _SECTIONS:
+    if mistake["type"] != "extra_forbidden" or section not in SECTIONS:
         return words
-    known = _SECTIONS[section].model_fields
+    known = SECTIONS[section].model_fields
     close = difflib.get_close_matches(str(mistake["loc"][-1]), known, n=1)
     return f"{words}; did you mean {close[0]!r}?" if close else f"{words}; the keys are {', '.join(known)}"
 
 
 def find_scenario(name: str) -> Path:
     """Return the scenario file of a path, or of the name of one that comes with wirebench. Raises UsageError."""
-    for path in (Path(name), SCENARIOS / name, SCENARIOS / f"{name}.yaml", SCENARIOS / "examples" / f"{name}.yaml"):
-        if is_file(path):
+    known = list_scenarios()
+    for path in (Path(name), SCENARIOS / name, known.get(name)):
+        if path and is_file(path):
             return path
-    raise UsageError(f"no scenario {name!r}", "`wirebench list` shows the scenarios that come with wirebench")
+    hint = f"{suggest(Path(name).stem, known)}; `wirebench list --all` shows those that come with wirebench"
+    raise UsageError(f"no scenario {name!r}", hint)
 
 
 def _find_application(name: object, source: Source, given: Path | None) -> Application:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import http.client
 import re
 import urllib.request
-from collections.abc import Callable
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, StringConstraints, ValidationError
@@ -44,11 +43,11 @@ class _MessagePage(BaseModel):
     links: _Links = _Links()
 
 
-def read_message_times(topic: str, network: Network, limit: int, on_page: Callable[[int], None]) -> list[str]:
+def read_message_times(topic: str, network: Network, limit: int) -> list[str]:
     """Return the consensus timestamps of a topic's newest messages, so many at most, in order of time.
 
-    `on_page` gets their number after each page. Raises UsageError for an invalid topic, and WirebenchError if the
-    mirror node can't be reached, replies with an error, or sends an invalid reply.
+    Raises UsageError for an invalid topic, and WirebenchError if the mirror node can't be reached, replies with an
+    error, or sends an invalid reply.
     """
     if not _TOPIC.fullmatch(topic):
         raise UsageError(f"--topic: {topic!r} isn't a topic", "write SHARD.REALM.NUMBER, such as 0.0.4321")
@@ -59,7 +58,6 @@ def read_message_times(topic: str, network: Network, limit: int, on_page: Callab
         if not page.messages:
             break
         times += [each.consensus_timestamp for each in page.messages]
-        on_page(min(len(times), limit))
         link = page.links.next
     return times[:limit][::-1]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,10 +26,6 @@ class Progress:
 
     def end_cell(self, record: Record, done: int) -> None:
         """Receive a cell's record when it is on disk, and how many are."""
-
-    def warn(self, text: str) -> None:
-        """Receive what went wrong without harm to the run."""
-        warnings.warn(text, stacklevel=2)
 
     def end(self) -> None:
         """Hear that nothing is measured any more, however the run has ended."""

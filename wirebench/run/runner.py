@@ -25,8 +25,6 @@ def execute(  # noqa: PLR0913 - options, each with a default
     target: TargetOptions | None = None,
     out: Path = DEFAULT_FOLDER,
     *,
-    name: str = "",
-    command: str = "",
     resumed: Run | None = None,
     calibrate: bool | None = None,
     keep_application: bool = False,
@@ -34,10 +32,9 @@ def execute(  # noqa: PLR0913 - options, each with a default
 ) -> Run:
     """Run a plan, and return the complete run. Its folder is in `out`.
 
-    `name` is the name of the run (by default its start and its scenario), `command` the command line that it records
-    (by default that of this process); `resumed` is the run to continue, whose plan `plan_rest` returns. If `calibrate`
-    is false (by default as in the resumed run, otherwise true), records have no instrument error. With
-    `keep_application`, run.json names the run's own copy of the application file.
+    `resumed` is the run to continue, whose plan `plan_rest` returns. If `calibrate` is false (by default as in the
+    resumed run, otherwise true), records have no instrument error. With `keep_application`, run.json names the run's
+    own copy of the application file.
 
     However it ends, nothing stays running, and what was measured is on disk. Raises UsageError if nothing was started,
     WirebenchError, and Interrupted or KeyboardInterrupt.
@@ -47,12 +44,13 @@ def execute(  # noqa: PLR0913 - options, each with a default
         raise UsageError(f"the plan is for the target {plan.target}, not {options.kind}", "use plan_for_target")
     if calibrate is None:
         calibrate = resumed is None or resumed.info.calibrate
-    name = resumed.info.id if resumed else name or make_run_id(plan.scenario.source.path.stem)
+    name = resumed.info.id if resumed else make_run_id(plan.scenario.source.path.stem)
     place = options.make_target(plan.scenario, name, out)
     with ExitStack() as ending:  # its callbacks run from the last to the first, also if one fails
         ending.callback(place.clean_up)
         prepare(plan, place)
-        info = create_info(plan, place, name, command or shlex.join(["python", *sys.argv]), calibrate=calibrate)
+        command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
+        info = create_info(plan, place, name, command, calibrate=calibrate)
         if keep_application:
             info = info.model_copy(update={"application": str((out / name / APPLICATION_FILE).absolute())})
         writer = RunWriter(out, resume_info(resumed, info) if resumed else info, found=resumed)

@@ -33,7 +33,6 @@ class TargetOptions:
     external: ExternalTarget | None = None
     #: The cluster, for the target `kubernetes`; by default that of `make cluster-up`.
     context: str | None = None
-    kubeconfig: Path | None = None
     #: Values files of charts/wirebench.
     values: Sequence[Path] = ()
     #: The URL of the Prometheus that gets live metrics; load pods push to that of their cluster by themselves.
@@ -56,16 +55,18 @@ class TargetOptions:
         else:
             # Variables that only commands need are left out: commands are for the target local.
             named = {name for name, field in find_variables(scenario) if field[2] != "environment"}
-            access = find_access(self.context, self.kubeconfig, self.values)
+            access = find_access(self.context, self.values)
             target = KubernetesTarget(run_id, access, scenario, named)
         if self.prometheus:
             target.prometheus = parse_base_url(self.prometheus, "Prometheus")
         return target
 
 
-def choose_target(scenario: Scenario) -> TargetName:
-    """Return a target that all variants of a scenario have; for the built-in application, `local`."""
+def choose_target(scenario: Scenario, *, has_addresses: bool = False) -> TargetName:
+    """Return a target that all variants of a scenario have; for the built-in application, `local` without addresses."""
     variants = scenario.variants.values()
+    if has_addresses:
+        return "external"
     if variants and not all(each.start for each in variants):
         if all(each.address for each in variants):
             return "external"

@@ -7,9 +7,10 @@ results/20261121T101500Z-quick/
 
 from __future__ import annotations
 
+import logging
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,6 +27,7 @@ from wirebench.model.validation_messages import describe_first
 from wirebench.system.files import is_file, lock_folder, make_write_error, write_atomic
 from wirebench.system.paths import DEFAULT_FOLDER, LAST
 
+_LOG = logging.getLogger(__name__)
 #: How far two readings of when a process began lie apart at most, in seconds: the clock may be set meanwhile.
 _BEGAN_TOLERANCE_S = 60.0
 _LAST_BUT = re.compile(rf"{LAST}(?:~([0-9]{{1,9}}))?")
@@ -190,15 +192,15 @@ def read_changed_ns(folder: Path) -> int:
     return max((path.stat().st_mtime_ns for path in paths if path.exists()), default=0)
 
 
-def find_run(name: str, folder: Path = DEFAULT_FOLDER, on_damaged: Callable[[DamagedRun], None] | None = None) -> Run:
+def find_run(name: str, folder: Path = DEFAULT_FOLDER) -> Run:
     """Read the run of that name, the only one whose name begins so, the one in that folder, or one of the `last`.
 
-    Those are counted by runs that can be read: `last~1` is the one before; `on_damaged` gets the others.
+    Those are counted by runs that can be read: `last~1` is the one before; of the others it warns.
     Raises UsageError if there is no such run, WirebenchError if the one that is named can't be read.
     """
     folders = run_folders(folder)
     if asked := _LAST_BUT.fullmatch(name):
-        return _find_last(folders, int(asked[1] or 0), folder, on_damaged)
+        return _find_last(folders, int(asked[1] or 0), folder)
     for path in (folder / name, Path(name)):
         if is_file(path / "run.json"):
             return load_run(path)
@@ -210,18 +212,19 @@ def find_run(name: str, folder: Path = DEFAULT_FOLDER, on_damaged: Callable[[Dam
     raise UsageError(f"no run {name!r} in {folder}/", "`wirebench list` shows the runs")
 
 
-def _find_last(
-    folders: Sequence[Path], newer: int, folder: Path, on_damaged: Callable[[DamagedRun], None] | None
-) -> Run:
+def _find_last(folders: Sequence[Path], newer: int, folder: Path) -> Run:
     """Read the newest run but so many newer ones."""
     whole = 0
-    for found in map(_load_if_whole, reversed(folders)):
-        if isinstance(found, Run):
-            if whole == newer:
-                return found
-            whole += 1
-        elif on_damaged:
-            on_damaged(found)
+    for path in reversed(folders):
+        try:
+            found = load_run(path)
+        except WirebenchError as error:
+            reason = error.message.replace(f"{path}/", "")
+            _LOG.warning("skipped %s, which can't be read: %s", path, reason)
+            continue
+        if whole == newer:
+            return found
+        whole += 1
     if whole:
         raise UsageError(f"{LAST}~{newer}: {folder}/ has {pluralise(whole, 'run')}", "`wirebench list` shows the runs")
     raise UsageError(f"no {'readable ' if folders else ''}runs in {folder}/", "`wirebench run` makes one")
@@ -232,13 +235,6 @@ def run_folders(folder: Path) -> list[Path]:
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"--out {folder}: not a folder", "name the folder that the runs are in")
     return sorted(path.parent for path in folder.glob("*/run.json"))
-
-
-def _load_if_whole(folder: Path) -> Run | DamagedRun:
-    try:
-        return load_run(folder)
-    except WirebenchError as error:
-        return DamagedRun(folder, error.message.replace(f"{folder}/", ""))
 
 
 def _read(path: Path, model: type[_Model]) -> _Model:

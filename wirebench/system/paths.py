@@ -30,3 +30,8 @@ LOCUSTFILE = ROOT / "locust" / "locustfile.py"
 APPLICATIONS = ROOT / "applications"
 #: The built-in application: what its operations send and expect.
 APPLICATION = APPLICATIONS / "users.yaml"
+
+
+def list_scenarios() -> dict[str, Path]:
+    """Return the scenario files that come with the project, by name."""
+    return {path.stem: path for path in (*sorted(SCENARIOS.glob("*.yaml")), *sorted(SCENARIOS.glob("examples/*.yaml")))}

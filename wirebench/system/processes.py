@@ -121,7 +121,7 @@ def start(  # noqa: PLR0913 - what a program is, and where it runs
     """
     # With setpriv it ends when we do; the kernel's bond is to this thread.
     wrapper = ["setpriv", "--pdeathsig", "TERM", "--"] if shutil.which("setpriv") else []
-    _LOG.info("started %s: %s; log: %s", name, shlex.join(map(str, arguments)), log)
+    _LOG.debug("started %s: %s; log: %s", name, shlex.join(map(str, arguments)), log)
     try:
         output = log.open("ab")
     except OSError as error:
@@ -203,7 +203,7 @@ def run(  # noqa: PLR0913 - what a program is, reads and prints
 
     It is in a session of its own: a terminal's Ctrl-C reaches us alone, and we end it.
     """
-    _LOG.info("started %s: %s", name, shlex.join(map(str, arguments)))
+    _LOG.debug("started %s: %s", name, shlex.join(map(str, arguments)))
     try:
         with _convert_start_errors(name):
             ended = subprocess.run(

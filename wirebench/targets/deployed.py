@@ -104,7 +104,7 @@ class DeployedTarget(Target):
         return replace(endpoint, replicas=tuple(replace(each, may_go=True) for each in endpoint.replicas))
 
     def _wait_ready(self) -> Sequence[Pod]:
-        return self._pods.wait_ready("lower --replicas (REPLICAS of make), or make deploy")
+        return self._pods.wait_ready("lower factors.replicas (REPLICAS of make), or make deploy")
 
     def _find_deployment(self, *, may_be_empty: bool = False) -> Mapping[str, Any]:
         """Return the service's Deployment. Raises WirebenchError if it isn't there, or has no replica."""

@@ -1,4 +1,4 @@
-"""Services that run already: where their addresses come from, and that those say whether they speak TLS."""
+"""Services that run already: their addresses say whether they speak TLS."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from wirebench.cli.options import TlsOptions
-from wirebench.cli.target import make_target_options
 from wirebench.errors import UsageError
 from wirebench.model.scenario import Scenario
 from wirebench.plan.plan import make_plan
@@ -49,22 +48,3 @@ def test_a_file_that_can_not_be_used_is_named(tmp_path: Path) -> None:
     for name, said in (("missing", "can't read .*missing: No such file"), ("empty", "empty holds no certificate in")):
         with pytest.raises(UsageError, match=said):
             TlsOptions(tmp_path / name).load()
-
-
-def test_options_win_over_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A variable gives the address of a transport that has no option; an empty variable gives none."""
-    monkeypatch.setenv("WIREBENCH_REST", "https://variable:5000")
-    monkeypatch.setenv("WIREBENCH_GRPC", "tls://variable:50051")
-    monkeypatch.setenv("WIREBENCH_SOCKET", "")
-    for given, level in (({}, "server"), ({"rest": "http://option:5000"}, "none")):
-        external = make_target_options("external", given).external
-        assert external is not None
-        assert {"rest": level, "grpc": "server"} == external.tls_levels
-
-
-def test_other_targets_have_no_use_for_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They start their services; an option for one is a mistake, and a variable is meant for another command."""
-    monkeypatch.setenv("WIREBENCH_REST", "127.0.0.1:5000")
-    assert make_target_options("local", {}).external is None
-    with pytest.raises(UsageError, match="the local target starts its services itself"):
-        make_target_options("local", {"rest": "127.0.0.1:5000"})

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from wirebench.cli.options import parse_duration_s
+from wirebench.cli.run_options import parse_duration_s
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.cell import ServiceSpec
 from wirebench.plan.overrides import Override
@@ -28,40 +28,40 @@ def test_a_duration_is_written_as_load_tools_take_it(text: str, expected: float)
     assert expected == parse_duration_s(text)
 
 
-@pytest.mark.parametrize("text", ["", "s", "m", "0s", "-5s", "5x", "1h", "31m", "nan", "1e9s"])
+@pytest.mark.parametrize("text", ["", "s", "m", "0s", "-5s", "5x", "1h", "31m", "5m5", "nan", "1e9s"])
 def test_what_is_no_duration_is_rejected(text: str) -> None:
     """The message says how long it may be."""
     with pytest.raises(UsageError, match="isn't between 1 s and 30 min"):
         parse_duration_s(text)
 
 
-def ask(transport: str, **levels: object) -> list[Override]:
+def ask(**levels: object) -> list[Override]:
     """Return what options ask for."""
-    return [Override(f"--{name} {value}", ("factors", name), value) for name, value in levels.items()] + [
-        Override("", ("factors", "transport"), transport)
-    ]
+    return [Override(f"--{name} {value}", ("factors", name), value) for name, value in levels.items()]
 
 
 def test_a_load_is_planned_as_a_scenario_is() -> None:
     """A steady rate is kept by ghz, which no scenario takes; where the load runs is open unless it is asked for."""
-    paced = ask("grpc", driver="ghz", payload=7, operation="users.list", rate_per_s=9)
-    plan = plan_load(paced, 1, "kubernetes")
+    plan = plan_load("grpc", ask(payload=7, operation="users.list", rate_per_s=9), "kubernetes")
     (cell,) = plan.cells
-    assert ("open", 9, 7, None) == (plan.scenario.load.model, cell.rate_per_s, cell.payload, cell.placement)
+    assert ("ghz", "open", 9, 7, None) == (
+        cell.driver, plan.scenario.load.model, cell.rate_per_s, cell.payload, cell.placement
+    )  # fmt: skip
     assert ((cell,),) == tuple(tuple(each.cell for each in block) for block in plan.blocks)
-    assert "a plain load on grpc by ghz" == plan.scenario.question
     assert "rate_per_s: 9" in plan.scenario.source.text
-    plan = plan_load(ask("rest", driver="k6", placement="same-node"), 1, "kubernetes")
+    plan = plan_load("rest", ask(placement="same-node"), "kubernetes")
     (cell,) = plan.cells
-    assert ("closed", None, "same-node") == (plan.scenario.load.model, cell.rate_per_s, cell.placement)
+    assert ("k6", "closed", None, "same-node") == (
+        cell.driver, plan.scenario.load.model, cell.rate_per_s, cell.placement
+    )  # fmt: skip
 
 
 def test_what_writes_is_loaded_on_fresh_services_alone() -> None:
     """Services in a cluster stay, and have the records of other loads."""
-    options = ask("socket", driver="wireload", operation="users.create")
-    assert "users.create" == plan_load(options, 1, "local").cells[0].operation
+    options = ask(operation="users.create")
+    assert "users.create" == plan_load("socket", options, "local").cells[0].operation
     with pytest.raises(UsageError, match="no operation of a load"):
-        plan_load(options, 1, "kubernetes")
+        plan_load("socket", options, "kubernetes")
 
 
 def test_a_deployed_service_is_measured_as_it_is() -> None:
@@ -76,7 +76,7 @@ def test_a_deployed_service_is_measured_as_it_is() -> None:
         cpu_limit_millicores=250,
     )
     assert expected == read_service("grpc", a_deployment())
-    plan = adopt_service(plan_load(ask("grpc", driver="ghz"), 1, "kubernetes"), expected)
+    plan = adopt_service(plan_load("grpc", (), "kubernetes"), expected)
     assert [expected] == [cell.service for cell in plan.cells]
     assert {expected} == {each.cell.service for block in plan.blocks for each in block}
 

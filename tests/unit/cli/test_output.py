@@ -15,10 +15,10 @@ from tests.support.command_line import Terminal, reject, render_run, wirebench
 from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell
 from tests.support.waiting import run_program
 from wirebench.cli.console import make_console
-from wirebench.cli.options import list_scenario_files
 from wirebench.cli.output import print_run
 from wirebench.model.histogram_file import ErrorText
 from wirebench.model.labels import name_gate
+from wirebench.system.paths import list_scenarios
 
 
 @pytest.fixture
@@ -74,8 +74,8 @@ def test_names_to_type_are_never_cut(results: Path) -> None:
     """They are whole on a narrow terminal too."""
     with patch.object(io, "StringIO", Terminal), patch.dict("os.environ", {"COLUMNS": "60"}):
         _, stdout, _ = wirebench("list", "--all", "--out", results)
-    for name in (*list_scenario_files(), "20260101T000000Z-old", "20260102T000000Z-new"):
-        assert re.search(rf"(?m)^│ {name} +│", stdout), name
+    for name in (*list_scenarios(), "20260101T000000Z-old", "20260102T000000Z-new"):
+        assert re.search(rf"(?m)^(\x1b\[\d+m)?{name} ", stdout), name
 
 
 def test_damaged_runs_are_listed_with_the_reason(results: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the terminal shows: tables of any width, lists, completions, colours, and how much is said."""
+"""What the terminal shows: tables of any width, lists, and how much is said."""
 
 from __future__ import annotations
 
@@ -14,14 +14,19 @@ import pytest
 from tests.support.command_line import reject, wirebench
 from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell
 from tests.support.waiting import run_program
+from wirebench.cli import dry_run
 from wirebench.cli.console import make_console
-from wirebench.cli.progress_bar import ProgressBar
 from wirebench.cli.table import print_table
-from wirebench.cli.verbosity import is_quiet, note, set_verbosity
 from wirebench.model.contract import TRANSPORTS
 from wirebench.present.run import make_run_view
-from wirebench.present.table import FigureTable, make_comparison_table, make_first_table
-from wirebench.system import processes
+from wirebench.present.table import (
+    FigureTable,
+    TableColumn,
+    TableGroup,
+    TableRow,
+    make_comparison_table,
+    make_first_table,
+)
 
 HEADINGS = ["requests", "req/s", "mean", "p50", "p95", "p99", "max", "errors", "CPU/req"]
 
@@ -62,17 +67,24 @@ def test_verdicts_are_a_table_that_fits_80_columns(tmp_path: Path) -> None:
     assert re.fullmatch(r"gRPC / REST +faster( +[\d.]+× [\d.]+–[\d.]+){3}", lines[6])
 
 
-@pytest.mark.parametrize(("width", "shown"), [(20, 5), (60, 7), (70, 9)])
+@pytest.mark.parametrize(("width", "shown"), [(44, 5), (60, 7), (80, 9)])
 def test_no_number_is_broken_on_a_narrow_terminal(tmp_path: Path, width: int, shown: int) -> None:
-    """Columns that matter less are left out; where not even the others fit, each figure has a line."""
+    """Columns that matter less are left out."""
     run = RunBuilder(cells=[cell("rest"), cell("grpc")], blocks=1).write(tmp_path)
     wide, narrow = (show(make_first_table(make_run_view(run).cells), columns) for columns in (200, width))
     assert width >= max(map(len, narrow))
-    headings = [word for line in narrow for word in line.split() if word in HEADINGS]
-    assert shown == len(dict.fromkeys(headings))
+    headings = [word for word in narrow[0].split() if word in HEADINGS]
+    assert shown == len(headings)
     figures = dict(zip(HEADINGS, wide[2].split()[1:10], strict=True))
-    words = [word for line in narrow for word in line.split()]
-    assert {figures[heading] for heading in headings} <= set(words)
+    assert [figures[heading] for heading in headings] == narrow[2].split()[1 : 1 + shown]
+
+
+def test_where_numbers_leave_little_room_names_are_wrapped_at_words() -> None:
+    """No number is broken, whatever the width."""
+    rows = (TableRow("a name of many words", ("1,234,567",), (), ()),)
+    table = FigureTable((TableColumn("req/s", "", str),), (TableGroup("", rows),), "cell")
+    for width in (20, 30):
+        assert ["a name of many", "words"] == [line.replace("1,234,567", "").strip() for line in show(table, width)[1:]]
 
 
 def test_a_list_is_of_scenarios_or_runs(tmp_path: Path) -> None:
@@ -81,57 +93,36 @@ def test_a_list_is_of_scenarios_or_runs(tmp_path: Path) -> None:
     for what, expected in (((), (True, True)), (("scenarios",), (True, False)), (("runs",), (False, True))):
         shown = wirebench("list", *what, "--out", tmp_path).stdout
         assert expected == ("Scenarios" in shown, f"Runs in {tmp_path}" in shown)
-    assert ["runs"] == list(json.loads(wirebench("list", "runs", "--out", tmp_path, "--json")[1]))
-    assert ["scenarios", "runs"] == list(json.loads(wirebench("list", "--out", tmp_path, "--json")[1]))
     assert "no runs in" in wirebench("list", "runs", "--out", tmp_path / "none")[1]
     assert "'cells' is not one of 'scenarios', 'runs'" in reject("list", "cells")
 
 
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        ("wirebench re", {"report", "results", "resume"}),
-        ("wirebench results 2026", {"20260101T000000Z-old"}),
-    ],
-)
-def test_bash_completes(tmp_path: Path, line: str, expected: set[str]) -> None:
-    """Commands, options, choices and names of runs."""
-    RunBuilder(cells=[cell("rest")], blocks=1, info={"id": "20260101T000000Z-old"}).write(tmp_path / "results")
-    words = line.split(" ")
-    asked = f"""
-        wirebench() {{ {sys.executable} -m wirebench.cli "$@"; }}
-        env() {{ command env "${{@:1:$#-1}}" {sys.executable} -m wirebench.cli; }}
-        COMP_WORDS=({" ".join(f"'{word}'" for word in words)}) COMP_CWORD={len(words) - 1}
-        _wirebench_completion wirebench
-        printf '%s\\n' "${{COMPREPLY[@]}}"
-    """
-    status, script, _ = wirebench("completion", "bash")
-    done = run_program(["bash", "-c", script + asked], cwd=tmp_path, check=True)
-    assert (0, "") == (status, done.stderr)
-    assert expected == set(done.stdout.split())
+def test_what_a_scenario_needs_that_is_not_here_is_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its cluster and server, and tools."""
+    monkeypatch.setattr(dry_run, "KUBECONFIG", tmp_path / "none")
+    monkeypatch.setattr(dry_run, "POSTGRES_URL", tmp_path)
+    listed = json.loads(wirebench("list", "scenarios", "--json", "--out", tmp_path).stdout)["scenarios"]
+    needs = {each["scenario"]: each["needs"] for each in listed}
+    assert ([], ["cluster (missing)"], ["PostgreSQL"]) == (needs["quick"], needs["replicas"], needs["pool"])
 
 
-def test_a_quiet_command_says_nothing_beside_its_results(capsys: pytest.CaptureFixture[str]) -> None:
-    """It says neither notes nor how far it is, which it does without the option."""
-    for quiet in (True, False):
-        set_verbosity(quiet=quiet, verbose=False)
-        assert quiet == is_quiet()
-        note("note: something")
-        with ProgressBar("loading", 1) as bar:
-            bar.update("loading", always=True)
-        said = capsys.readouterr().err
-        assert ("note: something\n" in said, "loading" in said) == (not quiet, not quiet)
-
-
-def test_a_verbose_command_says_what_it_starts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It names the log of what runs beside it."""
-    log = tmp_path / "true.log"
-    for verbose in (True, False):
-        set_verbosity(quiet=False, verbose=verbose)
-        processes.run("printer", ["echo", "a b"], 10)
-        processes.start("sleeper", ["true"], log).wait(10)
-        said = capsys.readouterr().err
-        assert (f"started printer: echo 'a b'\nstarted sleeper: true; log: {log}\n" if verbose else "") == said
+@pytest.mark.parametrize("option", ["--quiet", "--verbose", ""])
+def test_a_quiet_command_says_less_and_a_verbose_one_more(option: str, tmp_path: Path) -> None:
+    """Notes, and the programs that are started with their logs."""
+    program = f"""
+from wirebench.cli.log import LOG
+from wirebench.cli.options import Verbosity
+from wirebench.system import processes
+from pathlib import Path
+Verbosity("{option}" == "--quiet", "{option}" == "--verbose").apply()
+LOG.info("note: something")
+LOG.warning("careful")
+processes.start("sleeper", ["true"], Path("{tmp_path}/true.log")).wait(10)
+"""
+    said = run_program([sys.executable, "-c", program], check=True).stderr
+    note, started = "note: something\n", f"started sleeper: true; log: {tmp_path}/true.log\n"
+    expected = {"--quiet": (False, False), "--verbose": (True, True), "": (True, False)}[option]
+    assert (*expected, True) == (note in said, started in said, "warning: careful\n" in said)
 
 
 def test_a_stdout_that_is_not_utf_8_shows_the_rest(tmp_path: Path) -> None:

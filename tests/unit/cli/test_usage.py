@@ -1,4 +1,4 @@
-"""Commands and their help; wrong arguments: exit status 2, and what is wrong."""
+"""Commands, their help and their completion; wrong arguments: exit status 2, and what is wrong."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ import shlex
 import sys
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 import pytest
-import typer
 
 from tests.support.command_line import reject, wirebench
+from tests.support.printed_commands import parse
+from tests.support.report_run import RunBuilder, cell
 from tests.support.waiting import run_program
-from wirebench.cli.app import COMMANDS, make_app
+from wirebench.cli.app import COMMANDS
 from wirebench.system.paths import ROOT
+
+SCREEN_LINES = 48
 
 
 @pytest.mark.parametrize(
@@ -23,13 +25,14 @@ from wirebench.system.paths import ROOT
     [
         ("nothing", "nothing"),
         ("run", "there is no scenario"),
-        ("run nothing.yaml", "no scenario 'nothing.yaml'"),
-        ("run quick --target moon", "no target 'moon'"),
+        ("run qiuck", "no scenario 'qiuck'\nnext: there are quick"),
+        ("run quick --target moon", "'moon' is not one of 'local'"),
         ("run quick --target external", "no address is given"),
         ("run quick --target external --rest nowhere", "'nowhere' is not an address"),
-        ("run quick --target external --rest a:1 --rest b:1", "one address of each transport"),
-        ("run quick --timing bursts.json", "quick.yaml has no replay"),
-        ("run quick --blocks many", "--blocks"),
+        ("run quick --rest a:1 --rest b:1", "one address of each transport"),
+        ("run quick --target local --rest a:1", "--rest: the local target starts its services itself"),
+        ("run quick --set load.timing=bursts.json", "load.timing"),
+        ("run quick --blocks many", "--blocks many: blocks: must be a whole number"),
         ("run quick --status 200", "--status is for requests without a scenario"),
         ("run quick --prometheus localhost:9090", "not the URL of a Prometheus"),
         ("run quick --prometheus http://a --target kubernetes", "--prometheus: load pods push live metrics to the"),
@@ -47,16 +50,14 @@ from wirebench.system.paths import ROOT
         ("results nothing", "no run 'nothing'"),
         ("load tcp", "'tcp'"),
         ("load rest --rate 0", "--rate 0: factors.rate_per_s: must be at least 1"),
-        ("load rest --payload 5", "--payload 5: factors.payload: users.get has no payload 5"),
-        ("load rest --payload 5,6", "--payload 5,6: a load takes one value"),
-        ("load rest --operation users.grab", "--operation users.grab: no operation of a load"),
-        ("load rest --placement here", "'here' is not one of 'same-pod'"),
+        ("load rest --set factors.payload=5", "factors.payload: users.get has no payload 5"),
+        ("load rest --concurrency 5,6", "a load is one window, and these options make 2"),
+        ("load rest --operation users.create", "--operation users.create: factors.operation: no operation of a load"),
         ("load rest --driver ghz", "--driver ghz: factors.driver"),
-        ("load rest --target local --context mine", "--context, --kubeconfig and --values are for clusters"),
+        ("load rest --target local --context mine", "--context and --values are for clusters"),
         ("load rest --values /nowhere.yaml", "/nowhere.yaml: no such file"),
-        ("calibrate --driver nothing", "no driver 'nothing'"),
-        ("calibrate --transport nothing", "no transport 'nothing'"),
-        ("calibrate --driver ghz --transport rest", "none of these drivers speaks"),
+        ("calibrate --driver nothing", "'nothing' is not one of"),
+        ("calibrate --driver ghz --transport rest", "no such driver speaks this transport"),
     ],
 )
 def test_wrong_usage_ends_with_status_2(
@@ -71,14 +72,28 @@ def test_wrong_usage_ends_with_status_2(
     assert [] == list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_of_a_command_fits_a_screen(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says what the list of commands says, names values by words, and its examples are right."""
+    monkeypatch.setenv("COLUMNS", "80")
+    status, shown, _ = wirebench(name, "--help")
+    lines = shown.splitlines()
+    assert 0 == status
+    assert COMMANDS[name].rstrip(".") in " ".join(shown.split())
+    assert (True, True) == (len(lines) <= SCREEN_LINES, max(map(len, lines)) <= 80)
+    assert [] == re.findall(r"<\w+|x[<>]=", shown)
+    examples = re.findall(r"(?m)^  wirebench (.*)$", shown)
+    assert (1 if name == "doctor" else 2) == len(examples)
+    for example in examples:
+        parse(shlex.split(example))
+
+
 @pytest.mark.parametrize("option", ["-h", "--help"])
 def test_help_names_every_command(option: str) -> None:
     """`--help` helps, and so does its short form."""
     status, shown, _ = wirebench(option)
-    commands = re.findall(r"(?m)^  [a-z]+  +(.*)$", shown.partition("Measure:")[2])
-    assert 0 == status
-    assert [] == [name for name in COMMANDS if f" {name} " not in shown]
-    assert [] == [line for line in commands if not line.endswith(".") or line.endswith("...")], "none is cut off"
+    commands = re.findall(r"(?m)^  ([a-z]+)  +.*\.$", shown.partition("Measure:")[2])
+    assert (0, list(COMMANDS)) == (status, commands)
 
 
 def test_without_a_command_there_is_help() -> None:
@@ -88,18 +103,33 @@ def test_without_a_command_there_is_help() -> None:
     assert "verify" in stderr
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_says_of_itself_what_the_list_says(name: str) -> None:
-    """The list is written apart, so that it loads no command."""
-    group: Any = typer.main.get_command(make_app([name]))
-    assert group.commands[name].help.replace("\n", " ").startswith(COMMANDS[name])
+def test_help_and_completion_load_no_command() -> None:
+    """They load nothing that takes long."""
+    program = "import sys; from wirebench.cli.app import make_app; make_app({!r}); print(*sys.modules)"
+    for arguments in (["--help"], ["run", "--help"]):
+        loaded = run_program([sys.executable, "-c", program.format(arguments)], check=True).stdout.split()
+        assert not {"numpy", "pydantic", "rich"} & set(loaded)
 
 
-def test_help_loads_no_command() -> None:
-    """Help loads nothing that takes long."""
-    program = "import sys; from wirebench.cli.app import make_app; make_app(['--help']); print(*sys.modules)"
-    loaded = run_program([sys.executable, "-c", program], check=True).stdout.split()
-    assert not {"numpy", "pydantic", "wirebench.cli.run"} & set(loaded)
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("wirebench re", {"report", "results", "resume"}),
+        ("wirebench results 2026", {"20260101T000000Z-old"}),
+        ("wirebench run qui", {"quick"}),
+        ("wirebench run quick --transport rest,g", {"rest,grpc"}),
+        ("wirebench run quick --operation echo.e", {"echo.echo"}),
+        ("wirebench run quick --set factors.work", {"factors.workers="}),
+    ],
+)
+def test_a_shell_completes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, expected: set[str]) -> None:
+    """Commands, names of runs and of scenarios, levels and keys."""
+    RunBuilder(cells=[cell("rest")], blocks=1, info={"id": "20260101T000000Z-old"}).write(tmp_path / "results")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("_WIREBENCH_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", line)
+    monkeypatch.setenv("COMP_CWORD", str(line.count(" ")))
+    assert expected == set(wirebench().stdout.split())
 
 
 def test_the_version_is_shown() -> None:

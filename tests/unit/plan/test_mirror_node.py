@@ -58,7 +58,7 @@ def test_the_newest_messages_become_a_timing_file(tmp_path: Path) -> None:
 def test_no_more_messages_are_kept_than_asked_for(answers: dict[str, tuple[int, str]]) -> None:
     """A page may have more."""
     answers[f"{MESSAGES}?limit=1&order=desc"] = page(TIMES[::-1], None)
-    assert TIMES[-1:] == read_message_times(TOPIC, "testnet", 1, lambda _: None)
+    assert TIMES[-1:] == read_message_times(TOPIC, "testnet", 1)
 
 
 @pytest.mark.parametrize(
@@ -73,11 +73,11 @@ def test_another_reply_is_an_error(answers: dict[str, tuple[int, str]], status: 
     """It names the address."""
     answers[f"{MESSAGES}?limit=10&order=desc"] = status, body
     with pytest.raises(WirebenchError, match=rf"http://127.*{problem}"):
-        read_message_times(TOPIC, "testnet", 10, lambda _: None)
+        read_message_times(TOPIC, "testnet", 10)
 
 
 @pytest.mark.parametrize("topic", ["4321", "0.0.1/../2", "0.0.٣"])
 def test_what_is_no_topic_is_rejected(topic: str) -> None:
     """The mirror node isn't asked."""
     with pytest.raises(UsageError, match="isn't a topic"):
-        read_message_times(topic, "testnet", 10, lambda _: None)
+        read_message_times(topic, "testnet", 10)

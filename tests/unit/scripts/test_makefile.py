@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.printed_commands import parse
 from tests.support.waiting import run_program
-from wirebench.cli.options import parse_duration_s
+from wirebench.cli.run_options import parse_duration_s
 from wirebench.system.paths import ROOT
 
 VARIABLE = re.compile(r"(?m)^([A-Z_]+) \?= .*## ")
@@ -70,7 +70,7 @@ def test_no_rule_is_of_a_variable_that_nothing_sets() -> None:
         ),
         (
             ["benchmark-replay", "TIMING=hcs.json", "BLOCKS=2"],
-            ".venv/bin/wirebench run scenarios/replay.yaml --timing 'hcs.json' --blocks 2",
+            f".venv/bin/wirebench run scenarios/replay.yaml --set load.timing='{ROOT}/hcs.json' --blocks 2",
         ),
     ],
     ids=lambda value: value if isinstance(value, str) else value[0],
@@ -85,7 +85,7 @@ def test_a_plain_load_needs_no_variable(transport: str) -> None:
     """It is documented with its defaults: 8 connections for 30 s."""
     (arguments,) = wirebench_arguments(f"make load-{transport}")
     name, parameters = parse(arguments)
-    assert ("load", transport, 8) == (name, parameters["transport"], parameters["concurrency"])
+    assert ("load", transport, "8") == (name, parameters["transport"], parameters["concurrency"])
     assert 30 == parse_duration_s(parameters["duration"])
 
 

@@ -55,7 +55,7 @@ class Access:
     values_files: tuple[Path, ...] = ()
 
 
-def find_access(context: str | None, kubeconfig: Path | None, values: Sequence[Path] = ()) -> Access:
+def find_access(context: str | None, values: Sequence[Path] = ()) -> Access:
     """Return how to access a cluster, by default that of `make cluster-up`.
 
     kubectl's current context is never used by default: it may be a production cluster. Raises UsageError.
@@ -65,13 +65,11 @@ def find_access(context: str | None, kubeconfig: Path | None, values: Sequence[P
             "clusters need kubectl, helm, charts and images, which an installation from a wheel doesn't have",
             "use a checkout of wirebench (docs/cluster.md); --target external measures services that run already",
         )
-    for path in filter(None, (kubeconfig, *values)):
+    for path in values:
         if not path.is_file():
             raise UsageError(f"{path}: no such file", "correct the path")
-    if context is None and kubeconfig is not None:
-        raise UsageError("--kubeconfig: no context is named", "add --context NAME")
-    if context is not None and (context != _OUR_CONTEXT or kubeconfig is not None):
-        return Access(context, kubeconfig, tuple(values))
+    if context is not None and context != _OUR_CONTEXT:
+        return Access(context, None, tuple(values))  # where kubectl looks
     if not (KUBECONFIG.is_file() and IMAGES.is_file()):
         raise UsageError("no cluster of ours is there", "make cluster-up makes one; --context NAME takes another")
     return Access(_OUR_CONTEXT, KUBECONFIG, (IMAGES, *values))
