@@ -37,7 +37,7 @@ def load(  # noqa: PLR0913 - one parameter an option
     wirebench load rest --rate 200 --duration 1m
     wirebench load grpc --set factors.replicas=2
     """
-    from wirebench.cli.measure import measure_and_show
+    from wirebench.cli.measure import measure, show_and_report
     from wirebench.cli.target import make_target_options
     from wirebench.model.scenario import find_own
     from wirebench.plan.plain_load import adopt_service, plan_load
@@ -53,4 +53,4 @@ def load(  # noqa: PLR0913 - one parameter an option
             wanted = (find_own(plan.scenario.factors.find_levels(name), transport) for name in ("replicas", "workers"))
             plan = adopt_service(plan, deployed.read_service(*(each[0] if each else None for each in wanted)))
         place = dataclasses.replace(place, deployed=deployed)
-    measure_and_show(plan, place, out, json=json, calibrate=False)
+    show_and_report(*measure(plan, place, out, calibrate=False), json=json)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from wirebench.cli.log import LOG
@@ -18,19 +19,19 @@ from wirebench.store.runs import load_info, record_paths
 from wirebench.system.signals import STOPPING, Interrupted, handle_interrupts
 
 
-def measure_and_show(  # noqa: PLR0913 - options
+def measure(  # noqa: PLR0913 - options, some with a default
     plan: Plan,
     target: TargetOptions,
     out: Path,
     *,
-    json: bool,
     resumed: Run | None = None,
     calibrate: bool | None = None,
     keep_application: bool = False,
-) -> None:
-    """Measure, show the figures and write the report. Raises UsageError, WirebenchError, Interrupted."""
-    from wirebench.web.report import write_report
+) -> tuple[Run, Sequence[str]]:
+    """Run a plan as `execute` does, with its progress; return the run, and its notes that were shown.
 
+    Raises UsageError, WirebenchError, Interrupted.
+    """
     progress = TerminalProgress(plan)
     try:
         with handle_interrupts(STOPPING):
@@ -47,13 +48,20 @@ def measure_and_show(  # noqa: PLR0913 - options
         if progress.folder:
             _describe_rest(progress.folder, is_interrupted=isinstance(error, Interrupted))
         raise
+    return run, progress.notes
+
+
+def show_and_report(run: Run, known: Sequence[str], *, json: bool) -> None:
+    """Show the figures, without notes that are known, and write the report. Raises WirebenchError."""
+    from wirebench.web.report import write_report
+
     try:
         report = write_report(run)
     except WirebenchError as error:
         raise WirebenchError(error.message, f"{error.hint}; then: wirebench report {run.folder}") from error
     finally:
         with contextlib.suppress(BrokenPipeError):  # who read it has left, and the run is complete
-            show_run(run, json=json, known=progress.notes)
+            show_run(run, json=json, known=known)
             sys.stdout.flush()
     LOG.info("\nReport: %s", report)
 

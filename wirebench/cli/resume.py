@@ -34,7 +34,7 @@ def resume(  # noqa: PLR0913 - one parameter an option
     wirebench resume
     wirebench resume last~1 --rest http://127.0.0.1:5000
     """
-    from wirebench.cli.measure import measure_and_show
+    from wirebench.cli.measure import measure, show_and_report
     from wirebench.cli.target import make_target_options
     from wirebench.run.resumption import check_resumable, plan_rest
     from wirebench.store.runs import find_run
@@ -51,4 +51,6 @@ def resume(  # noqa: PLR0913 - one parameter an option
     kind, has_variants = cast("TargetName", found.info.target), found.info.application is not None
     target = make_target_options(kind, services, cluster, prometheus, has_variants=has_variants)
     plan = plan_rest(found, target, application)
-    measure_and_show(plan, target, found.folder.resolve().parent, json=json, resumed=found, calibrate=calibrate)
+    show_and_report(
+        *measure(plan, target, found.folder.resolve().parent, resumed=found, calibrate=calibrate), json=json
+    )

@@ -46,7 +46,7 @@ def run(  # noqa: PLR0913 - one parameter an option
     """
     # Completion of its arguments needs none of these, and is there at once.
     from wirebench.cli.dry_run import show_plan
-    from wirebench.cli.measure import measure_and_show
+    from wirebench.cli.measure import measure, show_and_report
     from wirebench.cli.target import make_target_options
     from wirebench.plan.load import find_scenario, read_scenario
     from wirebench.run.target_options import choose_target, plan_for_target
@@ -69,4 +69,4 @@ def run(  # noqa: PLR0913 - one parameter an option
         if dry_run:
             show_plan(plan, json=json)
         else:
-            measure_and_show(plan, options, out, json=json, calibrate=calibrate, keep_application=not scenario)
+            show_and_report(*measure(plan, options, out, calibrate=calibrate, keep_application=not scenario), json=json)

@@ -7,6 +7,7 @@ import dataclasses
 import itertools
 import math
 import platform
+import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,7 +41,7 @@ from wirebench.model.record import Record
 from wirebench.model.run_info import RunInfo
 from wirebench.plan.plan import Plan, PlannedCell
 from wirebench.run.environment import read_machine
-from wirebench.run.ids import count_steps, find_free, lay_out
+from wirebench.run.ids import IdLayout, count_steps, find_free
 from wirebench.run.load_source import LoadSource, PodLoad
 from wirebench.run.own_variants import VERIFIED_IDS, Variants
 from wirebench.run.progress import Progress
@@ -62,12 +63,13 @@ _USAGE_PROBLEM = "a service replaced or started a process under load, or could n
 class Execution:
     """A plan that is being measured; every record is on disk before the next cell starts."""
 
-    def __init__(self, plan: Plan, target: Target, writer: RunWriter, progress: Progress, folder: Path) -> None:
-        """Take a folder for temporary files."""
-        self.plan, self.target, self.writer, self.progress = plan, target, writer, progress
+    def __init__(self, plan: Plan, target: Target, ids: IdLayout, writer: RunWriter, progress: Progress) -> None:
+        self.plan, self.target, self.ids, self.writer, self.progress = plan, target, ids, writer, progress
         self.source = PodLoad(target.load_pods, plan.scenario.load) if target.load_pods else LoadSource(target.cores)
-        self.variants = Variants(plan.scenario, folder, writer.folder, self.source) if plan.scenario.variants else None
-        self.ids = lay_out(plan, restarts_services=target.restarts_services)
+        self.folder = tempfile.TemporaryDirectory(prefix="wirebench-")
+        self.variants: Variants | None = None
+        if plan.scenario.variants:
+            self.variants = Variants(plan.scenario, Path(self.folder.name), writer.folder, self.source)
         #: The least id that the run creates records with.
         self.first_id = CREATED_FIRST_ID
         #: The first ids of records that verification creates, one for each kind of request.
@@ -115,6 +117,7 @@ class Execution:
 
         Without any record, the folder stays only if a failed process has logged something.
         """
+        self.folder.cleanup()
         is_interrupt = kind is not None and issubclass(kind, (Interrupted, KeyboardInterrupt))
         if self.is_complete:
             status, reason = "complete", ""

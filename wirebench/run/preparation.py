@@ -15,7 +15,7 @@ from wirebench.errors import UsageError
 from wirebench.model.run_info import RunInfo
 from wirebench.plan.plan import Plan
 from wirebench.run import environment
-from wirebench.run.ids import lay_out
+from wirebench.run.ids import IdLayout, lay_out
 from wirebench.run.own_variants import check_variants
 from wirebench.system.network_namespace import explain_no_netem
 from wirebench.targets import toxiproxy
@@ -27,8 +27,8 @@ _OTHER_FILES = 200
 _FILES_MAX = 1_048_576
 
 
-def prepare(plan: Plan, target: Target) -> None:
-    """Check that all that a plan needs is there, before anything is written. Raises WirebenchError."""
+def prepare(plan: Plan, target: Target) -> IdLayout:
+    """Check that all that a plan needs is there, before anything is written; return its ids. Raises WirebenchError."""
     check_variants(plan.scenario)
     # wireload verifies variants and renders requests, whatever drives the load.
     drivers: set[str] = {"wireload", *(cell.driver for cell in plan.cells)}
@@ -48,8 +48,9 @@ def prepare(plan: Plan, target: Target) -> None:
         check_open_files(plan, raise_open_files())
     if target.prometheus:
         check_receiver(target.prometheus)
-    lay_out(plan, restarts_services=target.restarts_services)
+    ids = lay_out(plan, restarts_services=target.restarts_services)
     target.prepare(plan.services)
+    return ids
 
 
 def raise_open_files() -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -48,7 +47,7 @@ def execute(  # noqa: PLR0913 - options, each with a default
     place = options.make_target(plan.scenario, name, out)
     with ExitStack() as ending:  # its callbacks run from the last to the first, also if one fails
         ending.callback(place.clean_up)
-        prepare(plan, place)
+        ids = prepare(plan, place)
         command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
         info = create_info(plan, place, name, command, calibrate=calibrate)
         if keep_application:
@@ -58,8 +57,7 @@ def execute(  # noqa: PLR0913 - options, each with a default
             writer.keep(recording.path, TIMING_FILE)
         if not resumed and plan.scenario.variants:
             writer.write(APPLICATION_FILE, plan.scenario.application.text)
-        folder = Path(ending.enter_context(tempfile.TemporaryDirectory(prefix="wirebench-")))
-        execution = Execution(plan, place, writer, progress, folder)
+        execution = Execution(plan, place, ids, writer, progress)
         ending.push(execution.end)
         ending.callback(place.stop)
         ending.callback(progress.end)

@@ -19,6 +19,7 @@ from wirebench.model.contract import Driver
 from wirebench.plan.plan import make_plan
 from wirebench.run import preparation
 from wirebench.run.execution import Execution
+from wirebench.run.ids import lay_out
 from wirebench.run.preparation import create_info, prepare, raise_open_files
 from wirebench.run.target_options import TargetOptions, plan_for_target
 from wirebench.targets.cluster.client import Access, Cluster
@@ -110,10 +111,12 @@ def test_a_run_goes_on_without_calibration(tmp_path: Path) -> None:
     text = "question: x\nfactors: {transport: rest, concurrency: 4}\nload: {generators: 2}\n"
     plan = make_plan(read(tmp_path, text), seed=1, target="kubernetes")
     target = MagicMock(start=MagicMock(side_effect=WirebenchError("no room for a pod", "make room")), cores=None)
-    execution = Execution(plan, target, MagicMock(), MagicMock(), tmp_path)
+    ids = lay_out(plan, restarts_services=True)
+    execution = Execution(plan, target, ids, MagicMock(), MagicMock())
     assert Calibration() == execution.find_calibration()
     expected = "the drivers' error isn't known everywhere: no room for a pod: make room"
     execution.writer.note.assert_called_once_with(expected)  # type: ignore[attr-defined]
+    execution.end(None, None, None)
 
 
 @pytest.mark.parametrize("ready", [True, False, None])
