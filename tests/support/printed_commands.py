@@ -82,7 +82,7 @@ RULES = (
          "names a host, topic or cluster"),
     Rule(WIREBENCH + r"(run|verify) question.yaml", Place.ELSEWHERE, "tests/contract/test_own_services.py"),
     Rule(WIREBENCH + r"resume.*", Place.ELSEWHERE, "tests/contract/test_resume.py"),
-    Rule(WIREBENCH + r"(run capacity|run .*--seed \d+|calibrate).*", Place.PARSED,
+    Rule(WIREBENCH + r"(run .*--seed \d+|calibrate).*", Place.PARSED,
          "takes minutes"),
     Rule(r"\.tools/bin/wirebench-go (rest|grpc) --host .*|" + WIREBENCH + r"run two-machines\.yaml", Place.ELSEWHERE,
          "tests/contract/test_two_machines.py"),

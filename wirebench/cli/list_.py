@@ -23,7 +23,7 @@ from wirebench.system.paths import DEFAULT_FOLDER, list_scenarios
 
 #: What the list shows without `--all`.
 _FIRST = (
-    "quick", "sequential-crud", "workers", "payload-512k", "implementation", "capacity", "latency", "replicas"
+    "quick", "crud", "workers", "payload-512k", "profile", "ledger", "distance", "replicas"
 )  # fmt: skip
 _QUESTION_WIDTH_MIN = 20
 

@@ -29,7 +29,9 @@ class ServiceSpec:
     """The part of a cell that a running service embodies."""
 
     transport: contract.Transport = _built_in(
-        dataclasses.MISSING, "implementation", comes_with=("variant", "runtime", "http", "codec", "threads")
+        dataclasses.MISSING,
+        "implementation",
+        comes_with=("variant", "runtime", "http", "codec", "threads", "connections"),
     )
     #: Its name in the application file; None of the built-in application.
     variant: str | None = declare(None, "implementation", comes_with=("transport", "http", "codec", "tls"))

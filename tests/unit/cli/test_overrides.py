@@ -180,13 +180,13 @@ def test_mistakes_name_the_option(tmp_path: Path, arguments: tuple[str, ...], ex
 
 def test_a_dry_run_shows_the_plan_and_starts_nothing(tmp_path: Path) -> None:
     """Cells by number, their order in each block, the time and what is needed."""
-    command = ("run", "pool", "--blocks", 2, "--transport", "grpc", "--seed", 1, "--dry-run", "--out", tmp_path / "out")
+    command = ("run", "ledger-stream", "--blocks", 2, "--transport", "grpc", "--dry-run", "--out", tmp_path / "out")
     status, printed, _ = wirebench(*command)
     assert 0 == status
-    assert ["   1", "   2", "   3"] == re.findall(r"(?m)^ +\d+(?=  )", printed)
-    assert sorted(re.findall(r"(?m)^block \d: (.*)$", printed)[0].split()) == ["1", "2", "3"]
-    assert "3 cells × 2 blocks, about" in printed
+    assert ["   1", "   2", "   3", "   4"] == re.findall(r"(?m)^ +\d+(?=  )", printed)
+    assert sorted(re.findall(r"(?m)^block \d: (.*)$", printed)[0].split()) == ["1", "2", "3", "4"]
+    assert "4 cells × 2 blocks, about" in printed
     assert re.search(r"needs: PostgreSQL( \(missing\))?; nothing was started", printed)
     plan = json.loads(wirebench(*command, "--json")[1])
-    assert (3, 2) == (len(plan["cells"]), len(plan["order"]))
+    assert (4, 2) == (len(plan["cells"]), len(plan["order"]))
     assert not (tmp_path / "out").exists()

@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.scenario_text import GOOD, read
 from wirebench.errors import UsageError
+from wirebench.model.cell import FACTORS
 from wirebench.model.contract import CLUSTER_DRIVERS, TargetName
 from wirebench.model.labels import name_level
 from wirebench.plan.load import read_scenario
@@ -56,11 +57,11 @@ def test_ten_thousand_users_are_shared_by_four_generators() -> None:
 
 
 def test_connections_are_shared_or_one_a_user() -> None:
-    """`none` is a level beside numbers, and has a name in comparisons."""
-    plan = make_plan(read_scenario("multiplexing"), 0)
+    """`none` is a level beside numbers, has a name in comparisons, and each is compared with REST."""
+    plan = make_plan(read_scenario("burst"), 0)
     levels = {cell.connections: name_level("connections", cell.factors) for cell in plan.cells}
-    assert {None: "one connection a user", 4: "4 connections", 1: "1 connection"} == levels
-    assert {None} == {cell.connections for cell in plan.cells if cell.transport == "rest"}
+    assert {None: "one connection a user", 1: "1 connection"} == levels
+    assert {"connections", "runtime"} < set(FACTORS["transport"].comes_with)
 
 
 def test_a_file_that_is_not_text_is_rejected(tmp_path: Path) -> None:
