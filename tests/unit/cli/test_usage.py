@@ -46,7 +46,7 @@ SCREEN_LINES = 48
         ("run --rest 'GET http://127.0.0.1/' --concurrency many", "--concurrency many: factors.concurrency: must be a"),
         ("run --grpc '127.0.0.1:50051 a.B/C [1]'", "not a call with a message in JSON"),
         ("run --socket 127.0.0.1:9000", "not an address and a line"),
-        ("verify http2 --socket 127.0.0.1:1", "--socket: http2 has no such service"),
+        ("verify clients --socket 127.0.0.1:1", "--socket: clients has no such service"),
         ("results nothing", "no run 'nothing'"),
         ("load tcp", "'tcp'"),
         ("load rest --rate 0", "--rate 0: factors.rate_per_s: must be at least 1"),
