@@ -22,9 +22,7 @@ from wirebench.store.runs import load_info, record_paths, run_folders
 from wirebench.system.paths import DEFAULT_FOLDER, list_scenarios
 
 #: What the list shows without `--all`.
-_FIRST = (
-    "quick", "crud", "workers", "payload-512k", "profile", "ledger", "distance", "replicas"
-)  # fmt: skip
+_FIRST = ("quick", "crud", "workers", "payload-512k", "profile", "ledger", "distance", "replicas")
 _QUESTION_WIDTH_MIN = 20
 
 

@@ -103,7 +103,7 @@ def test_what_a_scenario_needs_that_is_not_here_is_marked(tmp_path: Path, monkey
     monkeypatch.setattr(dry_run, "POSTGRES_URL", tmp_path)
     listed = json.loads(wirebench("list", "scenarios", "--json", "--out", tmp_path).stdout)["scenarios"]
     needs = {each["scenario"]: each["needs"] for each in listed}
-    assert ([], ["cluster (missing)"], ["PostgreSQL"]) == (needs["quick"], needs["replicas"], needs["pool"])
+    assert ([], ["cluster (missing)"], ["PostgreSQL"]) == (needs["quick"], needs["placement"], needs["ledger"])
 
 
 @pytest.mark.parametrize("option", ["--quiet", "--verbose", ""])
