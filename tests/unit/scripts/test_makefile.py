@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import sysconfig
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -53,6 +55,14 @@ def test_no_rule_is_of_a_variable_that_nothing_sets() -> None:
     command = ["make", "--warn-undefined-variables", "--dry-run", "-C", str(ROOT), "help", "test", "cluster-up"]
     warned = set(re.findall(r"undefined variable '([A-Za-z]\w*)'", run_program(command).stderr))
     assert set() == warned - {"GOFLAGS"}
+
+
+def test_the_path_of_a_checkout_may_hold_any_character() -> None:
+    """A recipe leaves it to the shell, and no file that Python reads as the locale has it holds it."""
+    assert [] == [file for file in MAKEFILES if "$(CURDIR)" in file.read_text()]
+    editable = list(Path(sysconfig.get_path("purelib")).glob("__editable__*.pth"))
+    assert 3 == len(editable)
+    assert all(file.read_text().startswith("import ") for file in editable)
 
 
 @pytest.mark.parametrize(
