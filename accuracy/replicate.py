@@ -54,7 +54,7 @@ class Outcome:
     def truth(self) -> float:
         """The true ratio; the server is the bottleneck, so that throughput is the reciprocal of its CPU time."""
         cost = 1 + self.percent / 100
-        return 1 / cost if METRICS[self.metric].higher_is_better else cost
+        return 1 / cost if METRICS[self.metric].more_is_better else cost
 
     @property
     def is_right(self) -> bool:

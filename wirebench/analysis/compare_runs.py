@@ -128,7 +128,7 @@ def _find_regressions(changes: Sequence[Comparison], margin: float) -> tuple[Com
         ratio, failed = each.ratios.get(each.metric.name), {gate.name for gate in each.failed_gates}
         is_fit = not each.reasons and not each.baseline.failed_gates(each.metric) and failed <= _OVERLOADED
         if is_fit and ratio and ratio.log_error is not None:
-            is_more_better = each.metric.higher_is_better
+            is_more_better = each.metric.more_is_better
             tested[place] = ratio.p_value(least_worse[is_more_better], below=is_more_better)
     found = list(changes)
     for place, p_value in tested.items():

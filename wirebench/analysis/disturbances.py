@@ -67,7 +67,7 @@ def find_disturbances(run: Run) -> Disturbances:
 
 def _log_figures(cell: CellSummary, blocks: list[int]) -> list[float]:
     metric = cell.judged_metric
-    figures, sign = cell.by_block(metric), 1 if metric.higher_is_better else -1
+    figures, sign = cell.by_block(metric), 1 if metric.more_is_better else -1
     return [sign * math.log(figures[block]) for block in blocks]
 
 

@@ -100,5 +100,5 @@ def _decide(ratio: Ratio | None, tests: Significance | None, metric: Metric) -> 
     if tests and tests.is_equivalent:
         return "equivalent"
     if tests and tests.is_different:
-        return "faster" if (ratio.estimate > 1) == metric.higher_is_better else "slower"
+        return "faster" if (ratio.estimate > 1) == metric.more_is_better else "slower"
     return "inconclusive"

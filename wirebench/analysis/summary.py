@@ -102,7 +102,7 @@ class CellSummary:
         if not all(speeds.values()):
             return []
         return [
-            figure * took_us if metric.higher_is_better else figure / took_us
+            figure * took_us if metric.more_is_better else figure / took_us
             for block, figure in self.by_block(metric).items()
             if (took_us := speeds[block])
         ]
@@ -139,9 +139,9 @@ class CellSummary:
 
     def instrument_error_ms(self, metric: Metric) -> Interval | None:
         """Return the driver's error of a latency in all blocks; None if it isn't known of one, or of the metric."""
-        if self.has_streams or not metric.error:
+        if self.has_streams:
             return None
-        return join_intervals(getattr(record.instrument, metric.error, None) for record in self.records)
+        return join_intervals(getattr(record.instrument, f"{metric.name}_error_ms", None) for record in self.records)
 
     def reference_us(self) -> float | None:
         """Return how long a fixed piece of work took beside its windows; None if it isn't known of all."""
@@ -158,7 +158,7 @@ class CellSummary:
         worst: dict[str, Gate] = {}
         for record in self.records:
             for gate in record.gates:
-                if gate.passed or (metric is not None and metric.gated_by not in gate.metrics):
+                if gate.passed or (metric is not None and (metric.gates_of or metric.name) not in gate.metrics):
                     continue
                 if gate.name not in worst or compute_excess(gate) > compute_excess(worst[gate.name]):
                     worst[gate.name] = gate

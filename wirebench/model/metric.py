@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, cast
 
 from wirebench.model.record import Record
@@ -17,16 +18,15 @@ class Metric:
 
     name: str
     label: str
+    #: Empty if the label has it.
     unit: str
-    description: str
     #: Where it stands in a record: `streams.gap_ms`.
     path: str
-    better: Literal["less", "more"] = "less"
+    description: str
+    more_is_better: bool = False
     over_blocks: Literal["geometric mean", "sum", "merged"] = "geometric mean"
     #: For columns and charts that have no room for the label.
     short: str = ""
-    #: The field of an `Instrument` with the driver's error of it, where that is known of any.
-    error: str = ""
     #: The metric that gates name, where they don't name this one.
     gates_of: str = ""
 
@@ -43,138 +43,64 @@ class Metric:
         return self.path.rpartition(".")[2]
 
     @property
-    def higher_is_better(self) -> bool:
-        return self.better == "more"
-
-    @property
-    def gated_by(self) -> str:
-        """The metric whose failed gates say that this one can't be trusted."""
-        return self.gates_of or self.name
-
-    @property
-    def unit_label(self) -> str:
-        """Its unit, unless the label has it."""
-        return "" if self.unit == "1/s" else self.unit
-
-    @property
     def heading(self) -> str:
-        return ", ".join(filter(None, (self.label, self.unit_label)))
-
-    @property
-    def caption(self) -> str:
-        """Its unit, and which way is better: what stands below its label."""
-        return ", ".join(filter(None, (self.unit_label, f"{self.better} is better")))
-
-    @property
-    def spread(self) -> str:
-        """What stands beside the figure of a cell: how far its blocks lie apart."""
-        return "lowest–highest block" if self.over_blocks == "merged" else "95 % interval"
+        return ", ".join(filter(None, (self.label, self.unit)))
 
     @property
     def column(self) -> str:
         return self.short or self.label
 
 
-def _make_latency(name: str, description: str, error: str = "", gates_of: str = "") -> Metric:
+def _latency(name: str, description: str, gates_of: str = "") -> Metric:
     """Return a latency of requests, on the clock of what users wait."""
-    label, path = name.replace("_", "."), f"latency.{name}_ms"
-    return Metric(name, label, "ms", description, path, over_blocks="merged", error=error, gates_of=gates_of)
+    label = name.replace("_", ".")
+    return Metric(name, label, "ms", f"latency.{name}_ms", description, over_blocks="merged", gates_of=gates_of)
 
 
-_REQUESTS = (
-    Metric(
-        "requests",
-        "requests",
-        "",
-        "Requests that ended in the measured windows, failed ones included.",
-        "requests",
-        "more",
-        over_blocks="sum",
+_count = partial(Metric, over_blocks="sum")
+_gain = partial(Metric, more_is_better=True)
+_ALL = (
+    _count("requests", "requests", "", "requests", "Requests that ended in the measured windows.", more_is_better=True),
+    _gain("throughput", "requests/s", "", "throughput_per_s", "Successful requests a second.", short="req/s"),
+    _latency("min", "The fastest request."),
+    _latency("mean", "Mean latency."),
+    _latency("stdev", "Standard deviation of the latencies."),
+    _latency("p50", "Half of the requests took no longer."),
+    _latency("p90", "90 % of the requests took no longer.", gates_of="p99"),
+    _latency("p95", "95 % of the requests took no longer.", gates_of="p99"),
+    _latency("p99", "99 % of the requests took no longer."),
+    _latency("p99_9", "99.9 % of the requests took no longer; of 10,000 successful ones or more.", gates_of="p99"),
+    _latency("max", "The slowest request."),
+    _count("errors", "errors", "", "failed", "Requests that failed."),
+    _count(
+        "retried", "retried", "", "retried", "Requests that were sent again, as the service rejected them unprocessed."
     ),
-    Metric(
-        "throughput", "requests/s", "1/s", "Successful requests a second.", "throughput_per_s", "more", short="req/s"
-    ),
-)
-LATENCIES = (
-    _make_latency("min", "The fastest request."),
-    _make_latency("mean", "Mean latency."),
-    _make_latency("stdev", "Standard deviation of the latencies."),
-    _make_latency("p50", "Half of the requests took no longer.", error="p50_error_ms"),
-    _make_latency("p90", "90 % of the requests took no longer.", gates_of="p99"),
-    _make_latency("p95", "95 % of the requests took no longer.", gates_of="p99"),
-    _make_latency("p99", "99 % of the requests took no longer.", error="p99_error_ms"),
-    _make_latency(
-        "p99_9", "99.9 % of the requests took no longer; only of 10,000 successful requests or more.", gates_of="p99"
-    ),
-    _make_latency("max", "The slowest request."),
-)
-_COSTS = (
-    Metric("errors", "errors", "", "Requests that failed.", "failed", over_blocks="sum"),
-    Metric(
-        "retried",
-        "retried",
-        "",
-        "Requests that were sent again, warm-up included: the service had not processed them, or closed a kept "
-        "connection before its reply began.",
-        "retried",
-        over_blocks="sum",
-    ),
-    Metric(
-        "cpu",
-        "server CPU per request",
-        "µs",
-        "CPU time of the service's processes, divided by the requests.",
-        "cpu_us_per_request",
-        short="CPU/req",
-    ),
-)
-_CAPACITIES = (
-    Metric(
-        "capacity",
-        "capacity",
-        "requests/s",
-        "The rate up to which the service kept the objective of a search.",
-        "search.capacity_per_s",
-        "more",
-    ),
-    Metric(
+    Metric("cpu", "server CPU per request", "µs", "cpu_us_per_request", "The service's CPU time.", short="CPU/req"),
+    _gain("capacity", "capacity", "requests/s", "search.capacity_per_s", "The highest rate that kept the objective."),
+    _gain(
         "capacity_core",
         "capacity per core",
         "requests/s",
-        "The highest rate that kept the objective, divided by the cores that the service kept busy at it.",
         "capacity_core_per_s",
-        "more",
+        "The same by busy core.",
         short="per core",
     ),
-    Metric(
+    _gain(
         "capacity_memory",
         "capacity per GB",
         "requests/s",
-        "The highest rate that kept the objective, divided by the service's memory at it, in 10⁹ bytes.",
         "capacity_memory_per_s",
-        "more",
+        "The same by memory, in 10⁹ B.",
         short="per GB",
     ),
-)
-_STREAMS = (
-    Metric(
-        "items",
-        "items",
-        "",
-        "Items of streams that came in the measured windows.",
-        "streams.items",
-        "more",
-        over_blocks="sum",
-    ),
-    Metric(
-        "item_rate", "items/s", "1/s", "Items a second, of all streams together.", "streams.item_rate_per_s", "more"
-    ),
+    _count("items", "items", "", "streams.items", "Items that came in the measured windows.", more_is_better=True),
+    _gain("item_rate", "items/s", "", "streams.item_rate_per_s", "Items a second, of all streams together."),
     Metric(
         "first_item",
         "time to the first item",
         "ms",
-        "Median time from the request, or from when it was due, to the first item.",
         "streams.first_item_ms",
+        "Median time from the request, or from when it was due, to the first item.",
         over_blocks="merged",
         short="first item",
     ),
@@ -182,45 +108,27 @@ _STREAMS = (
         "gap",
         "p99 gap between items",
         "ms",
-        "99 % of the gaps between two items of a stream were no longer.",
         "streams.gap_ms",
+        "99 % of the gaps between two items of a stream were no longer.",
         over_blocks="merged",
         short="p99 gap",
     ),
-    Metric(
-        "item_cpu",
-        "server CPU per item",
-        "µs",
-        "CPU time of the service's processes, divided by the items.",
-        "streams.cpu_us_per_item",
-        short="CPU/item",
-    ),
-)
-_DRIVERS = (
+    Metric("item_cpu", "server CPU per item", "µs", "streams.cpu_us_per_item", "The same by items.", short="CPU/item"),
     Metric(
         "ceiling_share",
         "share of the driver's ceiling",
         "%",
-        "The requests/s as a share of the most that the driver makes on as many connections, if it is calibrated.",
         "instrument.ceiling_share_percent",
+        "The requests/s as a share of the most that the driver makes on as many connections.",
         short="of ceiling",
     ),
-    Metric(
-        "coarse",
-        "coarsely calibrated",
-        "blocks",
-        "Blocks whose driver was calibrated briefly, at the start of a run.",
-        "instrument.coarse_blocks",
-        over_blocks="sum",
-    ),
+    _count("coarse", "coarsely calibrated", "blocks", "instrument.coarse_blocks", "Blocks of a brief calibration."),
 )
 
 #: All of them, in the order in which they are shown.
-METRICS = {metric.name: metric for metric in (*_REQUESTS, *LATENCIES, *_COSTS, *_CAPACITIES, *_STREAMS, *_DRIVERS)}
-#: Those whose blocks are combined by what the metric of each block is; the others by their histograms.
-COMBINED = tuple(metric for metric in METRICS.values() if metric.over_blocks != "merged")
+METRICS = {metric.name: metric for metric in _ALL}
 #: What cells are compared by that were searched for their capacity: each is measured at a rate of its own.
-CAPACITIES = tuple(metric.name for metric in _CAPACITIES)
+CAPACITIES = ("capacity", "capacity_core", "capacity_memory")
 #: What cells are compared by.
 COMPARED = {
     name: METRICS[name]

@@ -143,7 +143,9 @@ def draw_answer(groups: Groups, styles: Mapping[str, Style]) -> Chapter:
         drawn = {title: rows for title, group in groups.items() if (rows := list(_make_bars(metric, group, styles)))}
         if drawn:
             svg = bars.draw_bars(f"{capitalise(metric.label)} of all cells", drawn)
-            panels.append(Chart(capitalise(metric.label), metric.caption, svg))
+            better = f"{'more' if metric.more_is_better else 'less'} is better"
+            caption = ", ".join(filter(None, (metric.unit, better)))
+            panels.append(Chart(capitalise(metric.label), caption, svg))
     return Chapter("", tuple(panels))
 
 

@@ -169,7 +169,7 @@ def _make_column(metric: Metric, heading: str = "") -> TableColumn:
     def write(of: object) -> str:
         return format_metric(metric, getattr(of, metric.field, None))
 
-    return TableColumn(heading or metric.label, metric.unit_label, write, rank=int(metric.name in _SECOND))
+    return TableColumn(heading or metric.label, metric.unit, write, rank=int(metric.name in _SECOND))
 
 
 def _make_block_column(metric: Metric, heading: str = "", unit: str = "") -> TableColumn:
@@ -179,7 +179,7 @@ def _make_block_column(metric: Metric, heading: str = "", unit: str = "") -> Tab
         low, high = (getattr(cell, name) for name in name_spread(metric))
         return ABSENT if cell.blocks == 1 else format_ends(low, high)
 
-    unit = unit or f"{metric.unit_label}, {metric.spread}"
+    unit = unit or f"{metric.unit}, lowest–highest block"
     return TableColumn(heading or f"{metric.label} of blocks", unit, write, rank=2)
 
 

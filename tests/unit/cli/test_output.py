@@ -86,10 +86,10 @@ def test_damaged_runs_are_listed_with_the_reason(results: Path) -> None:
     assert "1 of 1" in old
     assert "Is [it] whole?" in old
     assert "damaged" in new
-    assert "can't be read: run.json: not valid JSON" in new
+    assert "can't be read: run.json: Invalid JSON" in new
     listed = json.loads(wirebench("list", "--out", results, "--json")[1])["runs"]
     assert ["complete", "damaged"] == [run["status"] for run in listed]
-    assert listed[1]["reason"].startswith("run.json: not valid JSON")
+    assert listed[1]["reason"].startswith("run.json: Invalid JSON")
 
 
 @pytest.mark.parametrize("command", [("results",), ("report", "--output", "/dev/null/x")])
@@ -97,7 +97,7 @@ def test_the_last_run_is_the_last_that_can_be_read(results: Path, command: tuple
     """Who asks for the last one is told that a newer one can't be read."""
     _, stdout, stderr = wirebench(*command, "--out", results)
     damaged = results / "20260102T000000Z-new"
-    assert f"warning: skipped {damaged}, which can't be read: run.json: not valid JSON" in stderr
+    assert f"warning: skipped {damaged}, which can't be read: run.json: Invalid JSON" in stderr
     assert ("Is [it] whole?" in stdout) == (command == ("results",))
 
 

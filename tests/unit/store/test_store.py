@@ -91,9 +91,9 @@ def test_a_run_that_is_not_there_is_a_usage_error(tmp_path: Path, name: str) -> 
         ("", r"\w"),
         ("{", r"\w"),
         ('{"schema_version": "wirebench.run/2"}', r"\w"),
-        ({"compare": "taste"}, "compare: must be one of transport, variant"),
-        ({"pid": "x"}, "pid: must be a whole number"),
-        ({"seed": None}, r"seed: must be a whole number \(it is nothing\)"),
+        ({"compare": "taste"}, "compare: must be 'transport', 'variant'"),
+        ({"pid": "x"}, "pid: must be a valid integer"),
+        ({"seed": None}, r"seed: must be a valid integer \(it is nothing\)"),
     ],
 )
 def test_what_is_wrong_in_a_run_is_said_in_plain_words(
