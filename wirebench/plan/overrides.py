@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,10 +13,8 @@ from wirebench.model.source import FieldPath, Source, dump_yaml, join_field, par
 KeyPath = tuple[str, ...]
 
 _RATE: KeyPath = ("factors", "rate_per_s")
-_DRIVER: KeyPath = ("factors", "driver")
-_MODEL: KeyPath = ("load", "model")
-_CROSS_CHECK: KeyPath = ("cross_check",)
-_COMPARE: KeyPath = ("compare",)
+#: Options that change these leave a cross-check without the cells that it was written for.
+_CHECKED = (_RATE, *(("factors", name) for name in ("driver", "transport", "operation", "concurrency")))
 _LINE_CHARACTERS_MAX = 120
 
 
@@ -64,14 +61,14 @@ def apply_overrides(
             raise UsageError(f"{each.option}: {join_field(each.at)} isn't set in {source.name}", hint)
         new = _set(new, each, source.name)
         options[each.at] = each.option
-    for each in _list_consequences(new, {each.at: each for each in overrides}):
+    changing = {each.at: each for each in overrides if _find(data, each.at) != each.value}
+    for each in _list_consequences(new, changing, [each.at for each in overrides]):
         new = _set(new, each, source.name)
         options[each.at] = each.option
-    changes = tuple(_describe_changes(data, new))
-    if not changes:
+    if not changing:
         return data, source
     text = dump_yaml(new, default_flow_style=None, width=_LINE_CHARACTERS_MAX)
-    return new, replace(source, text=text, options=options, overrides=changes)
+    return new, replace(source, text=text, options=options, overrides=tuple(each.option for each in changing.values()))
 
 
 def _find(data: Any, at: KeyPath) -> Any:  # noqa: ANN401 - any YAML
@@ -95,61 +92,19 @@ def _set(data: Mapping[str, Any], override: Override, name: str, place: int = 0)
     return {**data, key: _set(section or {}, override, name, place + 1)}
 
 
-def _list_consequences(data: Mapping[str, Any], given: Mapping[KeyPath, Override]) -> Iterator[Override]:
+def _list_consequences(
+    data: Mapping[str, Any], changing: Mapping[KeyPath, Override], given: Sequence[KeyPath]
+) -> Iterator[Override]:
     """Yield what fits the new values no more, except what options set."""
-
-    def is_free(at: KeyPath) -> bool:
-        return not any(at == other[: len(at)] or other == at[: len(other)] for other in given)
-
-    is_rated = _RATE in given and _find(data, _MODEL) in (None, "closed")
-    if is_rated and is_free(_MODEL):
-        yield Override(given[_RATE].option, _MODEL, "open")
-    if _CROSS_CHECK[0] in data and given and is_free(_CROSS_CHECK):
-        cause = given.get(_DRIVER) or (given[_RATE] if is_rated else None)
-        if cause is None and not _checks_any(data):
-            cause = next(iter(given.values()))
-        if cause:
-            yield Override(cause.option, _CROSS_CHECK, None)
-    compared = ("factors", str(data.get("compare")))
-    if compared in given and is_free(_COMPARE) and len(_list_levels(_find(data, compared))) == 1:
-        yield Override(given[compared].option, _COMPARE, None)
-
-
-def _checks_any(data: Mapping[str, Any]) -> bool:
-    """Return whether a cross-check may have cells left: of its transports, operations and concurrencies."""
-    transports = _list_levels(_find(data, ("factors", "transport")))
-    drivers = _find(data, (*_CROSS_CHECK, "driver"))
-    if isinstance(drivers, dict) and not drivers.keys() & set(map(str, transports)):
-        return False
-    for name in ("operation", "concurrency"):
-        measured, checked = _find(data, ("factors", name)), _find(data, (*_CROSS_CHECK, name))
-        if measured and checked and not any(level in _list_levels(measured) for level in _list_levels(checked)):
-            return False
-    return True
-
-
-def _list_levels(value: Any) -> list[Any]:  # noqa: ANN401 - any YAML
-    if isinstance(value, dict):
-        return list(itertools.chain.from_iterable(map(_list_levels, value.values())))
-    return value if isinstance(value, list) else [value]
-
-
-def _describe_changes(before: Mapping[str, Any], after: Mapping[str, Any], at: KeyPath = ()) -> Iterator[str]:
-    for key in dict.fromkeys((*before, *after)):
-        old, new = before.get(key), after.get(key)
-        if old is new:
-            continue
-        if isinstance(old, dict) and isinstance(new, dict):
-            yield from _describe_changes(old, new, (*at, key))
-        elif old != new or type(old) is not type(new):
-            yield f"{join_field((*at, key))} {_describe(old)} -> {_describe(new)}"
-
-
-def _describe(value: Any) -> str:  # noqa: ANN401 - any YAML
-    if value is None:
-        return "unset"
-    if isinstance(value, list):
-        return ", ".join(map(_describe, value))
-    if isinstance(value, dict):
-        return "{" + "; ".join(f"{key}: {_describe(each)}" for key, each in value.items()) + "}"
-    return str(value)
+    changes: list[tuple[Override | None, KeyPath, str | None]] = [
+        (next((changing[at] for at in _CHECKED if at in changing), None), ("cross_check",), None)
+    ]
+    if _find(data, ("load", "model")) in (None, "closed"):
+        changes.append((changing.get(_RATE), ("load", "model"), "open"))
+    compared = changing.get(("factors", str(data.get("compare"))))
+    if compared and not isinstance(compared.value, list | dict):
+        changes.append((compared, ("compare",), None))
+    for cause, at, value in changes:
+        is_given = any(at == other[: len(at)] or other == at[: len(other)] for other in given)
+        if cause and not is_given and (value or at[0] in data):
+            yield Override(cause.option, at, value)

@@ -33,7 +33,6 @@ load: {model: closed, warmup_s: 0.5, window_s: 1}
 blocks: 3
 compare: transport
 """
-CROSS_CHECK = "cross_check {driver: {rest: k6; grpc: ghz}; operation: users.get; concurrency: 16} -> unset"
 
 
 def override(*assignments: str, **options: Any) -> tuple[Override, ...]:  # noqa: ANN401 - values of options
@@ -79,16 +78,15 @@ def test_every_option_sets_its_key(tmp_path: Path) -> None:
         "blocks": 5,
         "compare": "workers",
     } == yaml.safe_load(scenario.source.text)
-    said = {"factors.concurrency 1, 16 -> 64", "factors.rate_per_s unset -> 500, 900", "load.model closed -> open"}
-    assert said | {CROSS_CHECK} < set(scenario.source.overrides)
+    assert ("--concurrency 64", "--rate 500,900") == scenario.source.overrides[:2]
 
 
 def test_the_run_records_what_was_measured(tmp_path: Path) -> None:
     """The changed scenario and the changes; where options have the file's values, the file as it is."""
     target = LocalTarget(divide_cores(), lambda name: tmp_path / name)
     info = create_info(make_plan(read(tmp_path, TEXT, *override(blocks="7")), 1), target, "run", "wirebench run")
-    assert (("blocks 3 -> 7",), 7, 7) == (info.overrides, yaml.safe_load(info.scenario_text)["blocks"], info.blocks)
-    assert ("overrides", "blocks 3 -> 7") in list_facts(info)["The run"]
+    assert (("--blocks 7",), 7, 7) == (info.overrides, yaml.safe_load(info.scenario_text)["blocks"], info.blocks)
+    assert ("overrides", "--blocks 7") in list_facts(info)["The run"]
     commented = f"# Why.\n{TEXT}"
     unchanged = read(tmp_path, commented, *override(blocks="3", concurrency="1,16"))
     info = create_info(make_plan(unchanged, 1), target, "run", "wirebench run")
@@ -101,18 +99,18 @@ CHECK = yaml.safe_load(TEXT)["cross_check"]
 @pytest.mark.parametrize(
     ("overrides", "check"),
     [
+        (override(blocks=9), CHECK),
         (override(concurrency="64"), None),
-        (override(concurrency="4,16"), CHECK),
         (override(driver="wireload"), None),
         (override("cross_check=null"), None),
-        (override(rate="90"), None),
-        (override("cross_check.driver={rest: k6}", rate="90"), {**CHECK, "driver": {"rest": "k6"}}),
-        (override(transport="rest,socket"), CHECK),
+        (override("cross_check.driver={rest: k6}", transport="rest"), {**CHECK, "driver": {"rest": "k6"}}),
         (override(transport="socket"), None),
     ],
 )
-def test_a_cross_check_without_cells_is_removed(tmp_path: Path, overrides: tuple[Override, ...], check: object) -> None:
-    """So is one whose drivers are replaced, or can't have the new rate."""
+def test_a_cross_check_is_removed_with_its_cells(
+    tmp_path: Path, overrides: tuple[Override, ...], check: object
+) -> None:
+    """So is one whose drivers are replaced, or can't have the new rate; unless it is set itself."""
     assert check == yaml.safe_load(changed(tmp_path, *overrides).source.text).get("cross_check")
 
 
