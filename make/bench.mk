@@ -10,7 +10,7 @@ fetch-hcs-timing: .venv/.installed ## dev: fetch when messages came to TOPIC, fo
 	@$(BIN)/wirebench timing $(if $(TOPIC),--topic '$(TOPIC)') $(if $(TIMING),--out '$(TIMING)') $(ARGS)
 
 benchmark-replay: setup ## replay recorded arrivals on all transports: TIMING
-	@$(BIN)/wirebench run scenarios/replay.yaml $(if $(TARGET),--target '$(TARGET)') $(if $(TIMING),--set load.timing='$(abspath $(TIMING))') \
+	@$(BIN)/wirebench run scenarios/replay.yaml $(if $(TARGET),--target '$(TARGET)') $(if $(TIMING),--set load.timing="$$(realpath '$(TIMING)')") \
 	  $(if $(BLOCKS),--blocks $(BLOCKS)) $(if $(SEED),--seed $(SEED)) $(if $(OUT),--out $(OUT)) $(ARGS)
 
 report: setup ## write the report of the last run
