@@ -111,7 +111,9 @@ def send_load(driver: Driver, service: Service, url: str, folder: Path) -> None:
         metrics_push=live,
     )
     driver.run(job, lambda _: None)
-    logged = [line for line in job.log.read_text().splitlines() if not line.startswith("failed: not_found")]
+    # On a busy machine k6 may have too few users for a moment.
+    right = ("failed: not_found", "Insufficient VUs")
+    logged = [line for line in job.log.read_text().splitlines() if not any(each in line for each in right)]
     assert ("", []) == (live.problem, logged)
 
 

@@ -149,6 +149,7 @@ class Project:
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     """Give a project with two runs, by the names that commands print for a reader's own; it may install nothing."""
+    run_program(["make", "setup"], cwd=ROOT, check=True)
     installed = (ROOT / ".venv/.installed").stat().st_mtime_ns
     made = Project(tmp_path_factory.mktemp("project"))
     for _ in range(2):
