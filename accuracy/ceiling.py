@@ -1,6 +1,7 @@
-"""What wireload sends per second of CPU time, beside wrk and h2load on the same server in the same rounds.
+"""What wireload sends per second, and per second of CPU time, beside wrk and h2load on the same server in the same round.
 
-On one core that is its ceiling. wrk and h2load are Debian packages (wrk, nghttp2-client).
+On one core the second is its ceiling, which the server on the other may not reach. wrk and h2load are Debian packages
+(wrk, nghttp2-client).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import struct
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from accuracy.table import print_table
 from wirebench.measure.truth import run_server
@@ -25,6 +27,7 @@ from wirebench.targets.cores import Cores
 
 ROUNDS = 5
 DURATION_S = 3
+_WARMUP_S = 0.5
 #: Transports, users, and the connections that they have or share.
 LOADS: tuple[tuple[Transport, int, int], ...] = (
     ("rest", 16, 16),
@@ -52,22 +55,28 @@ def print_ceilings(cores: Cores) -> None:
     rounds = [[_measure(*load, cores) for load in LOADS] for _ in range(ROUNDS)]
     rows = (_make_row(*load, rates) for load, rates in zip(LOADS, zip(*rounds, strict=True), strict=True))
     headings = ("transport", "users", "connections", "wireload, requests per CPU second", "other tool")
-    print_table((*headings, "wireload / other"), rows)
+    print_table((*headings, "wireload / other", "requests/s, wireload / other"), rows)
 
 
 def _make_row(
-    transport: Transport, users: int, connections: int, rates: Sequence[tuple[float, float | None]]
+    transport: Transport, users: int, connections: int, rates: Sequence[tuple[_Rates, _Rates | None]]
 ) -> tuple[str, ...]:
-    load = transport, str(users), str(connections), f"{statistics.median(rate for rate, _ in rates):,.0f}"
-    ratios = [rate / other for rate, other in rates if other]
-    if not ratios:
-        return *load, "–", "–"
-    tool = f"{_OTHERS[transport][0]} {statistics.median(other for _, other in rates if other):,.0f}"
-    return *load, tool, f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+    load = transport, str(users), str(connections), f"{statistics.median(own.per_cpu_s for own, _ in rates):,.0f}"
+    pairs = [(own, other) for own, other in rates if other]
+    if not pairs:
+        return *load, "–", "–", "–"
+    tool = f"{_OTHERS[transport][0]} {statistics.median(other.per_cpu_s for _, other in pairs):,.0f}"
+    ratios = ([own[at] / other[at] for own, other in pairs] for at in range(2))
+    return *load, tool, *(f"{statistics.median(each):.2f} ({min(each):.2f} to {max(each):.2f})" for each in ratios)
 
 
-def _measure(transport: Transport, users: int, connections: int, cores: Cores) -> tuple[float, float | None]:
-    """Return what wireload sends per second of CPU time, and the tool beside it if it is there."""
+class _Rates(NamedTuple):
+    per_cpu_s: float
+    per_s: float
+
+
+def _measure(transport: Transport, users: int, connections: int, cores: Cores) -> tuple[_Rates, _Rates | None]:
+    """Return what wireload sends, and the tool beside it if it is there."""
     one = frozenset({min(cores.generator)})
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -75,12 +84,14 @@ def _measure(transport: Transport, users: int, connections: int, cores: Cores) -
             address = f"{LOOPBACK}:{port}"
             output = folder / "histograms.json"
             _, cpu_s = _run(_make_wireload_command(transport, users, connections, address, output), folder, one)
-            own = sum(HistogramFile.read(output).requests_total.values()) / cpu_s
+            sent = sum(HistogramFile.read(output).requests_total.values())
+            own = _Rates(sent / cpu_s, sent / (DURATION_S + _WARMUP_S))
             tool, pattern = _OTHERS.get(transport, ("", ""))
             if not tool or not shutil.which(tool):
                 return own, None
             printed, cpu_s = _run(_make_command(tool, users, connections, address, folder), folder, one)
-            return own, int(re.findall(pattern, printed)[0]) / cpu_s
+            sent = int(re.findall(pattern, printed)[0])
+            return own, _Rates(sent / cpu_s, sent / DURATION_S)
 
 
 def _make_wireload_command(transport: Transport, users: int, connections: int, address: str, output: Path) -> list[str]:
@@ -89,7 +100,7 @@ def _make_wireload_command(transport: Transport, users: int, connections: int, a
         "grpc": [address, _CALL, _DATA, "--protoset", str(CONTRACT)],
         "socket": [address, "users.get", _DATA],
     }
-    options = ["-c", str(users), "-d", f"{DURATION_S}s", "--output", str(output)]
+    options = ["-c", str(users), "-d", f"{DURATION_S}s", "--warmup", f"{_WARMUP_S}s", "--output", str(output)]
     if connections < users:
         options += ["--connections", str(connections)]
     return [str(TOOLS / "wireload"), transport, *requests[transport], *options]
