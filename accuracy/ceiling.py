@@ -1,4 +1,4 @@
-"""What wireload sends per second, and per second of CPU time, beside wrk and h2load on the same server in the same round.
+"""What wireload sends per second, and per second of CPU time, beside wrk and h2load in the same rounds.
 
 On one core the second is its ceiling, which the server on the other may not reach. wrk and h2load are Debian packages
 (wrk, nghttp2-client).
