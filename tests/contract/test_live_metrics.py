@@ -53,8 +53,8 @@ def test_prometheus_gets_every_request_of_a_run(scenario: Callable[[str], Path],
         by_wireload, durations = 'driver="wireload"', "k6_(http|grpc)_req_duration_seconds"
         assert count_sent(run, "wireload") == read_last("k6_iterations_total", by_wireload)
         assert count_sent(run, "wireload") == read_last(durations, by_wireload, "histogram_count")
-        assert count_sent(run, "k6") == read_last("k6_iterations_total", 'driver="k6"')
-        assert count_sent(run, "ghz").keys() == read_last(durations, 'driver="ghz"', "histogram_count").keys()
+        for driver in ("k6", "ghz"):
+            assert count_sent(run, driver) == read_last("k6_iterations_total", f'driver="{driver}"')
     assert not any("Prometheus" in note for note in run.info.notes)
 
 
@@ -65,20 +65,13 @@ def test_a_run_outlives_its_prometheus(scenario: Callable[[str], Path], tmp_path
         url = prometheus.enter_context(started_prometheus([], tmp_path))
         with running(scenario(LOSING), out, 1, "--prometheus", url) as (process, _):
             prometheus.close()
-            _, errors = process.communicate(timeout=RUN_TIMEOUT_S)
+            output, errors = process.communicate(timeout=RUN_TIMEOUT_S)
     assert 0 == process.returncode, errors
     run = only_run(out)
     assert ("complete", 4) == (run.info.status, len(run.records))
     assert [{}] * 4 == [record.errors for record in run.records]
     (note,) = [note for note in run.info.notes if "Prometheus" in note]
     assert re.match(r"Prometheus lacks live metrics; the figures here have all of them: \S", note)
-    assert 1 == errors.count(f"note: {note}\n")
+    assert 1 == " ".join(output.split()).count(note)
 
 
-def test_a_prometheus_that_is_not_there_is_rejected(scenario: Callable[[str], Path], tmp_path: Path) -> None:
-    """Before anything is started or written, with what to do."""
-    done = wirebench("run", scenario(LOSING), "--out", tmp_path / "results", "--prometheus", "http://127.0.0.1:1")
-    assert 2 == done.returncode
-    assert "error: can't push live metrics: http://127.0.0.1:1/api/v1/otlp/v1/metrics: " in done.stderr
-    assert "Connection refused\nnext: start Prometheus with --web.enable-otlp-receiver" in done.stderr
-    assert not (tmp_path / "results").exists()

@@ -122,5 +122,6 @@ class Driver(ABC):
         if job.metrics_push and self.push_failure:
             lines = job.log.read_text(errors="replace").splitlines()
             if failures := [line for line in lines if self.push_failure in line]:
-                # A line may be in logfmt, with quotes escaped.
-                job.metrics_push.problem = failures[-1].rpartition(self.push_failure)[2].replace('\\"', '"').strip()
+                # A line may be in logfmt, in quotes, with those in it escaped.
+                problem = failures[-1].rpartition(self.push_failure)[2].strip().removesuffix('"')
+                job.metrics_push.problem = problem.replace('\\"', '"')

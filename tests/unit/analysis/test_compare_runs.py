@@ -12,14 +12,12 @@ import pytest
 
 from tests.support.report_run import Gates, RunBuilder, cell, passed
 from wirebench.analysis.compare_runs import RunComparison, compare_runs
-from wirebench.analysis.differences import describe_hardware
 from wirebench.errors import UsageError
 from wirebench.model.cell import Cell
 from wirebench.model.record import Gate
-from wirebench.model.run_info import TIMING_FILE, Run
+from wirebench.model.run_info import Run
 from wirebench.present.comparison import make_comparison_view
 from wirebench.present.two_runs import make_run_comparison_view
-from wirebench.targets.external import ExternalTarget
 
 REST, GRPC = cell("rest"), cell("grpc")
 MACHINE = {"cpu": "Some CPU", "cores": "2", "memory": "24 GiB", "core_separation": "server on core 0"}
@@ -210,15 +208,6 @@ def test_loads_differ_where_they_are_used(make: Maker) -> None:
     assert {"users.get": (), "crud": ("the loads differ",)} == found
 
 
-def test_another_recording_is_another_load(make: Maker) -> None:
-    """Replays are compared only of what is the same."""
-    replay = cell("rest", shape="replay")
-    base, head = make("base", replay), make("head", replay)
-    assert () == compare_runs(base, head).changes[0].reasons
-    (head.folder / TIMING_FILE).write_text("[1, 2, 3]")
-    assert ("the loads differ",) == compare_runs(base, head).changes[0].reasons
-
-
 @pytest.mark.parametrize("names", [("same", "same"), ("base", "head")])
 def test_runs_with_nothing_in_common_are_rejected(make: Maker, names: tuple[str, str]) -> None:
     """A run and itself, and runs without a cell of equal factors."""
@@ -226,19 +215,3 @@ def test_runs_with_nothing_in_common_are_rejected(make: Maker, names: tuple[str,
     head = base if names[0] == names[1] else make(names[1], GRPC)
     with pytest.raises(UsageError, match=r"are the same run|no cell of .*-head is in .*-base"):
         compare_runs(base, head)
-
-
-def test_services_elsewhere_are_another_machine(make: Maker) -> None:
-    """What external services run on isn't seen: their addresses are all that tells them apart."""
-    here, there = (
-        make(
-            name,
-            info={
-                "target": "external",
-                "machine": MACHINE | dict(ExternalTarget({"rest": address}).describe().machine),
-            },
-        )
-        for name, address in (("here", "http://127.0.0.1:5000"), ("there", "https://example.org:443"))
-    )
-    assert "rest at example.org:443" == describe_hardware(there.info.machine)["services"]
-    assert ("the machines differ",) == compare_runs(here, there).changes[0].reasons

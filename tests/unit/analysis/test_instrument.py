@@ -6,19 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.drawn import Drawn
 from tests.support.report_run import RunBuilder, cell
 from wirebench.analysis.compare_cells import compare_cells
 from wirebench.analysis.pair import Comparison
-from wirebench.analysis.results import describe_cells
 from wirebench.analysis.summary import summarise
 from wirebench.model.cell import Cell
 from wirebench.model.record import Instrument, Interval, Latency, Record
-from wirebench.present.charts.style import assign_styles
 from wirebench.present.comparison import make_comparison_view
-from wirebench.present.latencies import read_latencies
-from wirebench.present.pictures import draw_latencies
-from wirebench.present.table import make_full_table
 
 MARGIN = 0.05
 REST, SOCKET = (cell(transport, rate_per_s=500) for transport in ("rest", "socket"))
@@ -90,23 +84,6 @@ def test_figures_beside_the_verdict_are_doubted_too(tmp_path: Path) -> None:
     assert "withheld" != found.verdict
     assert ["instrument"] == [gate.name for gate in found.list_failed_gates("p99")]
     assert "p99: unreliable (instrument)" in make_comparison_view(found).remarks
-
-
-def test_the_report_shows_errors_that_are_known(tmp_path: Path) -> None:
-    """As columns of the table, and as bands in the plot; where it isn't known, there is neither."""
-    run = RunBuilder([REST], samples=2000).write(tmp_path)
-    bands = []
-    for error_ms, shown in (((-1.0, 2.0), True), (None, False)):
-        records = [record.model_copy(update={"instrument": instrument(error_ms)}) for record in run.records]
-        cells = summarise(records)
-        latencies, _ = read_latencies(run, cells)
-        table = make_full_table(describe_cells(run.info, cells))
-        ((row,),) = (rows for _, rows in table.groups)
-        assert 2 * shown == sum(column.heading.startswith("error of ") for column in table.columns)
-        assert 2 * shown == row.figures.count("-1 to +2")
-        (chart,) = draw_latencies("Latency", "ms", {"all": cells}, assign_styles(cells), latencies)
-        bands.append(len(Drawn(chart.svg).all("truth")))
-    assert [2, 0] == bands
 
 
 def test_drivers_are_compared_for_their_error(tmp_path: Path) -> None:

@@ -8,19 +8,7 @@ import pytest
 
 from wirebench.errors import UsageError
 from wirebench.measure.client import connect
-from wirebench.model.address import Address, parse_address
 from wirebench.system.tls import ClientTls, split_address
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [("staging.example.com:1", Address("staging.example.com", 1)), ("[::1]:65535", Address("::1", 65_535))],
-)
-def test_addresses_are_shown_as_they_are_written(text: str, expected: Address) -> None:
-    """They are host and port."""
-    assert expected == parse_address(text)
-    assert text == str(expected)
-
 
 GIVEN = ClientTls(authority=Path("ca.crt"))
 

@@ -32,7 +32,7 @@ from wirebench.measure.usage import (
     read_processes,
 )
 from wirebench.model.histogram_file import PerSecond
-from wirebench.system import cgroup, processes
+from wirebench.system import processes
 from wirebench.targets.cores import CoreClaim, divide_cores
 from wirebench.targets.endpoint import Replica
 
@@ -278,22 +278,6 @@ def test_a_run_waits_for_another_on_the_same_core() -> None:
     assert second.empty()
     first.release()
     second.get(timeout=TIMEOUT_S).release()
-
-
-def test_the_time_of_processes_is_read_core_by_core(tmp_path: Path) -> None:
-    """The scheduler counts it, or the group of all processes, which a container doesn't see."""
-    schedstat = tmp_path / "schedstat"
-    schedstat.write_text(
-        "version 17\ncpu0 0 0 0 0 0 0 1500000000 7 9\ndomain0 MC 3 0 0\ncpu2 0 0 0 0 0 0 250000000 7 9\n"
-    )
-    assert {0: 1.5, 2: 0.25} == usage.read_scheduled_s(schedstat)
-    assert {} == usage.read_scheduled_s(tmp_path / "absent")
-    group = tmp_path / "cpuacct"
-    group.mkdir()
-    (group / "cpuacct.usage_percpu").write_text("1500000000 250000000 \n")
-    assert {} == cgroup.read_cpu_s_by_core(tmp_path)
-    (group / "release_agent").touch()
-    assert {0: 1.5, 1: 0.25} == cgroup.read_cpu_s_by_core(tmp_path)
 
 
 PROCESS_METRICS = """\

@@ -53,17 +53,6 @@ def record_of(
     return make_record(replace(job, output=folder / "h.json"), observations, calibration=calibration, host_share=0.75)
 
 
-def test_rates_of_generators_add_up(tmp_path: Path) -> None:
-    """Each has a window of two seconds, and they are the same two seconds, or nearly."""
-    record = record_of(tmp_path, seen(1.0, REQUESTS), seen(3.0, start_s=101))
-    assert (6, 2.0, 3.0) == (record.requests, record.window_s, record.rate_achieved_per_s)
-    assert 6 == record.requests_total
-    assert record.service is not None
-    assert 6 == record.service.count
-    # The server is the same, and the first one looked.
-    assert 0.3 / 6 * 1e6 == pytest.approx(record.server.cpu_us_per_request)
-
-
 def test_the_busiest_generator_is_the_one_that_counts(tmp_path: Path) -> None:
     """A generator that is at its end spoils the load, whatever the others have left."""
     record = record_of(tmp_path, seen(1.0, REQUESTS), seen(3.9))
