@@ -176,13 +176,10 @@ def test_no_cluster_is_taken_by_mistake(tmp_path: Path, monkeypatch: pytest.Monk
     """Without ours, a context has to be named: the current one may be any cluster."""
     monkeypatch.setattr("wirebench.targets.cluster.client.KUBECONFIG", tmp_path / "none")
     with pytest.raises(UsageError, match="no cluster of ours"):
-        find_access(None, None, [])
-    assert Access("staging", None) == find_access("staging", None, [])
+        find_access(None)
+    assert Access("staging", None) == find_access("staging")
     with pytest.raises(UsageError, match="no such file"):
-        find_access("staging", None, [tmp_path / "missing.yaml"])
-    (tmp_path / "config").touch()
-    with pytest.raises(UsageError, match="no context is named"):
-        find_access(None, tmp_path / "config", [])
+        find_access("staging", [tmp_path / "missing.yaml"])
 
 
 def test_tls_is_told_to_services_and_to_their_clients() -> None:
