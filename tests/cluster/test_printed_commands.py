@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cluster import Cluster, wait_until
-from tests.support.printed_commands import Place, Printed, select_commands
+from tests.support.printed_commands import IN_CLUSTER, Printed
 from tests.support.waiting import run_program
 from wirebench.system.paths import ROOT
 from wirebench.targets.cluster.namespace import LABEL
@@ -22,7 +22,7 @@ FIRST, LAST = "make load-rest", "make undeploy"
 #: Together they take half an hour.
 COMMANDS = [
     pytest.param(command, marks=() if command.text == FIRST else pytest.mark.slow)
-    for command in sorted(select_commands(Place.CLUSTER), key=lambda each: (each.text == LAST, each.text != FIRST))
+    for command in sorted(IN_CLUSTER, key=lambda each: (each.text == LAST, each.text != FIRST))
 ]
 
 

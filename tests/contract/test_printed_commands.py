@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.printed_commands import Place, Printed, select_commands
+from tests.support.printed_commands import COMMANDS, Printed
 from tests.support.runs import RUN_TIMEOUT_S, all_cores, needs_tools
 from tests.support.waiting import TIMEOUT_S, run_program
 from wirebench.system.paths import ROOT
@@ -162,7 +162,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     assert installed == (ROOT / ".venv/.installed").stat().st_mtime_ns, "a command installed the copy for all tests"
 
 
-@pytest.mark.parametrize("command", select_commands(Place.HERE), ids=str)
+@pytest.mark.parametrize("command", [each for each in COMMANDS if each.rule], ids=str)
 def test_a_printed_command_does_what_it_says(command: Printed, project: Project, tmp_path: Path) -> None:
     """It ends with success; one that serves says that it is ready, and ends when asked."""
     rule = command.rule
