@@ -169,9 +169,7 @@ def test_a_run_without_records_has_a_report(tmp_path: Path) -> None:
 
 def test_what_an_external_target_hides_is_absent_and_said(tmp_path: Path) -> None:
     """No CPU chart and no CPU column, but a line that says why."""
-    hidden = dict.fromkeys(
-        ("cpu_s", "cpu_us_per_request", "memory_bytes", "throttled_periods", "requests_by_worker", "fairness")
-    )
+    hidden = dict.fromkeys(("cpu_s", "cpu_us_per_request", "memory_bytes", "throttled_periods", "fairness"))
     builder = RunBuilder(cells=[cell("rest"), cell("socket")], info={"target": "external"}, server=hidden)
     html = write_report(builder.write(tmp_path)).read_text(encoding="utf-8")
     assert "could not be seen" in html
