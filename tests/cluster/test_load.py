@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -34,15 +33,6 @@ HISTOGRAMS = {
 def _wait_for_idle_cluster(cluster: Cluster) -> None:
     """Wait for the end of a run: a load would disturb it, and is rejected."""
     wait_until(lambda: not cluster.get("namespaces", f"--selector={LABEL}"), "no run is measuring")
-
-
-@pytest.fixture
-def _one_replica_afterwards(cluster: Cluster) -> Iterator[None]:
-    """Take back what a load has changed of the REST service."""
-    yield
-    upgrade = ["upgrade", "wirebench", str(CHARTS / "wirebench"), "--namespace", NAMESPACE, "--reuse-values", "--wait"]
-    cluster.helm(*upgrade, "--set", "rest.replicas=1", "--set", "rest.workers=1")
-    wait_until(lambda: 1 == len(pods(cluster, "rest")), "one pod is left")
 
 
 @pytest.fixture
@@ -171,25 +161,6 @@ def test_a_rolling_restart_loses_no_call(cluster: Cluster, out: Path, transport:
     finally:
         ended(load)
         cluster.helm(*upgrade, "--set", f"{transport}.replicas=1")
-
-
-@pytest.mark.usefixtures("_one_replica_afterwards")
-def test_replicas_and_workers_are_set_one_by_one(cluster: Cluster, tmp_path: Path) -> None:
-    """What isn't named stays as it was, and the load is spread over all that is there."""
-    command = (sys.executable, "-m", "wirebench.cli", "load", "rest", "--duration", "2s", "--concurrency", "8")
-    status, _, stderr = ended(start(*command, "--set", "factors.replicas=2", "--out", tmp_path / "two"))
-    assert 0 == status, stderr
-    (record,) = only_run(tmp_path / "two").records
-    assert (2, 1, 2) == (
-        record.factors["replicas"], record.factors["workers"], len(record.server.requests_by_replica or {})
-    )  # fmt: skip
-
-    options = ("--set", "factors.workers=2", "--set", "factors.balancing=headless", "--out", tmp_path / "four")
-    status, _, stderr = ended(start(*command, *options))
-    assert 0 == status, stderr
-    (record,) = only_run(tmp_path / "four").records
-    assert (2, 2) == (record.factors["replicas"], record.factors["workers"])
-    assert 1 == len(pods(cluster, "grpc"))
 
 
 def test_two_loads_on_a_service_are_not_one(cluster: Cluster) -> None:

@@ -6,13 +6,8 @@ Blocks without a language hold commands only; in `console` blocks they are the l
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import typer
-
-from wirebench.cli.app import make_app
 from wirebench.system.paths import ROOT
 
 PAGES = sorted({*ROOT.glob("*.md"), *ROOT.glob("*/README.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("proto/*.md")})
@@ -33,16 +28,12 @@ class Rule:
 
 WIREBENCH = r"(\.venv/bin/)?wirebench "
 REST, GRPC, SOCKET = "make run-rest", "make run-grpc", "make run-socket"
-#: Commands that are parsed alone: they name a host, a run, a file or a cluster of the reader's, change the shell, or
-#: take long. Tests of what they do have values of their own.
+#: Commands that are parsed alone: they name a host, a run, a file or a cluster, change the shell, or take long. Tests
+#: of what they do have values of their own.
 NOT_RUN = re.compile(
     r".*(HOST|TOPIC=|0\.0\.N|shop\.example|--context NAME|127\.0\.0\.1:(8080|8081|11211)|cursor=…|POD_UID|postgres/url"
     r"|WIREBENCH_DATABASE_URL|--target kubernetes|TARGET=kubernetes|connection=reopen|--install-completion"
-    r"|test_dashboards_live|question\.yaml|two-machines\.yaml|wirebench (resume|calibrate)|--seed \d).*"
-)
-#: Run in the cluster.
-CLUSTER = re.compile(
-    r"make (load-.*|prometheus grafana|undeploy)|wirebench run quick --prometheus .*|\.tools/bin/kubectl .* get nodes"
+    r"|test_dashboards_live|question\.yaml|two-machines\.yaml|wirebench (resume|calibrate)|--seed \d|--prometheus).*"
 )
 #: Run in a copy of the project; the first that matches counts. All others are targets of make that CI calls.
 RULES = (
@@ -58,37 +49,15 @@ RULES = (
 )
 
 
-@dataclass(frozen=True)
-class Printed:
-    """A command, without its comment, and where it is printed."""
-
-    text: str
-    place: str
-
-    def __str__(self) -> str:
-        return self.text
-
-    @property
-    def rule(self) -> Rule | None:
-        """How it is run in a copy of the project; None if it isn't."""
-        if NOT_RUN.fullmatch(self.text) or CLUSTER.fullmatch(self.text):
-            return None
-        return next((rule for rule in RULES if re.fullmatch(rule.pattern, self.text)), None)
-
-
-def read_commands() -> list[Printed]:
-    """Return all printed commands, each once, in the order of pages."""
-    found: dict[str, Printed] = {}
-    for page in PAGES:
-        text = page.read_text("utf-8")
-        for block in _BLOCK.finditer(text):
-            line = text.count("\n", 0, block.start()) + 1
-            for command in _split_block(block[2], block[3]):
-                found.setdefault(command, Printed(command, f"{page.relative_to(ROOT)}:{line}"))
-    return list(found.values())
+def find_rule(command: str) -> Rule | None:
+    """Return how a command is run in a copy of the project; None if it isn't."""
+    if NOT_RUN.fullmatch(command):
+        return None
+    return next((rule for rule in RULES if re.fullmatch(rule.pattern, command)), None)
 
 
 def _split_block(language: str, block: str) -> list[str]:
+    """Return the commands of a block, without their comments."""
     if language not in ("", "console"):
         return []
     lines = [line.strip() for line in re.sub(r"\\\n\s*", "", block).splitlines()]
@@ -97,19 +66,12 @@ def _split_block(language: str, block: str) -> list[str]:
     return [command for line in lines if (command := re.split(r"(?:^|\s+)#(?:\s|$)", line, maxsplit=1)[0].strip())]
 
 
-COMMANDS = read_commands()
-
-
-IN_CLUSTER = [each for each in COMMANDS if CLUSTER.fullmatch(each.text) and not NOT_RUN.fullmatch(each.text)]
-
-
-def parse(arguments: Sequence[str]) -> tuple[str, dict[str, Any]]:
-    """Return the command and its parameters, as our own command line reads them; nothing is run."""
-    command: Any = typer.main.get_command(make_app(arguments))
-    context, name, words = None, "wirebench", list(arguments)
-    while True:
-        context = command.make_context(name, words, parent=context)
-        words = [*getattr(context, "_protected_args", ()), *context.args]
-        if not (words and hasattr(command, "resolve_command")):
-            return name, context.params
-        name, command, words = command.resolve_command(context, words)
+#: All printed commands, each once, in the order of pages.
+COMMANDS = list(
+    dict.fromkeys(
+        command
+        for page in PAGES
+        for _, language, block in _BLOCK.findall(page.read_text("utf-8"))
+        for command in _split_block(language, block)
+    )
+)

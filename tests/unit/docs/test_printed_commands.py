@@ -7,7 +7,8 @@ import shlex
 
 import pytest
 
-from tests.support.printed_commands import COMMANDS, PAGES, RULES, Printed, parse
+from tests.support.command_line import parse
+from tests.support.printed_commands import COMMANDS, PAGES, RULES, find_rule
 from tests.support.waiting import run_program
 from wirebench.system.paths import ROOT
 
@@ -23,20 +24,20 @@ INLINE = {
 
 def test_each_rule_has_a_command() -> None:
     """A rule whose commands were removed goes, too."""
-    used = {each.rule for each in COMMANDS}
+    used = set(map(find_rule, COMMANDS))
     assert [] == [rule.pattern for rule in RULES if rule not in used]
 
 
-@pytest.mark.parametrize("command", [each for each in COMMANDS if re.search(r"\bwirebench \w", each.text)], ids=str)
-def test_wirebench_knows_printed_arguments(command: Printed) -> None:
+@pytest.mark.parametrize("command", [each for each in COMMANDS if re.search(r"\bwirebench \w", each)])
+def test_wirebench_knows_printed_arguments(command: str) -> None:
     """Commands and options, whether the command is run by a test or not."""
-    for part in re.split(r" \| | && |; |\$\(", command.text):
+    for part in re.split(r" \| | && |; |\$\(", command):
         words = re.sub(r'^(\w+=\S+ )+|\)"$', "", part)
         if re.match(r"(\S*bin/)?wirebench ", words):
             parse(shlex.split(words)[1:])
 
 
-@pytest.mark.parametrize("command", sorted({each.text for each in COMMANDS if each.text.startswith("make ")} | INLINE))
+@pytest.mark.parametrize("command", sorted({each for each in COMMANDS if each.startswith("make ")} | INLINE))
 def test_make_knows_printed_targets_and_variables(command: str) -> None:
     """As `make --dry-run` shows; what it would run of wirebench is parsed as well."""
     words = shlex.split(command.partition(" && ")[0])[1:]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.printed_commands import parse
+from tests.support.command_line import parse
 from tests.support.waiting import run_program
 from wirebench.cli.run_options import parse_duration_s
 from wirebench.system.paths import ROOT
