@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -81,8 +80,7 @@ def _describe_mistake(mistake: ErrorDetails) -> str:
     if mistake["type"] != "extra_forbidden" or section not in SECTIONS:
         return words
     known = SECTIONS[section].model_fields
-    close = difflib.get_close_matches(str(mistake["loc"][-1]), known, n=1)
-    return f"{words}; did you mean {close[0]!r}?" if close else f"{words}; the keys are {', '.join(known)}"
+    return f"{words}: {suggest(str(mistake['loc'][-1]), known)}"
 
 
 def find_scenario(name: str) -> Path:

@@ -50,9 +50,6 @@ class Plan:
     #: Drivers of cross-checks that aren't installed: it has no cells of them.
     skipped: tuple[Driver, ...] = ()
 
-    def describe_block(self, block: int) -> str:
-        return f"block {block} of {len(self.blocks)}"
-
     @property
     def cells_total(self) -> int:
         return len(self.cells) * len(self.blocks)

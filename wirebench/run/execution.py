@@ -94,7 +94,7 @@ class Execution:
             if not left:
                 continue
             starting = ": starting services" if self.target.restarts_services else ""
-            self.progress.step(f"{self.plan.describe_block(block[0].block)}{starting}")
+            self.progress.step(f"block {block[0].block} of {len(self.plan.blocks)}{starting}")
             if self.target.runs_all_services:
                 with self._run_services(tuple(dict.fromkeys(each.cell.service for each in block))) as endpoints:
                     # A restarted variant may answer differently.

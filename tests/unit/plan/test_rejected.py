@@ -19,8 +19,8 @@ OPERATION = "operation: users.get"
 #: By scenario: what is changed in it, to what, and what is said of that.
 REJECTED = {
     base.GOOD: [
-        ("blocks", "block", "8: block: no such key; did you mean 'blocks'?"),
-        ("warmup_s", "zzz", "7: load.zzz: no such key; the keys are model,"),
+        ("blocks", "block", "8: block: no such key: there are blocks"),
+        ("warmup_s", "zzz", "7: load.zzz: no such key: there are model,"),
         ("[1, 16]", '[1, "16"]', "5: factors.concurrency: must be a valid integer (it is '16')"),
         ("[1, 16]", "[1, 20000]", "5: factors.concurrency: must be at most 10000 (it is 20000)"),
         ("[1, 16]", "[]", "5: factors.concurrency: needs at least one level"),
