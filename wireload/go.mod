@@ -5,7 +5,6 @@ go 1.25.0
 require (
 	github.com/HdrHistogram/hdrhistogram-go v1.4.0
 	github.com/bufbuild/protocompile v0.14.1
-	github.com/valyala/fasthttp v1.62.0
 	go.yaml.in/yaml/v4 v4.0.0
 	golang.org/x/net v0.56.0
 	golang.org/x/sys v0.47.0
@@ -16,9 +15,6 @@ require (
 )
 
 require (
-	github.com/andybalholm/brotli v1.1.1 // indirect
-	github.com/klauspost/compress v1.18.0 // indirect
-	github.com/valyala/bytebufferpool v1.0.0 // indirect
 	golang.org/x/sync v0.22.0 // indirect
 	golang.org/x/text v0.40.0 // indirect
 )

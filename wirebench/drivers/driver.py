@@ -81,6 +81,7 @@ class Driver(ABC):
 
     name: str
     path: Path
+    version_flag = "--version"
     #: The make target that installs it.
     setup = SETUP
     #: How many cores it can use; None if as many as there are.
@@ -89,7 +90,7 @@ class Driver(ABC):
     push_failure = ""
 
     def read_version(self) -> str | None:
-        return processes.read_version(self.path)
+        return processes.read_version(self.path, self.version_flag)
 
     @abstractmethod
     def run(self, job: Job, watch: Callable[[Child], None]) -> HistogramFile:

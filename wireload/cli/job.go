@@ -20,7 +20,6 @@ import (
 	"wirebench.dev/wireload/transport/grpc"
 	"wirebench.dev/wireload/transport/rest"
 	"wirebench.dev/wireload/transport/socket"
-	"wirebench.dev/wireload/variable"
 )
 
 const (
@@ -162,7 +161,7 @@ func runJob(ctx context.Context, arguments []string, log io.Writer) error {
 	}
 	var first sync.Once
 	load.OnMismatch = func(operation string, err error) {
-		first.Do(func() { fmt.Fprintf(log, "wrong content: %s: %s\n", operation, variable.Hide(err.Error())) })
+		first.Do(func() { fmt.Fprintf(log, "wrong content: %s: %s\n", operation, err) })
 	}
 	measured, err := measure(ctx, load, job.Output)
 	if err != nil {

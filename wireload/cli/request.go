@@ -11,7 +11,6 @@ import (
 	"wirebench.dev/wireload/engine"
 	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/request"
-	"wirebench.dev/wireload/variable"
 )
 
 // renderJob prints requests of a job's operation, a line each, for other tools to send.
@@ -92,12 +91,12 @@ func ask(probe *engine.Probe, operation request.Single, address string) (made an
 	case probe.IsUnreachable:
 		return made, fmt.Errorf("%s can't be reached: %s", address, probe.Failure.Message)
 	case probe.Failure != nil:
-		made.Status, made.Problem = "", variable.Hide(probe.Failure.Message)
+		made.Status, made.Problem = "", probe.Failure.Message
 		return made, nil
 	case probe.Wrong != nil:
-		made.Problem = variable.Hide(probe.Wrong.Error())
+		made.Problem = probe.Wrong.Error()
 	case reply.Code != histogram.OK:
-		made.Problem = variable.Hide(fmt.Sprintf("%s: %s", reply.Code, reply.Message))
+		made.Problem = fmt.Sprintf("%s: %s", reply.Code, reply.Message)
 	}
 	if reply.Status != 0 {
 		made.Status = strconv.Itoa(reply.Status)
@@ -111,10 +110,6 @@ func ask(probe *engine.Probe, operation request.Single, address string) (made an
 		made.Reply = operation.Show(probe.Items, true)
 		return made, nil
 	}
-	content, err := reply.Content() // A stream that was rejected has a body instead.
-	if err != nil {                 // A check says so, if the reply is one of success.
-		content = reply.Body
-	}
-	made.Reply = operation.Show([][]byte{content}, false)
+	made.Reply = operation.Show([][]byte{reply.Body}, false) // A stream that was rejected has a body instead.
 	return made, nil
 }

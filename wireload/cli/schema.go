@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"wirebench.dev/wireload/contract"
@@ -86,7 +85,7 @@ func (j *schemaJob) reflect(ctx context.Context) ([]byte, error) {
 		return probe.Items[0], nil
 	}, j.Calls)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %s", j.Reflection, variable.Hide(strings.Join(strings.Fields(err.Error()), " ")))
+		return nil, fmt.Errorf("%s: %s", j.Reflection, variable.Clean(err.Error()))
 	}
 	return descriptors, nil
 }

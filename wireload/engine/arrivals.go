@@ -38,7 +38,7 @@ func (a *arrivals) next(*user) (dueUnixNS int64, ok bool) {
 	if ok {
 		a.n += int64(r.load.Generators)
 	}
-	if a.idle.Add(-1) == 0 && ok && int(r.started.Load()) < r.load.ownMax() {
+	if a.idle.Add(-1) == 0 && ok && int(r.started.Load()) < r.load.own(r.load.UsersMax) {
 		r.users.Go(a.standIn)
 	} else {
 		a.first <- struct{}{}

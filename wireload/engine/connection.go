@@ -9,7 +9,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
 	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/transport"
 )
@@ -80,9 +79,8 @@ type meteredConnection struct {
 	// later is what the next Read writes first.
 	later []byte
 	count int
-	// One of two goroutines may read while the other writes.
+	// One of two goroutines may read while the other writes. A request that couldn't be written may have a reply.
 	readErrno, writeErrno syscall.Errno
-	poll                  unix.PollFd
 	isHungUp              bool
 }
 
@@ -94,7 +92,7 @@ func newMeteredConnection(r *run, plain net.Conn) (*meteredConnection, error) {
 	m := &meteredConnection{Conn: plain, run: r, raw: connection}
 	m.keep = context.AfterFunc(r.ctx, func() { _ = plain.Close() })
 	m.read, m.write = m.readNow, m.writeNow
-	m.look = func(fd uintptr) { m.isHungUp = isHungUpRaw(fd, &m.poll) }
+	m.look = func(fd uintptr) { m.isHungUp = isHungUpRaw(fd) }
 	return m, nil
 }
 
@@ -106,9 +104,6 @@ func (m *meteredConnection) Close() error {
 
 // SendLater has the next Read write data first.
 func (m *meteredConnection) SendLater(data []byte) { m.later = data }
-
-// hasFailed reports whether the last request couldn't be written, though there may be a reply.
-func (m *meteredConnection) hasFailed() bool { return m.writeErrno != 0 }
 
 // readNow reads what is there. After a request nothing is: Go's scheduler, which wasn't told of anything since before the
 // write, waits for the reply.
@@ -154,15 +149,14 @@ func (m *meteredConnection) Read(into []byte) (int, error) {
 		err = m.readErrno
 	case m.count == 0 && len(into) > 0:
 		err = io.EOF
+	default:
+		m.run.received.Add(int64(m.count))
+		return m.count, nil
 	}
-	if err != nil && sends > 0 && m.hasFailed() {
+	if sends > 0 && m.writeErrno != 0 {
 		err = errors.Join(err, m.writeErrno)
 	}
-	if err != nil {
-		return 0, err
-	}
-	m.run.received.Add(int64(m.count))
-	return m.count, nil
+	return 0, err
 }
 
 func (m *meteredConnection) Write(from []byte) (int, error) {

@@ -58,9 +58,6 @@ type Load struct {
 // OwnUsers returns how many of the users are this load generator's.
 func (l *Load) OwnUsers() int { return l.own(l.Users) }
 
-// ownMax returns how many users this load generator may have.
-func (l *Load) ownMax() int { return l.own(max(l.Users, l.UsersMax)) }
-
 func (l *Load) own(all int) int { return (all - l.Generator + l.Generators - 1) / l.Generators }
 
 // userNumber returns the number that this generator's nth user has among all.

@@ -35,6 +35,7 @@ type run struct {
 }
 
 func newRun(ctx context.Context, load *Load) *run {
+	load.UsersMax = max(load.UsersMax, load.Users)
 	r := &run{load: load, origin: time.Now(), fold: histogram.NewFold(load.Measured), begun: make(chan struct{})}
 	if load.Connections > 0 {
 		r.slots = make([]slot, max(1, load.own(load.Connections)))
@@ -93,8 +94,11 @@ func (r *run) start() {
 	r.users.Go(func() {
 		defer u.close()
 		<-r.begun
-		if !r.waitToSpawn(number) {
-			return
+		if r.load.SpawnRatePerS > 0 {
+			turn := r.startUnixNS + int64(float64(number)/r.load.SpawnRatePerS*float64(time.Second))
+			if turn >= r.endUnixNS() || !sleep(r.ctx, time.Duration(turn-r.now())) {
+				return
+			}
 		}
 		for due, ok := r.next(u); ok; due, ok = r.next(u) {
 			u.perform(due)
@@ -116,15 +120,6 @@ func (r *run) begin() {
 
 // endUnixNS returns when the last request is sent.
 func (r *run) endUnixNS() int64 { return r.startUnixNS + int64(r.load.Duration) }
-
-// waitToSpawn waits until it is a user's turn to start; false if the load ends before.
-func (r *run) waitToSpawn(number int) bool {
-	if r.load.SpawnRatePerS == 0 {
-		return true
-	}
-	turn := r.startUnixNS + int64(float64(number)/r.load.SpawnRatePerS*float64(time.Second))
-	return turn < r.endUnixNS() && sleep(r.ctx, time.Duration(turn-r.now()))
-}
 
 // sleep returns false if the context is done before.
 func sleep(ctx context.Context, lasts time.Duration) bool {

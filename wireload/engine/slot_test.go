@@ -48,7 +48,8 @@ func echo(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	if r.Header.Get("Content-Type") == "application/grpc" {
+	if kind := r.Header.Get("Content-Type"); kind == "application/grpc" {
+		w.Header().Set("Content-Type", kind)
 		w.Header().Set("Trailer", "Grpc-Status")
 		defer w.Header().Set("Grpc-Status", "0")
 	}
@@ -222,6 +223,33 @@ func TestStreamsAboveTheLastOneAreSentAgain(t *testing.T) {
 			t.Errorf("want 6 sent again, got %d", measured.Retried)
 		}
 	})
+}
+
+// TestACallThatTimesOutInTheQueueIsNotSentAgain has a server take one stream at once, and answer none.
+func TestACallThatTimesOutInTheQueueIsNotSentAgain(t *testing.T) {
+	forMultiplexed(t, func(t *testing.T, name string) {
+		m := &multiplexed{server: http2.Server{MaxConcurrentStreams: 1}, handler: func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }}
+		load := m.load(t, name, 8, 1, 1, 0)
+		load.Timeout = 100 * time.Millisecond
+		measured := measure(t, load)
+		if measured.ErrorClasses[string(transport.Timeout)] != 8 || measured.Retried != 0 {
+			t.Errorf("want 8 timeouts, got %v: %v, %d sent again", measured.ErrorClasses, measured.Errors, measured.Retried)
+		}
+	})
+}
+
+// TestAServerThatReadsNothingIsLeft has a server send pings, and read no answer.
+func TestAServerThatReadsNothingIsLeft(t *testing.T) {
+	p := protocols["grpc"]
+	ping := bytes.Repeat(transporttest.Frames(func(f *http2.Framer) { _ = f.WritePing(false, [8]byte{}) }), 10_000)
+	load := p.load(transporttest.Serve(t, func(c net.Conn) {
+		_, err := c.Write(p.reply(0)[:9]) // SETTINGS.
+		for err == nil {
+			_, err = c.Write(ping)
+		}
+	}), time.Minute)
+	load.Connections, load.Calls, load.Timeout = 1, 1, time.Minute
+	expectOnly(t, measure(t, load), transport.Garbage)
 }
 
 func TestAnInterruptEndsAllCallsOfASharedConnection(t *testing.T) {

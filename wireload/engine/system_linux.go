@@ -63,9 +63,9 @@ func callRaw(number, fd uintptr, data []byte) (int, syscall.Errno) {
 }
 
 // isHungUpRaw reports whether the other side of a socket sends nothing more.
-func isHungUpRaw(fd uintptr, poll *unix.PollFd) bool {
+func isHungUpRaw(fd uintptr) bool {
 	var now unix.Timespec
-	*poll = unix.PollFd{Fd: int32(fd), Events: unix.POLLRDHUP}
-	count, _, _ := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(poll)), 1, uintptr(unsafe.Pointer(&now)), 0, 0, 0)
+	poll := unix.PollFd{Fd: int32(fd), Events: unix.POLLRDHUP}
+	count, _, _ := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&poll)), 1, uintptr(unsafe.Pointer(&now)), 0, 0, 0)
 	return count == 1
 }

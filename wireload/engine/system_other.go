@@ -27,8 +27,7 @@ func result(count int, err error) (int, syscall.Errno) {
 }
 
 // isHungUpRaw reports whether a connection is closed in both directions.
-func isHungUpRaw(fd uintptr, poll *unix.PollFd) bool {
-	*poll = unix.PollFd{Fd: int32(fd), Events: unix.POLLHUP}
-	count, _ := unix.Poll([]unix.PollFd{*poll}, 0)
+func isHungUpRaw(fd uintptr) bool {
+	count, _ := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLHUP}}, 0)
 	return count == 1
 }

@@ -9,6 +9,7 @@ import (
 	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/request"
 	"wirebench.dev/wireload/transport"
+	"wirebench.dev/wireload/variable"
 )
 
 // A request that may be sent again is sent so often at most.
@@ -69,6 +70,7 @@ func (u *user) perform(due int64) (reply transport.Reply, err error) {
 		reply, err = u.send(sent, nil)
 	}
 	u.lastUsed = u.run.now()
+	reply.Message = variable.Clean(reply.Message)
 	switch {
 	case err != nil && u.run.ctx.Err() != nil: // Interrupted.
 	case errors.Is(err, transport.ErrStopped):
@@ -102,11 +104,11 @@ func (u *user) finish(reply transport.Reply, err error) {
 	if isOK && u.isChecked {
 		if wrong := u.check(reply); wrong != nil {
 			u.run.update(func(f *histogram.Fold) { f.File.Mismatches++ })
-			u.run.load.OnMismatch(u.request.Operation, wrong)
+			u.run.load.OnMismatch(u.request.Operation, errors.New(variable.Clean(wrong.Error())))
 		}
 	}
 	u.source.Settle(isOK)
-	if err != nil || reply.Close || u.run.load.Reopen || u.socket != nil && u.socket.hasFailed() {
+	if err != nil || reply.Close || u.run.load.Reopen || u.socket != nil && u.socket.writeErrno != 0 {
 		u.close()
 	}
 }
@@ -118,21 +120,17 @@ func (u *user) check(reply transport.Reply) error {
 	if u.request.Stream {
 		return u.source.CheckStream(&u.request, u.stream.first, u.stream.last, u.stream.count)
 	}
-	content, err := reply.Content()
-	if err != nil {
-		return err
-	}
-	return u.source.Check(&u.request, content)
+	return u.source.Check(&u.request, reply.Body)
 }
 
-// send sends what is prepared, again if it provably wasn't processed, or may be processed twice and met a kept
-// connection that the server had closed.
+// send sends what is prepared, again if it provably wasn't processed, or if an HTTP/1.1 request may be processed twice and
+// met a kept connection that the server had closed.
 func (u *user) send(sent int64, item func([]byte) bool) (transport.Reply, error) {
 	for attempt := 1; ; attempt++ {
 		reply, err := u.attempt(sent, item)
 		failure := transport.AsFailure(err)
 		maySendAgain := failure != nil && (failure.Unprocessed || failure.Unanswered && u.kept && u.request.Idempotent)
-		if !maySendAgain || attempt == attemptsMax {
+		if !maySendAgain || failure.Class == transport.Timeout || attempt == attemptsMax {
 			u.kept = err == nil
 			return reply, err
 		}

@@ -33,16 +33,10 @@ func CodeOfHTTP(status int) Code {
 	return cmp.Or(ofHTTP[status], Unknown)
 }
 
-// ofGRPC has the outcomes that gRPC's status codes stand for, by number.
-var ofGRPC = [...]Code{
+var ofGRPC = map[int]Code{
 	0: OK, 1: Cancelled, 2: Unknown, 3: InvalidArgument, 4: DeadlineExceeded, 5: NotFound, 6: AlreadyExists,
 	8: ResourceExhausted, 12: Unimplemented, 13: Internal, 14: Unavailable,
 }
 
 // CodeOfGRPC returns the outcome that a gRPC status code stands for; the socket protocol uses the same codes.
-func CodeOfGRPC(status int) Code {
-	if status < 0 || status >= len(ofGRPC) || ofGRPC[status] == "" {
-		return Unknown
-	}
-	return ofGRPC[status]
-}
+func CodeOfGRPC(status int) Code { return cmp.Or(ofGRPC[status], Unknown) }

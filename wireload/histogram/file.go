@@ -126,7 +126,17 @@ func (f *Fold) Report(driver Driver, endedUnixNS int64) File {
 		return cmp.Or(cmp.Compare(a.Operation, b.Operation), cmp.Compare(a.Code, b.Code))
 	})
 	for _, key := range keys {
-		made.addSeries(key, f.series[key], seconds)
+		taken := f.series[key]
+		made.RequestsTotal[key.Code] += taken.total
+		made.BytesRequests += taken.total
+		if taken.perSecond != nil {
+			made.PerSecond = append(made.PerSecond, FilePerSecond{key, taken.perSecond[:seconds]})
+		}
+		if taken.calls != nil {
+			made.Calls = append(made.Calls, FileCalls{key, taken.calls})
+		}
+		made.addClock(key, "service", taken.service)
+		made.addClock(key, "response", taken.response)
 	}
 	if made.Streams != nil { // Items that come come well: they have the code OK.
 		made.Streams.PerSecond = made.Streams.PerSecond[:min(int(seconds), len(made.Streams.PerSecond))]
@@ -139,19 +149,6 @@ func (f *Fold) Report(driver Driver, endedUnixNS int64) File {
 	}
 	made.Errors = f.reportErrors()
 	return *made
-}
-
-func (m *File) addSeries(key Key, taken *series, seconds int64) {
-	m.RequestsTotal[key.Code] += taken.total
-	m.BytesRequests += taken.total
-	if taken.perSecond != nil {
-		m.PerSecond = append(m.PerSecond, FilePerSecond{key, taken.perSecond[:seconds]})
-	}
-	if taken.calls != nil {
-		m.Calls = append(m.Calls, FileCalls{key, taken.calls})
-	}
-	m.addClock(key, "service", taken.service)
-	m.addClock(key, "response", taken.response)
 }
 
 func (m *File) addClock(key Key, clock string, histogram *hdr.Histogram) {

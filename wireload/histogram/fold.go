@@ -7,7 +7,6 @@ import (
 	"time"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
-	"wirebench.dev/wireload/variable"
 )
 
 // The histograms' shape, the same for all drivers so that any two of them merge exactly.
@@ -116,9 +115,9 @@ func (f *Fold) Add(key Key, taken Request) {
 	}
 }
 
-// AddReason counts the words that a request failed with; they may be the service's.
+// AddReason counts the words that a request failed with.
 func (f *Fold) AddReason(code Code, text string) {
-	key := FileError{Code: code, Message: variable.Hide(text)}
+	key := FileError{Code: code, Message: text}
 	if _, known := f.reasons[key]; key.Message != "" && (known || len(f.reasons) < reasonsMax) {
 		f.reasons[key]++
 	}

@@ -16,14 +16,14 @@ import (
 	"time"
 
 	"wirebench.dev/wireload/histogram"
+	"wirebench.dev/wireload/variable"
 )
 
 const (
 	path  = "/api/v1/otlp/v1/metrics"
 	every = time.Second
 	// A Prometheus that takes longer misses a second; at the load's end it delays the exit by twice this much at most.
-	timeout       = time.Second
-	wordsBytesMax = 300
+	timeout = time.Second
 	// These are OTLP's names for a series without an end, and for a point without a value. Prometheus makes a stale marker
 	// of it, so that lines end with the load and not five minutes later.
 	cumulative = 2
@@ -134,18 +134,15 @@ func (p *Publisher) metrics(counts Counts, now time.Time, isOver bool) (made []o
 }
 
 func (p *Publisher) push(metrics []object) error {
-	body, err := json.Marshal(object{"resourceMetrics": []object{{"scopeMetrics": []object{{"metrics": metrics}}}}})
-	if err != nil {
-		return err
-	}
+	body, _ := json.Marshal(object{"resourceMetrics": []object{{"scopeMetrics": []object{{"metrics": metrics}}}}})
 	reply, err := client.Post(p.url, "application/json", bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = reply.Body.Close() }()
-	words, _ := io.ReadAll(io.LimitReader(reply.Body, wordsBytesMax))
+	words, _ := io.ReadAll(io.LimitReader(reply.Body, 1<<10))
 	if reply.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s: %s", p.url, reply.Status, bytes.TrimSpace(words))
+		return fmt.Errorf("%s: %s: %s", p.url, reply.Status, variable.Clean(string(bytes.TrimSpace(words))))
 	}
 	return nil
 }

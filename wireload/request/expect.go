@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"wirebench.dev/wireload/suggest"
+	"wirebench.dev/wireload/variable"
 )
 
 // expectation says what the value at a path of a reply is.
@@ -215,6 +216,7 @@ func show(value any) string {
 }
 
 func shorten(text []byte) string {
+	text = []byte(variable.Hide(string(text)))
 	if len(text) > shownMax {
 		return fmt.Sprintf("%.*s…", shownMax, text)
 	}

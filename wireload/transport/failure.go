@@ -9,6 +9,8 @@ import (
 	"net"
 	"os"
 	"syscall"
+
+	"wirebench.dev/wireload/variable"
 )
 
 // Class is a kind of failure, the same on all transports.
@@ -27,11 +29,8 @@ const (
 	Rejected Class = "rejected" // HTTP/2 only: the server reset the stream.
 )
 
-// Parsers quote what they can't read.
-const quotedMax = 160
-
 // ErrStopped is the error of a stream that its receiver ended.
-var ErrStopped = errors.New("stopped")
+var ErrStopped = &Failure{Message: "stopped"}
 
 // Failure is a call that got no whole reply. Its words leave out ports, so that the same failure always reads
 // the same and can be counted.
@@ -40,21 +39,23 @@ type Failure struct {
 	Message string
 	// Unprocessed says that the server has provably not processed the request.
 	Unprocessed bool
-	// Unanswered says that the connection ended before a byte of the reply came.
+	// Unanswered says that an HTTP/1.1 connection ended before a byte of the reply came.
 	Unanswered bool
 }
 
 // Error returns the failure's words.
 func (f *Failure) Error() string { return f.Message }
 
-// AsFailure returns the failure that an error is, if it is one.
+// AsFailure returns the failure that an error is, if it is one, in words that may be shown.
 func AsFailure(err error) *Failure {
 	if err == nil {
 		return nil
 	}
 	var failure *Failure
-	errors.As(err, &failure)
-	return failure
+	if !errors.As(err, &failure) {
+		return nil
+	}
+	return &Failure{failure.Class, variable.Clean(failure.Message), failure.Unprocessed, failure.Unanswered}
 }
 
 // NewGarbage returns the failure of a reply that isn't what the protocol wants.
@@ -64,16 +65,13 @@ func NewGarbage(format string, values ...any) *Failure {
 
 // FailedConnect returns why a connection couldn't be opened.
 func FailedConnect(err error) *Failure {
-	failure := FailedCall(err, false)
-	switch {
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return &Failure{Class: Refused, Message: "connection refused"}
-	case failure.Class == Timeout:
-		return &Failure{Class: Timeout, Message: "no connection in time"}
-	case failure.Class == TLS:
-		return failure
+	failure := *FailedCall(err, false)
+	if failure.Class == Timeout {
+		failure.Message = "no connection in time"
+	} else if failure.Class == Closed || failure.Class == Reset {
+		failure.Class = Connect
 	}
-	return &Failure{Class: Connect, Message: words(err)}
+	return &failure
 }
 
 // FailedCall returns why a call on an open connection failed. `begun` is whether a byte of its reply came.
@@ -92,14 +90,16 @@ func FailedCall(err error, begun bool) *Failure {
 		return &Failure{Class: TLS, Message: words(err)}
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
 		return &Failure{Class: Timeout, Message: "no reply in time"}
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return &Failure{Class: Refused, Message: "connection refused"}
 	case isReset(err):
-		return &Failure{Class: Reset, Message: words(err), Unanswered: !begun}
+		return &Failure{Class: Reset, Message: words(err)}
 	case isEnd && begun:
 		return &Failure{Class: CutShort, Message: "the server closed the connection in the middle of a reply"}
 	case isEnd:
-		return &Failure{Class: Closed, Message: words(io.EOF), Unanswered: true}
+		return &Failure{Class: Closed, Message: words(io.EOF)}
 	case begun:
-		return NewGarbage("the reply can't be read: %.*s", quotedMax, words(err))
+		return NewGarbage("the reply can't be read: %s", words(err))
 	}
 	return &Failure{Class: Connect, Message: words(err)}
 }

@@ -5,10 +5,7 @@ package transport
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"errors"
-	"fmt"
-	"io"
 	"net"
 	"time"
 
@@ -16,8 +13,8 @@ import (
 	"wirebench.dev/wireload/request"
 )
 
-// ReplyBytesMax bounds what is read of one reply: a service that is broken must not take all memory.
-const ReplyBytesMax = 64 << 20
+// HeaderBytesMax bounds each of a reply's headers.
+const HeaderBytesMax = 64 << 10
 
 // Reply is how a call ended whose reply came whole.
 type Reply struct {
@@ -26,27 +23,10 @@ type Reply struct {
 	Status int
 	// Message says why the code isn't OK.
 	Message string
-	// Body is valid until the next call; IsGzipped says that it is as it came, because a header asked for that.
-	Body      []byte
-	IsGzipped bool
+	// Body is valid until the next call.
+	Body []byte
 	// Close says that the server takes no further request on this connection.
 	Close bool
-}
-
-// Content returns the body, uncompressed.
-func (r *Reply) Content() ([]byte, error) {
-	if !r.IsGzipped {
-		return r.Body, nil
-	}
-	var content []byte
-	reader, err := gzip.NewReader(bytes.NewReader(r.Body))
-	if err == nil {
-		content, err = io.ReadAll(io.LimitReader(reader, ReplyBytesMax))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("the reply is not gzip: %w", err)
-	}
-	return content, nil
 }
 
 // Client speaks a protocol over one connection at a time, one call at a time; only a Multiplexed one may share it.
@@ -56,8 +36,8 @@ type Client interface {
 	// Open starts to use a fresh connection in place of the one before.
 	Open(connection net.Conn)
 	// Call writes what was prepared and reads the reply. Items of a stream go to `item`, which returns false to
-	// end it early with ErrStopped; nil for calls with one reply. Every error is a *Failure or ErrStopped,
-	// and leaves the connection unusable.
+	// end it early with ErrStopped; nil for calls with one reply. Every error is a *Failure, and leaves the
+	// connection unusable.
 	Call(item func([]byte) bool) (Reply, error)
 }
 
@@ -67,15 +47,12 @@ type Multiplexed interface {
 	// Share makes a fresh connection one that clients may join.
 	Share(connection net.Conn) Shared
 	Join(shared Shared)
-	// SetDeadline sets when a call on a shared connection fails. While one is under way it can only be put off.
+	// SetDeadline sets when a call on a shared connection fails.
 	SetDeadline(at time.Time) error
 }
 
-// Shared is a connection of several clients.
-type Shared interface {
-	// IsSpent reports whether it takes no further call.
-	IsSpent() bool
-}
+// Shared is a connection of several clients; IsSpent reports whether it takes no further call.
+type Shared interface{ IsSpent() bool }
 
 // Send writes what the next Read waits for the reply to; data must stay as it is until then. Where that Read can write it
 // first, one wait of Go's scheduler is enough for a request and its reply.
@@ -96,6 +73,8 @@ type Connection struct {
 	socket net.Conn
 	// Reader reads the replies.
 	Reader *bufio.Reader
+	// long is a line that the reader has no room for.
+	long []byte
 }
 
 // NewConnection returns one that isn't open.
@@ -114,4 +93,24 @@ func (c *Connection) Send(out []byte) error {
 		return FailedCall(errors.Join(err, writeError), false)
 	}
 	return nil
+}
+
+// ReadLine returns the next line of a reply without its end, valid until the next read. It has so many bytes at most.
+func (c *Connection) ReadLine(bytesMax int) ([]byte, error) {
+	line, err := c.Reader.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		for c.long = c.long[:0]; errors.Is(err, bufio.ErrBufferFull) && len(c.long) <= bytesMax; {
+			c.long = append(c.long, line...)
+			line, err = c.Reader.ReadSlice('\n')
+		}
+		c.long = append(c.long, line...)
+		line = c.long
+	}
+	if len(line) > bytesMax {
+		return nil, NewGarbage("the reply has a line of more than %d bytes", bytesMax)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(line[:len(line)-1], []byte("\r")), nil
 }

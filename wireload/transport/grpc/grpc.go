@@ -6,20 +6,19 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/net/http2/hpack"
+	"google.golang.org/genproto/googleapis/rpc/code"
 	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/request"
 	"wirebench.dev/wireload/transport"
 	"wirebench.dev/wireload/transport/h2"
 )
 
-const (
-	prefixBytes = 5
-	// noStatus stands for a status that hasn't come.
-	noStatus = -1
-)
+// prefixBytes is what comes before a message: a byte that says whether it is compressed, and its length.
+const prefixBytes = 5
 
 // Client is a transport.Client of gRPC.
 type Client struct {
@@ -37,16 +36,12 @@ var _ transport.Multiplexed = (*Client)(nil)
 // own clients do; 0 sends none. The timeout of a stream is the longest time without an item, and no deadline: streams
 // send none.
 func New(authority string, overTLS bool, timeout time.Duration) *Client {
-	scheme := "http"
-	if overTLS {
-		scheme = "https"
-	}
 	c := &Client{paths: map[string]string{}}
 	if timeout > 0 {
 		// Eight digits at most, and milliseconds.
 		c.timeout = strconv.FormatInt(min(max(timeout.Milliseconds(), 1), 99_999_999), 10) + "m"
 	}
-	c.Stream = h2.NewStream(scheme, authority, &c.reply)
+	c.Stream = h2.NewStream(map[bool]string{false: "http", true: "https"}[overTLS], authority, &c.reply)
 	return c
 }
 
@@ -77,7 +72,7 @@ func (c *Client) Prepare(r *request.Request) error {
 
 // Call sends the request and reads until the stream ends.
 func (c *Client) Call(item func([]byte) bool) (transport.Reply, error) {
-	c.reply = reply{item: item, httpStatus: noStatus, grpcStatus: noStatus, data: c.reply.data[:0]}
+	c.reply = reply{item: item, data: c.reply.data[:0]}
 	isLast, err := c.Exchange()
 	if err != nil {
 		return transport.Reply{}, err
@@ -89,11 +84,11 @@ func (c *Client) Call(item func([]byte) bool) (transport.Reply, error) {
 
 // reply is what has come of a stream's reply.
 type reply struct {
-	item                   func([]byte) bool
-	httpStatus, grpcStatus int
-	text                   string
+	item                      func([]byte) bool
+	httpStatus                int
+	contentType, status, text string
 	// data is what came of messages; from `parsed` on no whole one is there.
-	data     []byte
+	data     transport.Buffer
 	parsed   int
 	messages int
 	// message is the place of the last one in data.
@@ -104,36 +99,29 @@ type reply struct {
 func (r *reply) TakeField(field hpack.HeaderField) {
 	switch field.Name {
 	case ":status":
-		r.httpStatus = numberIn(field.Value)
+		r.httpStatus, _ = strconv.Atoi(field.Value)
 	case "grpc-status":
-		r.grpcStatus = numberIn(field.Value)
+		r.status = field.Value
 	case "grpc-message":
 		r.text = field.Value
+	case "content-type":
+		r.contentType = field.Value
 	}
 }
 
-func numberIn(text string) int {
-	number, err := strconv.Atoi(text)
-	if err != nil {
-		return noStatus
-	}
-	return number
-}
-
-// TakeData takes messages, each a byte that says whether it is compressed, a length of four, and as many bytes.
+// TakeData takes messages. What isn't gRPC is left out: the status explains it.
 func (r *reply) TakeData(payload []byte) error {
-	if len(r.data)+len(payload) > transport.ReplyBytesMax {
-		return transport.NewGarbage("the reply is longer than %d bytes", transport.ReplyBytesMax)
+	if r.contentType != "" && !strings.HasPrefix(r.contentType, "application/grpc") {
+		return nil
 	}
-	r.data = append(r.data, payload...)
+	if err := r.data.Append(payload); err != nil {
+		return err
+	}
 	for len(r.data)-r.parsed >= prefixBytes {
 		head := r.data[r.parsed:]
 		length := int(binary.BigEndian.Uint32(head[1:]))
 		if head[0] != 0 {
 			return transport.NewGarbage("the reply is compressed, which it was not asked to be")
-		}
-		if length > transport.ReplyBytesMax {
-			return transport.NewGarbage("the reply is a message of %d bytes", length)
 		}
 		if len(head)-prefixBytes < length {
 			break
@@ -153,18 +141,19 @@ func (r *reply) TakeData(payload []byte) error {
 
 // outcome returns what a stream that has ended came to.
 func (r *reply) outcome() (transport.Reply, error) {
+	status, err := strconv.Atoi(r.status)
 	switch {
-	case r.grpcStatus == noStatus && r.httpStatus != noStatus && r.httpStatus/100 != 2:
+	case err != nil && r.httpStatus != 0 && r.httpStatus/100 != 2:
 		text := "HTTP status " + strconv.Itoa(r.httpStatus)
 		return transport.Reply{Code: histogram.CodeOfHTTP(r.httpStatus), Message: text}, nil
-	case r.grpcStatus == noStatus:
-		return transport.Reply{}, transport.NewGarbage("the reply has no grpc-status")
-	case r.grpcStatus == 0 && len(r.data) > r.parsed:
+	case err != nil:
+		return transport.Reply{}, transport.NewGarbage("the reply has no grpc-status: its content-type is %q", r.contentType)
+	case status == 0 && len(r.data) > r.parsed:
 		return transport.Reply{}, &transport.Failure{Class: transport.CutShort, Message: "the reply ends within a message"}
-	case r.grpcStatus == 0 && r.item == nil && r.messages != 1:
+	case status == 0 && r.item == nil && r.messages != 1:
 		return transport.Reply{}, transport.NewGarbage("the reply has %d messages and not one", r.messages)
 	}
-	answer := transport.Reply{Code: histogram.CodeOfGRPC(r.grpcStatus), Body: r.message}
+	answer := transport.Reply{Code: histogram.CodeOfGRPC(status), Body: r.message}
 	if answer.Code == histogram.OK {
 		return answer, nil
 	}
@@ -172,13 +161,8 @@ func (r *reply) outcome() (transport.Reply, error) {
 	if plain, err := url.PathUnescape(r.text); err == nil {
 		answer.Message = plain
 	}
-	if name, ok := otherCodes[r.grpcStatus]; ok {
-		answer.Message = name + ": " + answer.Message
+	if name := code.Code(status); answer.Code == histogram.Unknown && name != code.Code_UNKNOWN {
+		answer.Message = name.String() + ": " + answer.Message
 	}
 	return answer, nil
-}
-
-// otherCodes are gRPC's status codes that count as unknown.
-var otherCodes = map[int]string{
-	7: "PERMISSION_DENIED", 9: "FAILED_PRECONDITION", 10: "ABORTED", 11: "OUT_OF_RANGE", 15: "DATA_LOSS", 16: "UNAUTHENTICATED",
 }

@@ -74,6 +74,27 @@ func TestAStatusIsTheOutcome(t *testing.T) {
 	}
 }
 
+// TestAnAnswerThatIsNotGRPCIsExplainedByItsStatus has a proxy answer in the service's place.
+func TestAnAnswerThatIsNotGRPCIsExplainedByItsStatus(t *testing.T) {
+	status := http.StatusServiceUnavailable
+	client := connect(t, &http2.Server{}, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, "<html>come back later</html>")
+	})
+	for _, item := range []func([]byte) bool{nil, func([]byte) bool { return true }} {
+		status = http.StatusServiceUnavailable
+		reply, err := call(t, client, "", item)
+		if err != nil || reply.Code != histogram.Unavailable || reply.Message != "HTTP status 503" {
+			t.Errorf("got %v, %v", reply, err)
+		}
+		status = http.StatusOK
+		_, err = call(t, client, "", item)
+		if failure := transport.AsFailure(err); failure == nil || failure.Class != transport.Garbage || !strings.Contains(failure.Message, "text/html") {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
 func TestAStreamIsReadItemByItem(t *testing.T) {
 	large := strings.Repeat("y", 50_000)
 	client := connect(t, &http2.Server{}, func(w http.ResponseWriter, r *http.Request) {
@@ -94,19 +115,4 @@ func TestAStreamIsReadItemByItem(t *testing.T) {
 	if !errors.Is(err, transport.ErrStopped) {
 		t.Errorf("want the stream to end early, got %v", err)
 	}
-}
-
-func FuzzReply(f *testing.F) {
-	f.Add([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"), false)
-	f.Add(transporttest.Frames(func(f *http2.Framer) {
-		_ = f.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1})
-		_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0x88}, EndHeaders: true})
-		_ = f.WriteData(1, false, []byte("\x00\x00\x00\x00\x02hi"))
-		trailers := []byte("\x00\x0bgrpc-status\x010")
-		_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: trailers, EndHeaders: true, EndStream: true})
-	}), true)
-	client := New("service:1", false, 0)
-	f.Fuzz(func(t *testing.T, reply []byte, streamed bool) {
-		transporttest.Fuzz(t, client, request.Request{Path: []byte("/a/b"), Body: []byte("body"), Stream: streamed}, reply)
-	})
 }

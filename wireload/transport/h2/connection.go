@@ -29,14 +29,11 @@ const (
 	// A frame always fits into the buffer.
 	readBufferBytes       = headerBytes + frameBytesMax
 	sharedReadBufferBytes = 64 << 10
-	// Then the connection is replaced: HTTP/2 has no ids beyond 2³¹ - 1.
-	streamIDMax = 1 << 30
+	// What may wait to be written: a server that reads nothing could have answers to its frames take all memory.
+	outBytesMax = 64 << 20
 )
 
 var errLeaving = &transport.Failure{Class: transport.Closed, Message: "the server is leaving", Unprocessed: true}
-
-// epoch is what deadlines count from.
-var epoch = time.Now()
 
 // Connection has the streams of one user, one after the other, or of all who share it. A user reads its own connection by
 // itself; one that is shared has a goroutine that reads.
@@ -47,18 +44,20 @@ type Connection struct {
 
 	// mutex guards the rest.
 	mutex   sync.Mutex
-	headers headers
+	headers *headers
 	decoder *hpack.Decoder
 	framer  *http2.Framer
 	// out is what is to be written, the client's preface first; sent is what came before it.
 	out, sent bytes.Buffer
-	// isUrgent says that the server has to hear at once.
-	isUrgent bool
+	// pings counts the answers to pings in `out`: alone, they wait for the next request.
+	pings int
 	// write is a goroutine of a shared connection, which isWriting. It's kept here so that none is allocated for a request.
 	write     func()
 	isWriting bool
-	// isLeaving is set by GOAWAY; err is why nothing can be written, or read.
+	// isLeaving is set by GOAWAY, and goodbye is its reason if it isn't an ordinary one; err is why nothing can be written,
+	// or read.
 	isLeaving bool
+	goodbye   string
 	err       error
 
 	// window is the server's room for bodies; initialWindow is that of a fresh stream.
@@ -76,8 +75,6 @@ type Connection struct {
 	endsStream bool
 	// unreported is what came of replies since the server last heard of room for more.
 	unreported uint32
-	// soonest is the deadline of a shared socket: one of its calls has none that is sooner.
-	soonest int64
 }
 
 // newConnection returns one with a fresh socket. The client's preface goes with the first request, so that it costs no
@@ -87,10 +84,10 @@ func newConnection(of *Stream, socket net.Conn, bufferBytes int) *Connection {
 		socket: socket, reader: bufio.NewReaderSize(socket, bufferBytes),
 		headers: newHeaders(of.scheme, of.authority), decoder: hpack.NewDecoder(headerTableBytes, nil),
 		window: windowBytes, initialWindow: windowBytes, streamsMax: math.MaxInt,
-		nextID: 1, open: map[uint32]*Stream{}, soonest: math.MaxInt64,
+		nextID: 1, open: map[uint32]*Stream{},
 	}
 	c.write = c.writeShared
-	c.decoder.SetMaxStringLength(headerTextBytesMax)
+	c.decoder.SetMaxStringLength(transport.HeaderBytesMax)
 	c.framer = http2.NewFramer(&c.out, nil)
 	c.out.WriteString(http2.ClientPreface)
 	// A bytes.Buffer takes everything, so that errors of the framer would be mistakes of ours.
@@ -109,30 +106,21 @@ func (c *Connection) IsSpent() bool {
 	return c.isSpent()
 }
 
-func (c *Connection) isSpent() bool { return c.isLeaving || c.err != nil || c.nextID > streamIDMax }
-
-// admit sends a stream's request, or queues it while the server takes no further stream.
-func (c *Connection) admit(s *Stream) {
-	if at := s.deadline.Load(); c.isShared && at < c.soonest {
-		c.wakeAt(at)
-	}
-	switch {
-	case c.isSpent():
-		s.err = errLeaving
-	case len(c.open) >= c.streamsMax:
-		c.queued = append(c.queued, s)
-	default:
-		c.send(s)
-	}
-}
+func (c *Connection) isSpent() bool { return c.isLeaving || c.err != nil }
 
 func (c *Connection) send(s *Stream) {
 	s.id, s.window = c.nextID, c.initialWindow
 	c.nextID += 2
 	c.open[s.id] = s
+	block := c.headers.block(s.head)
+	first := block[:min(len(block), frameBytesMax)]
 	_ = c.framer.WriteHeaders(http2.HeadersFrameParam{
-		StreamID: s.id, BlockFragment: c.headers.block(s.head), EndHeaders: true, EndStream: len(s.rest) == 0,
+		StreamID: s.id, BlockFragment: first, EndHeaders: len(first) == len(block), EndStream: len(s.rest) == 0,
 	})
+	for block = block[len(first):]; len(block) > 0; block = block[len(first):] {
+		first = block[:min(len(block), frameBytesMax)]
+		_ = c.framer.WriteContinuation(s.id, len(first) == len(block), first)
+	}
 	c.writeBody(s)
 }
 
@@ -157,7 +145,6 @@ func (c *Connection) writeBlocked() {
 	waiting := c.blocked
 	c.blocked = c.blocked[:0] // Those that still wait take no place before their own.
 	for _, each := range waiting {
-		c.isUrgent = true
 		c.writeBody(each)
 	}
 }
@@ -180,7 +167,7 @@ func (c *Connection) flush() {
 func (c *Connection) swap() {
 	c.out, c.sent = c.sent, c.out
 	c.out.Reset()
-	c.isUrgent = false
+	c.pings = 0
 }
 
 // writeShared writes until there is nothing more.
@@ -219,11 +206,7 @@ func (c *Connection) read() {
 			break
 		}
 	}
-	switch {
-	case err == nil:
-	case c.isShared && errors.Is(err, os.ErrDeadlineExceeded):
-		c.expire()
-	default:
+	if err != nil {
 		c.err = errors.Join(err, c.err)
 		for _, each := range c.calls() {
 			c.end(each, each.failure(c.err))
@@ -236,29 +219,19 @@ func (c *Connection) calls() []*Stream {
 	return slices.AppendSeq(slices.Clone(c.queued), maps.Values(c.open))
 }
 
-// expire fails the calls whose time is over.
-func (c *Connection) expire() {
-	now, soonest := int64(time.Since(epoch)), int64(math.MaxInt64)
-	for _, each := range c.calls() {
-		if at := each.deadline.Load(); at > now {
-			soonest = min(soonest, at)
-		} else {
-			c.cancel(each, each.failure(os.ErrDeadlineExceeded))
-		}
+// expire fails a call on a shared connection whose time is over.
+func (c *Connection) expire(s *Stream) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if slices.Contains(c.calls(), s) && int64(time.Since(epoch)) >= s.deadline.Load() {
+		c.cancel(s, s.failure(os.ErrDeadlineExceeded))
+		c.flush()
 	}
-	c.wakeAt(soonest)
-}
-
-// wakeAt has the reader of a shared connection look for calls whose time is over.
-func (c *Connection) wakeAt(deadline int64) {
-	c.soonest = deadline
-	_ = c.socket.SetReadDeadline(epoch.Add(time.Duration(deadline)))
 }
 
 // cancel ends a call that the server may still be working on.
 func (c *Connection) cancel(s *Stream, err error) {
 	if s.id > 0 {
-		c.isUrgent = true
 		_ = c.framer.WriteRSTStream(s.id, http2.ErrCodeCancel)
 	}
 	c.end(s, err)

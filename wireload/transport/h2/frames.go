@@ -2,6 +2,7 @@ package h2
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 
 	"golang.org/x/net/http2"
@@ -13,8 +14,6 @@ const (
 	headerBytes = 9
 	// What the first bytes of an HTTP/1 reply are as the length of a frame.
 	httpLength = 'H'<<16 | 'T'<<8 | 'T'
-	// Names and values of a reply's headers have this length at most.
-	headerTextBytesMax = 1 << 20
 )
 
 // readFrame returns the next frame; its payload is valid until the one after it.
@@ -67,7 +66,6 @@ func (c *Connection) take(header http2.FrameHeader, payload []byte) error {
 		return c.takeReply(header, payload)
 	case http2.FrameSettings:
 		c.takeSettings(header, payload)
-		return nil
 	case http2.FramePushPromise:
 		return transport.NewGarbage("the server pushed a reply that it was told not to")
 	}
@@ -77,13 +75,30 @@ func (c *Connection) take(header http2.FrameHeader, payload []byte) error {
 	case http2.FrameRSTStream:
 		c.takeReset(c.open[header.StreamID], http2.ErrCode(number))
 	case http2.FrameGoAway:
-		c.takeGoAway(number & math.MaxInt32)
+		if code := http2.ErrCode(binary.BigEndian.Uint32(data[4:])); code != http2.ErrCodeNo {
+			c.goodbye = fmt.Sprintf(": %s %s", code, payload[min(len(payload), len(data)):])
+		}
+		c.isLeaving = true
+		for _, each := range c.calls() {
+			if last := number & math.MaxInt32; each.id == 0 || each.id > last { // Those won't be processed.
+				c.end(each, each.failure(errLeaving))
+			}
+		}
 	case http2.FrameWindowUpdate:
-		c.takeWindow(header.StreamID, int64(number&math.MaxInt32))
+		if s := c.open[header.StreamID]; s != nil {
+			s.window += int64(number & math.MaxInt32)
+		} else if header.StreamID == 0 {
+			c.window += int64(number & math.MaxInt32)
+		}
+		c.writeBlocked()
 	case http2.FramePing:
 		if !header.Flags.Has(http2.FlagPingAck) {
+			c.pings++
 			_ = c.framer.WritePing(true, data)
 		}
+	}
+	if c.out.Len() > outBytesMax {
+		return transport.NewGarbage("the server doesn't read what it is sent")
 	}
 	return nil
 }
@@ -102,6 +117,9 @@ func (c *Connection) takeReply(header http2.FrameHeader, payload []byte) error {
 			return transport.NewGarbage("the reply is not HTTP/2: a frame is shorter than its padding")
 		}
 		payload = payload[1 : len(payload)-int(payload[0])]
+	}
+	if header.Type == http2.FrameHeaders && header.Flags.Has(http2.FlagHeadersPriority) {
+		payload = payload[min(len(payload), 5):] // What it says of priorities.
 	}
 	if header.Type != http2.FrameContinuation {
 		c.endsStream = header.Flags.Has(http2.FlagDataEndStream) // The same bit in HEADERS.
@@ -137,7 +155,6 @@ func (c *Connection) takeData(header http2.FrameHeader, payload []byte, s *Strea
 // report gives the server room for more when half of it is used.
 func (c *Connection) report(streamID uint32, unreported *uint32, bytes uint32) {
 	if *unreported += bytes; *unreported > receiveWindowBytes/2 {
-		c.isUrgent = true
 		_ = c.framer.WriteWindowUpdate(streamID, *unreported)
 		*unreported = 0
 	}
@@ -145,7 +162,7 @@ func (c *Connection) report(streamID uint32, unreported *uint32, bytes uint32) {
 
 // takeHeaders takes HEADERS and CONTINUATION frames. The decoder needs those of all streams.
 func (c *Connection) takeHeaders(header http2.FrameHeader, payload []byte, s *Stream) error {
-	c.decoder.SetEmitFunc(ignoreField)
+	c.decoder.SetEmitFunc(func(hpack.HeaderField) {})
 	if s != nil {
 		c.decoder.SetEmitFunc(s.takeField)
 	}
@@ -162,8 +179,6 @@ func (c *Connection) takeHeaders(header http2.FrameHeader, payload []byte, s *St
 	}
 	return nil
 }
-
-func ignoreField(hpack.HeaderField) {}
 
 func (c *Connection) takeReset(s *Stream, code http2.ErrCode) {
 	if s == nil {
@@ -198,27 +213,7 @@ func (c *Connection) takeSettings(header http2.FrameHeader, payload []byte) {
 			c.streamsMax = int(value)
 		}
 	}
-	c.isUrgent = true
 	_ = c.framer.WriteSettingsAck()
 	c.writeBlocked()
 	c.sendQueued()
-}
-
-// takeGoAway fails the calls that the server won't process, those above the last stream.
-func (c *Connection) takeGoAway(last uint32) {
-	c.isLeaving = true
-	for _, each := range c.calls() {
-		if each.id == 0 || each.id > last {
-			c.end(each, errLeaving)
-		}
-	}
-}
-
-func (c *Connection) takeWindow(streamID uint32, more int64) {
-	if streamID == 0 {
-		c.window += more
-	} else if s := c.open[streamID]; s != nil {
-		s.window += more
-	}
-	c.writeBlocked()
 }

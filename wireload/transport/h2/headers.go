@@ -1,22 +1,18 @@
 package h2
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"golang.org/x/net/http2/hpack"
 	"wirebench.dev/wireload/request"
 )
 
-const (
-	// The size of the table that servers have, unless they say otherwise: RFC 9113, 6.5.2.
-	headerTableBytes = 4096
-	// What the table takes for an entry beside its name and value: RFC 7541, 4.1.
-	entryBytes = 32
-	// Entries and indices of the static table: RFC 7541, appendix A.
-	staticEntries, pathIndex, contentLengthIndex = 61, 4, 28
-)
+// headerTableBytes is the size of the table that servers have, unless they say otherwise: RFC 9113, 6.5.2.
+const headerTableBytes = 4096
 
 // Head is what tells the headers of requests apart.
 type Head struct {
@@ -36,14 +32,16 @@ type Fields struct{ Method, Path, ContentType, Timeout, TE string }
 // is encoded once, since looking up eight fields takes as long as all else that is done for a request.
 type headers struct {
 	scheme, authority string
-	// table numbers the fields that the server remembers, from 1 in their order. There is never more than fits, so that it
-	// forgets none; room is what is left.
-	table map[hpack.HeaderField]int
+	// encoder writes to whole.
+	encoder *hpack.Encoder
+	whole   bytes.Buffer
+	// known are the fields that the server remembers. There are never more than fit, so that it forgets none; room is what
+	// is left.
+	known map[hpack.HeaderField]bool
 	room  int
 	// blocks are those whose indices hold.
 	blocks map[remembered]encoded
-	// update tells the server that the table is empty, and stays so.
-	update, whole []byte
+	digits []byte
 }
 
 // remembered is what the server remembers of a Head; headers are known by their place in memory.
@@ -58,19 +56,21 @@ type encoded struct {
 	pseudoBytes int
 }
 
-func newHeaders(scheme, authority string) headers {
-	return headers{
+func newHeaders(scheme, authority string) *headers {
+	h := &headers{
 		scheme: scheme, authority: authority,
-		table: map[hpack.HeaderField]int{}, room: headerTableBytes, blocks: map[remembered]encoded{},
+		known: map[hpack.HeaderField]bool{}, room: headerTableBytes, blocks: map[remembered]encoded{},
 	}
+	h.encoder = hpack.NewEncoder(&h.whole)
+	return h
 }
 
 // limitTable follows the server's limit of the table: one that is smaller than usual isn't used.
 func (h *headers) limitTable(bytes uint32) {
-	const sizeIsZero = 0x20
 	if bytes < headerTableBytes {
-		h.update, h.room = []byte{sizeIsZero}, 0
-		clear(h.table)
+		h.encoder.SetMaxDynamicTableSize(0)
+		h.room = 0
+		clear(h.known)
 		clear(h.blocks)
 	}
 }
@@ -85,26 +85,32 @@ func (h *headers) block(head Head) []byte {
 	if !isKnown {
 		known = h.encode(key, head.Headers)
 	}
-	// What differs from request to request goes between as literals, which leave the table as it is.
-	h.whole = append(append(h.whole[:0], h.update...), known.block[:known.pseudoBytes]...)
-	h.update = h.update[:0]
+	h.whole.Reset()
+	h.whole.Write(known.block[:known.pseudoBytes])
 	if head.Target != nil {
-		h.whole = appendText(appendInteger(h.whole, 0, 4, pathIndex), head.Target)
+		h.writeOnce(":path", head.Target)
 	}
-	h.whole = append(h.whole, known.block[known.pseudoBytes:]...)
+	h.whole.Write(known.block[known.pseudoBytes:])
 	if head.BodyBytes >= 0 {
-		var digits [20]byte
-		h.whole = appendText(appendInteger(h.whole, 0, 4, contentLengthIndex), strconv.AppendInt(digits[:0], int64(head.BodyBytes), 10))
+		h.digits = strconv.AppendInt(h.digits[:0], int64(head.BodyBytes), 10)
+		h.writeOnce("content-length", h.digits)
 	}
 	for i := range head.Varying {
-		h.whole = appendText(appendText(append(h.whole, 0), head.Varying[i].Key), head.Varying[i].Value)
+		h.writeOnce(head.Varying[i].Key, head.Varying[i].Value)
 	}
-	return h.whole
+	return h.whole.Bytes()
+}
+
+// writeOnce writes what differs from request to request, which leaves the table as it is.
+func (h *headers) writeOnce(name string, value []byte) {
+	text := unsafe.String(unsafe.SliceData(value), len(value)) // The encoder doesn't keep it.
+	_ = h.encoder.WriteField(hpack.HeaderField{Name: name, Value: text, Sensitive: true})
 }
 
 // encode encodes what the server remembers of a request. Headers that are given take the place of the client's own.
 func (h *headers) encode(key remembered, given []request.Header) encoded {
-	known, made := len(h.table), encoded{}
+	known, made := len(h.known), encoded{}
+	h.whole.Reset()
 	authority := h.authority
 	isHost := func(each request.Header) bool { return each.Key == "host" }
 	if place := slices.IndexFunc(given, isHost); place >= 0 {
@@ -117,18 +123,19 @@ func (h *headers) encode(key remembered, given []request.Header) encoded {
 	} {
 		isGiven := func(each request.Header) bool { return each.Key == field.Name }
 		if field.Value != "" && !slices.ContainsFunc(given, isGiven) {
-			made.block = h.append(made.block, field)
+			h.write(field)
 		}
 		if strings.HasPrefix(field.Name, ":") {
-			made.pseudoBytes = len(made.block)
+			made.pseudoBytes = h.whole.Len()
 		}
 	}
 	for _, each := range given {
 		if !isHost(each) {
-			made.block = h.append(made.block, hpack.HeaderField{Name: each.Key, Value: string(each.Value)})
+			h.write(hpack.HeaderField{Name: each.Key, Value: string(each.Value)})
 		}
 	}
-	if len(h.table) > known { // The indices of all that the server knew have moved.
+	made.block = bytes.Clone(h.whole.Bytes())
+	if len(h.known) > known { // The indices of all that the server knew have moved.
 		clear(h.blocks)
 	} else {
 		h.blocks[key] = made
@@ -136,35 +143,12 @@ func (h *headers) encode(key remembered, given []request.Header) encoded {
 	return made
 }
 
-// append adds a field, which the server remembers from then on if there is room.
-func (h *headers) append(block []byte, field hpack.HeaderField) []byte {
-	const indexed, indexedBits, remember = 0x80, 7, 0x40
-	if number, isKnown := h.table[field]; isKnown {
-		return appendInteger(block, indexed, indexedBits, staticEntries+1+len(h.table)-number)
-	}
-	kind := byte(0)
-	if size := len(field.Name) + len(field.Value) + entryBytes; size <= h.room {
+// write writes a field, which the server remembers from then on if there is room.
+func (h *headers) write(field hpack.HeaderField) {
+	if size := int(field.Size()); !h.known[field] && size <= h.room {
 		h.room -= size
-		h.table[field] = len(h.table) + 1
-		kind = remember
+		h.known[field] = true
 	}
-	return appendText(appendText(append(block, kind), field.Name), field.Value)
-}
-
-// appendText adds a name or value as it is: RFC 7541, 5.2.
-func appendText[T string | []byte](block []byte, text T) []byte {
-	return append(appendInteger(block, 0, 7, len(text)), text...)
-}
-
-// appendInteger adds a number, the first so many bits of it behind a pattern: RFC 7541, 5.1.
-func appendInteger(block []byte, pattern byte, bits, value int) []byte {
-	most := 1<<bits - 1
-	if value < most {
-		return append(block, pattern|byte(value))
-	}
-	block = append(block, pattern|byte(most))
-	for value -= most; value >= 0x80; value >>= 7 {
-		block = append(block, byte(value)|0x80)
-	}
-	return append(block, byte(value))
+	field.Sensitive = !h.known[field]
+	_ = h.encoder.WriteField(field)
 }

@@ -1,6 +1,8 @@
 package h2
 
 import (
+	"cmp"
+	"math"
 	"net"
 	"sync/atomic"
 	"time"
@@ -8,6 +10,9 @@ import (
 	"golang.org/x/net/http2/hpack"
 	"wirebench.dev/wireload/transport"
 )
+
+// epoch is what deadlines count from.
+var epoch = time.Now()
 
 // Receiver takes what a stream's reply consists of.
 type Receiver interface {
@@ -25,8 +30,9 @@ type Stream struct {
 	connection        *Connection
 	// wake has the user look whether its call is over; nil on a connection of its own.
 	wake chan struct{}
-	// deadline is when a call on a shared connection fails, since the program's start.
+	// deadline is when a call on a shared connection fails, since the program's start; timer rings then.
 	deadline atomic.Int64
+	timer    *time.Timer
 
 	head Head
 	// rest is the part of the request's body that the server's windows have no room for yet.
@@ -60,15 +66,19 @@ func (s *Stream) Share(socket net.Conn) transport.Shared {
 
 // Join starts to use a connection that another stream of the same kind shares.
 func (s *Stream) Join(shared transport.Shared) {
-	s.connection = shared.(*Connection)
+	c := shared.(*Connection)
 	if s.wake == nil {
 		s.wake = make(chan struct{}, 1)
+	} else {
+		s.timer.Stop()
 	}
+	s.connection, s.timer = c, time.AfterFunc(math.MaxInt64, func() { c.expire(s) })
 }
 
-// SetDeadline sets when a call on a shared connection fails. While a call is under way it can only be put off.
+// SetDeadline sets when a call on a shared connection fails.
 func (s *Stream) SetDeadline(at time.Time) error {
 	s.deadline.Store(int64(at.Sub(epoch)))
+	s.timer.Reset(time.Until(at))
 	return nil
 }
 
@@ -82,7 +92,14 @@ func (s *Stream) Exchange() (isLast bool, err error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	s.id, s.unreported, s.begun, s.ended, s.err = 0, 0, false, false, nil
-	c.admit(s)
+	switch {
+	case c.isSpent():
+		s.err = s.failure(cmp.Or[error](c.err, errLeaving))
+	case len(c.open) >= c.streamsMax:
+		c.queued = append(c.queued, s)
+	default:
+		c.send(s)
+	}
 	c.flush()
 	for !s.ended && s.err == nil {
 		if c.isShared {
@@ -93,9 +110,10 @@ func (s *Stream) Exchange() (isLast bool, err error) {
 		}
 		c.read()
 		// Answers to pings that come last go with the next request: servers ping often, to measure the network.
-		if c.isUrgent || !s.ended {
-			_, _ = c.out.WriteTo(c.socket) // The next read says why it fails.
-			c.isUrgent = false
+		const pingBytes = headerBytes + 8
+		if c.out.Len() > c.pings*pingBytes || c.pings > 0 && !s.ended {
+			c.swap()
+			_, _ = c.socket.Write(c.sent.Bytes()) // The next read says why it fails.
 		}
 	}
 	return c.isSpent(), s.err
@@ -105,5 +123,6 @@ func (s *Stream) Exchange() (isLast bool, err error) {
 func (s *Stream) failure(err error) error {
 	failure := *transport.FailedCall(err, s.begun)
 	failure.Unprocessed = failure.Unprocessed || s.id == 0
+	failure.Message += s.connection.goodbye
 	return &failure
 }

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"net/http"
 
@@ -21,13 +22,12 @@ type events struct {
 	line, name, data []byte
 	isHalf, hasEnded bool
 	// failure is the message of an event named error.
-	failure   string
-	hasFailed bool
+	failure string
 }
 
 func (e *events) begin() {
 	e.line, e.name, e.data = e.line[:0], e.name[:0], e.data[:0]
-	e.isHalf, e.hasEnded, e.failure, e.hasFailed = false, e.end == "", "", false
+	e.isHalf, e.hasEnded, e.failure = false, e.end == "", ""
 }
 
 // take takes a part of the stream. The data of each event without a name goes to item, which may stop the stream.
@@ -76,7 +76,7 @@ func (e *events) dispatch(item func([]byte) bool) bool {
 		case "", "message":
 			goesOn = item(data)
 		case "error":
-			e.failure, e.hasFailed = messageIn(data), true
+			e.failure = cmp.Or(messageIn(data), "the stream ended with an error")
 		case e.end:
 			e.hasEnded = true
 		}
@@ -88,9 +88,9 @@ func (e *events) dispatch(item func([]byte) bool) bool {
 // outcome returns what a stream whose body has ended came to.
 func (e *events) outcome() (transport.Reply, error) {
 	switch {
-	case e.isHalf || len(e.line) > 0 || !e.hasEnded && !e.hasFailed:
+	case e.isHalf || len(e.line) > 0 || !e.hasEnded && e.failure == "":
 		return transport.Reply{}, transport.FailedCall(io.ErrUnexpectedEOF, true)
-	case e.hasFailed:
+	case e.failure != "":
 		return transport.Reply{Code: histogram.Internal, Status: http.StatusOK, Message: e.failure}, nil
 	}
 	return transport.Reply{Code: histogram.OK, Status: http.StatusOK}, nil

@@ -35,7 +35,7 @@ func callH2C(t testing.TB, client *H2C, r request.Request, item func([]byte) boo
 func TestH2CRequestsAreWhatTheServerReads(t *testing.T) {
 	client := connectH2C(t, func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		if err != nil || r.ProtoMajor != 2 || r.Host != "service:1" || r.Header.Get("Accept") != "*/*" || r.ContentLength != int64(len(body)) {
+		if err != nil || r.ProtoMajor != 2 || r.Host != "service:1" || r.Header.Get("Accept") != "*/*" || len(r.Header.Get("Long")) != 40_000 || r.ContentLength != int64(len(body)) {
 			t.Errorf("unexpected request: %v, %v", r, err)
 		}
 		if kind := r.Header.Get("Content-Type"); kind != "a/b" {
@@ -43,10 +43,11 @@ func TestH2CRequestsAreWhatTheServerReads(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, r.Method+" "+r.URL.RequestURI()+" "+string(body))
 	})
+	long := strings.Repeat("l", 40_000) // Its header block takes several frames.
 	for _, each := range []struct{ method, path, body string }{
 		{"GET", "/a?b=c", ""}, {"POST", "/a", "{}"}, {"POST", "/a", ""}, {"PUT", "/" + strings.Repeat("x", 300), strings.Repeat("y", 200_000)}, {"GET", "/a", ""},
 	} {
-		asked := request.Request{Method: each.method, Path: []byte(each.path), Headers: headers(t, "Content-Type", "a/b", "Accept", "*/*"), Body: []byte(each.body)}
+		asked := request.Request{Method: each.method, Path: []byte(each.path), Headers: headers(t, "Content-Type", "a/b", "Accept", "*/*", "Long", long), Body: []byte(each.body)}
 		reply, err := callH2C(t, client, asked, nil)
 		want := each.method + " " + each.path + " " + each.body
 		if err != nil || reply.Code != histogram.OK || reply.Status != 200 || string(reply.Body) != want || reply.Close {
@@ -91,8 +92,6 @@ func TestH2CFailures(t *testing.T) {
 		"reset":          {transport.Rejected, false, frames(func(f *http2.Framer) { _ = f.WriteRSTStream(1, http2.ErrCodeCancel) })},
 		"above the last": {transport.Closed, true, frames(func(f *http2.Framer) { _ = f.WriteGoAway(0, http2.ErrCodeNo, nil) })},
 		"the last":       {transport.CutShort, false, frames(func(f *http2.Framer) { _ = f.WriteGoAway(1, http2.ErrCodeNo, nil); _ = f.WriteHeaders(headers) })},
-		"hung up":        {transport.Closed, false, nil},
-		"cut short":      {transport.CutShort, false, frames(func(f *http2.Framer) { _ = f.WriteHeaders(headers) })},
 		"HTTP/1.1":       {transport.Garbage, false, []byte("HTTP/1.1 400 Bad Request\r\n\r\n")},
 		"no status":      {transport.Garbage, false, frames(func(f *http2.Framer) { _ = f.WriteData(1, true, []byte("x")) })},
 	} {
@@ -103,6 +102,25 @@ func TestH2CFailures(t *testing.T) {
 		if !errors.As(err, &failure) || failure.Class != each.class || failure.Unprocessed != each.again {
 			t.Errorf("%s: got %+v", name, failure)
 		}
+	}
+	client := NewH2C("service:1")
+	client.Open(transporttest.Connect(frames(func(f *http2.Framer) { _ = f.WriteGoAway(1, http2.ErrCodeEnhanceYourCalm, []byte("too many")) })))
+	_, err := callH2C(t, client, request.Request{Method: "GET", Path: []byte("/")}, nil)
+	if want := "the server closed the connection: ENHANCE_YOUR_CALM too many"; err == nil || err.Error() != want {
+		t.Errorf("want %q, got %v", want, err)
+	}
+}
+
+func TestPrioritiesInHeadersAreSkipped(t *testing.T) {
+	client := NewH2C("service:1")
+	client.Open(transporttest.Connect(transporttest.Frames(func(f *http2.Framer) {
+		_ = f.WriteHeaders(http2.HeadersFrameParam{
+			StreamID: 1, BlockFragment: []byte{0x88}, EndHeaders: true, EndStream: true, PadLength: 3, Priority: http2.PriorityParam{Weight: 200},
+		})
+	})))
+	reply, err := callH2C(t, client, request.Request{Method: "GET", Path: []byte("/")}, nil)
+	if err != nil || reply.Status != 200 {
+		t.Errorf("got %+v, %v", reply, err)
 	}
 }
 

@@ -22,13 +22,12 @@ type reply struct {
 	item        func([]byte) bool
 	status      int
 	contentType string
-	isGzipped   bool
-	body        []byte
+	body        transport.Buffer
 	events
 }
 
 func (r *reply) begin(item func([]byte) bool) {
-	r.item, r.status, r.contentType, r.isGzipped, r.body = item, 0, "", false, r.body[:0]
+	r.item, r.status, r.contentType, r.body = item, 0, "", r.body[:0]
 	r.events.begin()
 }
 
@@ -41,36 +40,25 @@ func (r *reply) TakeField(field hpack.HeaderField) {
 		}
 	case "content-type":
 		r.contentType = field.Value
-	case "content-encoding":
-		r.isGzipped = field.Value == "gzip"
 	}
 }
-
-// Write takes a part of the body.
-func (r *reply) Write(part []byte) (int, error) { return len(part), r.TakeData(part) }
 
 // TakeData takes a part of the body.
 func (r *reply) TakeData(part []byte) error {
 	if r.isStream() {
-		if err := r.checkType(); err != nil {
-			return err
-		}
-		return r.events.take(part, r.item)
+		return r.takeItems(part)
 	}
-	if len(r.body)+len(part) > transport.ReplyBytesMax {
-		return transport.NewGarbage("the reply is longer than %d bytes", transport.ReplyBytesMax)
-	}
-	r.body = append(r.body, part...)
-	return nil
+	return r.body.Append(part)
 }
 
 func (r *reply) isStream() bool { return r.item != nil && r.status == http.StatusOK }
 
-func (r *reply) checkType() error {
+// takeItems takes a part of a stream.
+func (r *reply) takeItems(part []byte) error {
 	if kind, _, _ := strings.Cut(r.contentType, ";"); !strings.EqualFold(strings.TrimSpace(kind), eventStream) {
 		return transport.NewGarbage("the reply is %q and not %s", kind, eventStream)
 	}
-	return nil
+	return r.events.take(part, r.item)
 }
 
 // outcome returns what a reply that has come whole came to.
@@ -79,12 +67,12 @@ func (r *reply) outcome() (transport.Reply, error) {
 		return transport.Reply{}, transport.NewGarbage("the reply has no status")
 	}
 	if r.isStream() {
-		if err := r.checkType(); err != nil {
+		if err := r.takeItems(nil); err != nil {
 			return transport.Reply{}, err
 		}
 		return r.events.outcome()
 	}
-	made := transport.Reply{Code: histogram.CodeOfHTTP(r.status), Status: r.status, Body: r.body, IsGzipped: r.isGzipped}
+	made := transport.Reply{Code: histogram.CodeOfHTTP(r.status), Status: r.status, Body: r.body}
 	if r.status == r.expected {
 		made.Code = histogram.OK
 	}

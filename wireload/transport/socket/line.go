@@ -1,7 +1,6 @@
 package socket
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 
@@ -16,7 +15,7 @@ const lineBytesMax = 1 << 20
 // LineClient is a transport.Client of services that answer each line with a line.
 type LineClient struct {
 	transport.Connection
-	out, in []byte
+	out []byte
 }
 
 // NewLine returns a client.
@@ -36,21 +35,12 @@ func (c *LineClient) Call(func([]byte) bool) (transport.Reply, error) {
 	if err := c.Send(c.out); err != nil {
 		return transport.Reply{}, err
 	}
-	c.in = c.in[:0]
-	err := bufio.ErrBufferFull
-	for errors.Is(err, bufio.ErrBufferFull) {
-		var part []byte
-		part, err = c.Reader.ReadSlice('\n')
-		if c.in = append(c.in, part...); len(c.in) > lineBytesMax {
-			return transport.Reply{}, transport.NewGarbage("the reply is a line of more than %d bytes", lineBytesMax)
-		}
-	}
+	line, err := c.ReadLine(lineBytesMax)
 	if err != nil {
 		return transport.Reply{}, transport.FailedCall(err, true)
 	}
 	if c.Reader.Buffered() > 0 { // It would be taken for the reply to the next line.
 		return transport.Reply{}, transport.NewGarbage("the service sent more than one line")
 	}
-	line := bytes.TrimSuffix(c.in[:len(c.in)-1], []byte("\r"))
 	return transport.Reply{Code: histogram.OK, Body: line}, nil
 }

@@ -46,26 +46,3 @@ func TestWhatIsNotOneLineIsAFailure(t *testing.T) {
 		}
 	}
 }
-
-func FuzzLine(f *testing.F) {
-	f.Add("PONG\r\n", "PING")
-	f.Add("one\ntwo\n", "")
-	f.Add("ok\n", "a\nb")
-	f.Add("ok\n", "a\r")
-	client := NewLine()
-	f.Fuzz(func(t *testing.T, said, line string) {
-		answer, written, err := ask(t, client, said, line)
-		if strings.ContainsAny(line, "\r\n") {
-			if err == nil || written != "" {
-				t.Errorf("want an error, sent %q", written)
-			}
-			return
-		}
-		if err != nil && transport.AsFailure(err) == nil {
-			t.Errorf("want a failure of a class, got %v", err)
-		}
-		if err == nil && (answer.Code != histogram.OK || strings.Contains(string(answer.Body), "\n")) {
-			t.Errorf("got %+v", answer)
-		}
-	})
-}

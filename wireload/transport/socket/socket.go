@@ -4,12 +4,9 @@ package socket
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"net"
-	"slices"
 	"unicode/utf8"
 
 	"wirebench.dev/wireload/histogram"
@@ -23,9 +20,6 @@ const (
 	prefaceProtobuf = "WB1P"
 	// flagMore says that another reply with the same id follows.
 	flagMore = 1
-	// payloadBytesMax is the longest frame. A server limits requests to 4 MiB; replies may be longer (a list of all users),
-	// but a length beyond this is no reply of ours, and believing it would mean to take whatever memory a stranger asks for.
-	payloadBytesMax = 64 << 20
 
 	prefaceBytes      = 4
 	lengthBytes       = 4
@@ -39,7 +33,8 @@ type Client struct {
 	// id is that of the last request; no id is used twice on a connection.
 	id uint32
 	// out is a frame behind the connection's preface.
-	out, in []byte
+	out []byte
+	in  transport.Buffer
 }
 
 // New returns a client; all bodies are either protobuf or JSON.
@@ -63,7 +58,7 @@ func (c *Client) Prepare(r *request.Request) error {
 	switch {
 	case len(r.Path) == 0 || len(r.Path) > math.MaxUint8:
 		return fmt.Errorf("%s: a method must have 1 to %d bytes", r.Operation, math.MaxUint8)
-	case length > payloadBytesMax:
+	case length > transport.ReplyBytesMax:
 		return fmt.Errorf("%s: a frame of %d bytes is too long", r.Operation, length)
 	}
 	c.out = binary.BigEndian.AppendUint32(c.out[:prefaceBytes], uint32(length))
@@ -101,26 +96,34 @@ func (c *Client) Call(item func([]byte) bool) (transport.Reply, error) {
 
 // read reads a frame, and reports whether it is an item of a stream.
 func (c *Client) read() (reply transport.Reply, isItem bool, err error) {
-	payload, err := c.readPayload()
+	head, err := c.Reader.Peek(lengthBytes)
 	if err != nil {
-		if errors.Is(err, io.EOF) { // A stream's end mark is missing.
-			err = io.ErrUnexpectedEOF
-		}
 		return reply, false, err
 	}
+	length := binary.BigEndian.Uint32(head)
+	if length > transport.ReplyBytesMax {
+		return reply, false, transport.NewGarbage("the reply is not of the socket protocol: a frame is longer than its limit")
+	}
+	_, _ = c.Reader.Discard(lengthBytes)
+	for c.in = c.in[:0]; len(c.in) < int(length); {
+		if _, err := c.in.Read(c.Reader, int(length)-len(c.in)); err != nil {
+			return reply, false, err
+		}
+	}
+	payload := c.in
 	if len(payload) < replyFixedBytes {
-		return reply, false, garbage("a frame is shorter than its fields")
+		return reply, false, transport.NewGarbage("the reply is not of the socket protocol: a frame is shorter than its fields")
 	}
 	id, status, flags := binary.BigEndian.Uint32(payload), payload[4], payload[5]
 	message := payload[replyFixedBytes:]
 	textBytes := int(binary.BigEndian.Uint16(payload[6:]))
 	switch {
 	case flags&^flagMore != 0:
-		return reply, false, garbage("a reply sets flags that the protocol reserves")
+		return reply, false, transport.NewGarbage("the reply is not of the socket protocol: a reply sets flags that the protocol reserves")
 	case len(message) < textBytes:
-		return reply, false, garbage("a frame is shorter than its fields")
+		return reply, false, transport.NewGarbage("the reply is not of the socket protocol: a frame is shorter than its fields")
 	case !utf8.Valid(message[:textBytes]):
-		return reply, false, garbage("a message is not UTF-8")
+		return reply, false, transport.NewGarbage("the reply is not of the socket protocol: a message is not UTF-8")
 	case id != c.id && id != 0: // Id 0 is of a server that couldn't read the request's.
 		return reply, false, transport.NewGarbage("the server answered a request that is not open")
 	}
@@ -130,24 +133,4 @@ func (c *Client) read() (reply transport.Reply, isItem bool, err error) {
 	// After RESOURCE_EXHAUSTED, and where it couldn't read an id, the server closes by itself.
 	reply.Close = reply.Code == histogram.ResourceExhausted || id == 0
 	return reply, flags == flagMore, nil
-}
-
-// readPayload returns what follows a frame's length, valid until the next one.
-func (c *Client) readPayload() ([]byte, error) {
-	head, err := c.Reader.Peek(lengthBytes)
-	if err != nil {
-		return nil, err
-	}
-	length := binary.BigEndian.Uint32(head)
-	if length > payloadBytesMax {
-		return nil, garbage("a frame is longer than its limit")
-	}
-	_, _ = c.Reader.Discard(lengthBytes)
-	c.in = slices.Grow(c.in[:0], int(length))[:length]
-	_, err = io.ReadFull(c.Reader, c.in)
-	return c.in, err
-}
-
-func garbage(what string) error {
-	return transport.NewGarbage("the reply is not of the socket protocol: %s", what)
 }

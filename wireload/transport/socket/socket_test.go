@@ -72,12 +72,3 @@ func TestAStatusIsTheOutcome(t *testing.T) {
 		t.Errorf("want the server to close after that, got %+v, %v", reply, err)
 	}
 }
-
-func FuzzReply(f *testing.F) {
-	f.Add(replies(transporttest.Reply{ID: 1, Body: []byte("x")}), false)
-	f.Add(replies(transporttest.Reply{ID: 1, Flags: transporttest.FlagMore}, transporttest.Reply{ID: 1, Status: 14, Message: "bye"}), true)
-	client := New(false)
-	f.Fuzz(func(t *testing.T, said []byte, streamed bool) {
-		transporttest.Fuzz(t, client, request.Request{Path: []byte("users.get"), Body: []byte("{}"), Stream: streamed}, said)
-	})
-}

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"golang.org/x/net/http2"
-	"wirebench.dev/wireload/request"
-	"wirebench.dev/wireload/transport"
 )
 
 // Connection is one whose server has said all in advance.
@@ -18,6 +16,8 @@ type Connection struct {
 	net.Conn
 	Said    bytes.Reader
 	Written bytes.Buffer
+	// End is what ends it, in place of io.EOF.
+	End error
 }
 
 // Connect returns a connection whose server says this.
@@ -27,7 +27,14 @@ func Connect(said []byte) *Connection {
 	return c
 }
 
-func (c *Connection) Read(into []byte) (int, error)  { return c.Said.Read(into) }
+func (c *Connection) Read(into []byte) (int, error) {
+	count, err := c.Said.Read(into)
+	if err != nil && c.End != nil {
+		err = c.End
+	}
+	return count, err
+}
+
 func (c *Connection) Write(from []byte) (int, error) { return c.Written.Write(from) }
 
 // Serve runs a server on loopback that handles each connection so until the test ends, and returns its address.
@@ -75,26 +82,6 @@ func HandleEach(listener net.Listener, handle func(net.Conn)) {
 			}()
 		}
 	}()
-}
-
-// Fuzz has a client read any bytes as its reply; one client reads many, as after each failure of a load.
-func Fuzz(t *testing.T, client transport.Client, asked request.Request, said []byte) {
-	t.Helper()
-	var item func([]byte) bool
-	if asked.Stream {
-		item = func([]byte) bool { return true }
-	}
-	if err := client.Prepare(&asked); err != nil {
-		t.Fatal(err)
-	}
-	client.Open(Connect(said))
-	answer, err := client.Call(item)
-	if err != nil && transport.AsFailure(err) == nil {
-		t.Errorf("want a failure of a class, got %v", err)
-	}
-	if err == nil && answer.Code == "" {
-		t.Error("want an outcome")
-	}
 }
 
 // FlagMore says that a Reply is an item of a stream.
