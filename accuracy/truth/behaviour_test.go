@@ -64,27 +64,3 @@ func TestTheFirstRequestsOfALateStartAreSlow(t *testing.T) {
 		}
 	}
 }
-
-func TestWrongOptionsAreRejected(t *testing.T) {
-	good := behaviour{name: "pareto", latency: ms, shape: 2}
-	if err := good.check(); err != nil {
-		t.Error(err)
-	}
-	for name, spoil := range map[string]func(*behaviour){
-		"unknown":   func(b *behaviour) { b.name = "slow" },
-		"negative":  func(b *behaviour) { b.stall = -1 },
-		"loop":      func(b *behaviour) { b.loop = -1 },
-		"share":     func(b *behaviour) { b.slowShare = 1.01 },
-		"share NaN": func(b *behaviour) { b.slowShare = math.NaN() },
-		"shape":     func(b *behaviour) { b.shape = 0 },
-	} {
-		wrong := good
-		spoil(&wrong)
-		if wrong.check() == nil {
-			t.Errorf("%s is accepted", name)
-		}
-	}
-	if _, err := newTransport("smtp"); err == nil {
-		t.Error("an unknown transport is accepted")
-	}
-}

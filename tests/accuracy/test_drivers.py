@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.driver_cases import CASES, OPEN_CASES, REOPENING_CASES, quantiles_ms
+from tests.support.driver_cases import CASES, OPEN_CASES, quantiles_ms
 from tests.support.jobs import cell
 from tests.support.latency_servers import truth_server
 from wirebench.drivers import DRIVERS, Job
 from wirebench.measure.truth import measure_truth
-from wirebench.model.contract import Connection, Driver, Transport
+from wirebench.model.contract import Driver, Transport
 from wirebench.model.histogram_file import HistogramFile
 from wirebench.model.scenario import Load
 from wirebench.targets.cores import divide_cores
@@ -24,17 +24,16 @@ STALL = ("-behaviour", "stall", "-latency", "1ms", "-stall-after", "1s", "-stall
 pytestmark = pytest.mark.timing
 
 
-def measure(  # noqa: PLR0913 - what jobs differ in
+def measure(
     tmp_path: Path,
     transport: Transport,
     driver: Driver,
     *behaviour: str,
     concurrency: int = 8,
     rate_per_s: int | None = None,
-    connection: Connection = "keep",
 ) -> HistogramFile:
     """Load a server of known latency for two seconds, and return what the driver measured."""
-    measured = cell(transport, driver, concurrency=concurrency, rate_per_s=rate_per_s, connection=connection)
+    measured = cell(transport, driver, concurrency=concurrency, rate_per_s=rate_per_s)
     load = Load(model="open" if rate_per_s else "closed", warmup_s=0.3, window_s=2.0)
     with truth_server(transport, tmp_path, *behaviour) as address:
         job = Job(measured, load, address, 1, 1, tmp_path / "out.json", tmp_path / "out.log", None)
@@ -82,13 +81,3 @@ def test_response_time_holds_the_wait_of_a_stall(tmp_path: Path, transport: Tran
     # else the machine does may lengthen the stall, and doesn't shorten it.
     assert 200 <= p90 <= 5000
     assert 0 == file.dropped_iterations
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("transport", "driver"), REOPENING_CASES)
-def test_a_reopened_connection_answers_as_well(tmp_path: Path, transport: Transport, driver: Driver) -> None:
-    """With a connection for every request, latency holds the connecting too, and no request fails."""
-    file = measure(tmp_path, transport, driver, *CONSTANT, connection="reopen")
-    assert {"ok"} == set(file.count_by_code())
-    (median,) = quantiles_ms(file, 0.5)
-    assert 20 <= median <= 60

@@ -44,15 +44,6 @@ test("the newest run is shown as charts, with its answer and the table of runs",
   assert.match(await text(page.locator("#damaged + ul")), /20261116T090000Z-damaged: run.json/);
 });
 
-test("a table has all figures, and pointing at a mark shows its own", async (t) => {
-  const page = await site.open(t, "/");
-  assert.match(await page.locator(".plot title").first().textContent(), /^REST p50 /);
-  await page.getByText("All figures as a table").click();
-  const table = page.locator(".chapter table");
-  assert.equal(await table.locator("tbody tr:not(.group)").count(), 16);
-  assert.ok((await table.locator("thead th").allInnerTexts()).some((heading) => heading.startsWith("p90\n")));
-});
-
 test("filters change what is shown, and live in the address that can be shared", async (t) => {
   const page = await site.open(t, "/");
   await choice(page, "Scenario").selectOption("quick");
@@ -75,17 +66,6 @@ test("filters change what is shown, and live in the address that can be shared",
   assert.equal(await choice(elsewhere, "Driver").inputValue(), "ghz");
   await follow(elsewhere.getByRole("link", { name: "Clear all" }));
   assert.equal(new URL(elsewhere.url()).search, "");
-});
-
-test("the table has pages", async (t) => {
-  const page = await site.open(t, "/");
-  const runs = page.locator("table.runs tbody tr");
-  const first = await runs.first().innerText();
-  await follow(page.getByRole("link", { name: "Older" }));
-  assert.equal(await runs.count(), 8);
-  assert.equal(await page.getByRole("link", { name: "Older" }).count(), 0);
-  await follow(page.getByRole("link", { name: "Newest" }));
-  assert.equal(await runs.first().innerText(), first);
 });
 
 test("a run is opened from the table, and its report from there", async (t) => {
@@ -118,15 +98,6 @@ test("two runs are chosen in the table and compared, the older as base", async (
   const [changes] = await page.getByRole("table").all();
   assert.equal(await changes.locator("tbody tr:has(.badge)").count(), 16);
   assert.match(await text(changes.locator("thead")), /p99[^]*base[^]*head/);
-});
-
-test("several runs are drawn one after the other, and other machines are said to be others", async (t) => {
-  const page = await site.open(t, "/");
-  await page.getByLabel(`Choose ${HEAD}`).check();
-  await page.getByLabel(`Choose ${HOSTILE}`).check();
-  await follow(page.getByRole("button", { name: "Show as charts" }));
-  assert.equal(await page.locator(".chapter").count(), 2);
-  assert.match(await text(page.locator(".alert")), /2 different machines/);
 });
 
 test("HTML and SQL in names stay text", async (t) => {

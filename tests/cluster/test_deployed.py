@@ -7,7 +7,7 @@ import urllib.request
 
 import pytest
 
-from tests.support.cluster import CONTEXT, KUBECONFIG, NAMESPACE, OBSERVABILITY, Cluster, is_ready, pods, wait_until
+from tests.support.cluster import NAMESPACE, OBSERVABILITY, Cluster, is_ready, pods, wait_until
 from tests.support.waiting import run_program
 from wirebench.system.paths import ROOT
 
@@ -46,11 +46,3 @@ def test_the_address_of_a_service_leads_out_of_no_node(node: str) -> None:
     """Where no rule knows it, it is rejected: nothing outside can answer in the Service's place."""
     connect = ["timeout", "5", "bash", "-c", ": </dev/tcp/10.96.255.254/443"]
     assert "Connection refused" in run_program(["docker", "exec", f"wirebench-{node}", *connect]).stderr
-
-
-@pytest.mark.usefixtures("cluster")
-def test_the_users_own_contexts_are_left_alone() -> None:
-    """The cluster's kubeconfig is a file of the project with one context."""
-    text = KUBECONFIG.read_text()
-    assert 1 == text.count("- context:")
-    assert f"current-context: {CONTEXT}" in text

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -34,15 +33,6 @@ HISTOGRAMS = {
 def _wait_for_idle_cluster(cluster: Cluster) -> None:
     """Wait for the end of a run: a load would disturb it, and is rejected."""
     wait_until(lambda: not cluster.get("namespaces", f"--selector={LABEL}"), "no run is measuring")
-
-
-@pytest.fixture
-def _one_replica_afterwards(cluster: Cluster) -> Iterator[None]:
-    """Take back what a load has changed of the REST service."""
-    yield
-    upgrade = ["upgrade", "wirebench", str(CHARTS / "wirebench"), "--namespace", NAMESPACE, "--reuse-values", "--wait"]
-    cluster.helm(*upgrade, "--set", "rest.replicas=1", "--set", "rest.workers=1")
-    wait_until(lambda: 1 == len(pods(cluster, "rest")), "one pod is left")
 
 
 @pytest.fixture
@@ -109,19 +99,16 @@ def test_a_load_is_live_while_it_runs(cluster: Cluster, out: Path, driver: str, 
     wait_until(lambda: [] == values(seen), "its lines end")
 
 
-def test_what_ghz_has_measured_is_in_prometheus_when_it_has_ended(cluster: Cluster, out: Path) -> None:
-    """As many requests as its record has, by outcome, and quantiles."""
+def test_what_ghz_has_sent_is_in_prometheus_when_it_has_ended(cluster: Cluster, out: Path) -> None:
+    """As many requests as its record has, or more: those of the warm-up count there."""
     options = ("RATE=40", "CONCURRENCY=4", "DURATION=8s", f"ARGS=--out {out}")
     status, _, stderr = ended(start("make", "load-grpc", *options))
     assert (0, "") == (status, left(cluster, "grpc")), stderr
     (record,) = only_run(out).records
     assert ("ghz", 40, 4) == tuple(record.factors[name] for name in ("driver", "rate_per_s", "concurrency"))
-
-    of_pod = f'namespace="{NAMESPACE}", pod=~"load-grpc-.+", node=~".+", transport="grpc"'
-    durations = f'k6_grpc_req_duration_seconds{{{of_pod}, driver="ghz", status="0"}}'
-    counted = values(f"histogram_count(last_over_time({durations}[1m]))")
-    assert record.requests in counted
-    assert values(f"histogram_quantile(0.99, last_over_time({durations}[1m])) > 0")
+    of_pod = f'namespace="{NAMESPACE}", pod=~"load-grpc-.+", transport="grpc", driver="ghz"'
+    (sent,) = values(f"sum(last_over_time(k6_iterations_total{{{of_pod}}}[1m]))")
+    assert record.requests <= sent
 
 
 @pytest.mark.slow  # two minutes
@@ -171,25 +158,6 @@ def test_a_rolling_restart_loses_no_call(cluster: Cluster, out: Path, transport:
     finally:
         ended(load)
         cluster.helm(*upgrade, "--set", f"{transport}.replicas=1")
-
-
-@pytest.mark.usefixtures("_one_replica_afterwards")
-def test_replicas_and_workers_are_set_one_by_one(cluster: Cluster, tmp_path: Path) -> None:
-    """What isn't named stays as it was, and the load is spread over all that is there."""
-    command = (sys.executable, "-m", "wirebench.cli", "load", "rest", "--duration", "2s", "--concurrency", "8")
-    status, _, stderr = ended(start(*command, "--set", "factors.replicas=2", "--out", tmp_path / "two"))
-    assert 0 == status, stderr
-    (record,) = only_run(tmp_path / "two").records
-    assert (2, 1, 2) == (
-        record.factors["replicas"], record.factors["workers"], len(record.server.requests_by_replica or {})
-    )  # fmt: skip
-
-    options = ("--set", "factors.workers=2", "--set", "factors.balancing=headless", "--out", tmp_path / "four")
-    status, _, stderr = ended(start(*command, *options))
-    assert 0 == status, stderr
-    (record,) = only_run(tmp_path / "four").records
-    assert (2, 2) == (record.factors["replicas"], record.factors["workers"])
-    assert 1 == len(pods(cluster, "grpc"))
 
 
 def test_two_loads_on_a_service_are_not_one(cluster: Cluster) -> None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.support.cluster import LONG, Cluster, Started, load_pods, wait_until
+from tests.support.cluster import LONG, Cluster, Started
 from tests.support.prometheus import Prometheus
-from tests.support.waiting import run_program
 from wirebench.model.histogram_file import HistogramFile
 from wirebench.model.record import Record
 from wirebench.targets.cluster.namespace import LABEL, name_namespace
@@ -144,36 +142,6 @@ def test_an_interrupted_run_keeps_its_cells_and_leaves_nothing(tmp_path: Path) -
     time.sleep(8)
     started.process.send_signal(signal.SIGINT)
     assert 130 == started.end(), started.printed
-    assert ("incomplete", 1) == (started.run().info.status, len(started.run().records))
-
-
-@pytest.mark.slow
-def test_an_api_server_that_is_away_for_ten_seconds_costs_nothing(cluster: Cluster, tmp_path: Path) -> None:
-    """It is stopped while a window is open, and comes back: both cells are measured."""
-    started = Started(tmp_path, LONG)
-    started.wait_for("1/2")
-    wait_until(lambda: bool(load_pods(cluster)), "the second load runs")
-    node = "wirebench-control-plane"
-    pid = run_program(["docker", "exec", node, "pgrep", "-of", "kube-apiserver"], check=True).stdout.strip()
-    subprocess.run(["docker", "exec", node, "kill", "-STOP", pid], check=True)
-    try:
-        time.sleep(10)
-    finally:
-        subprocess.run(["docker", "exec", node, "kill", "-CONT", pid], check=True)
-    assert 0 == started.end(), started.printed
-    assert 2 == len(started.run().records)
-
-
-@pytest.mark.slow
-def test_a_run_whose_load_pod_is_lost_ends_with_the_reason(cluster: Cluster, tmp_path: Path) -> None:
-    """The cells before stay."""
-    started = Started(tmp_path, LONG)
-    started.wait_for("1/2")
-    wait_until(lambda: bool(load_pods(cluster)), "the second load runs")
-    ((namespace, pod),) = load_pods(cluster)
-    cluster.kubectl("delete", "pod", pod, "--namespace", namespace, "--wait=false")
-    assert 1 == started.end(), started.printed
-    assert "error: the load's Job" in started.printed
     assert ("incomplete", 1) == (started.run().info.status, len(started.run().records))
 
 

@@ -148,23 +148,3 @@ def test_what_is_up_stays_up_and_then_nothing_is_left(ports: dict[str, str], con
     for kind in (("ps", "--all"), ("network", "ls"), ("volume", "ls")):
         assert "" == docker(*kind, "--quiet", *OURS)
     assert not STATE.exists()
-
-
-def test_a_port_that_is_taken_is_named(ports: dict[str, str]) -> None:
-    """With what to do, and nothing is left after compose-down."""
-    make("compose-down", ports)
-    with socket.create_server(("127.0.0.1", int(ports["SOCKET_PORT"]))):
-        done = make("compose-up", ports)
-    assert 0 != done.returncode
-    assert ports["SOCKET_PORT"] in done.stdout
-    assert "name another one, like REST_PORT=5001" in done.stderr
-
-
-def test_a_container_that_ends_is_shown(ports: dict[str, str]) -> None:
-    """compose-up fails with what the container has said last, and compose-down removes what was started."""
-    done = make("compose-up", {**ports, "WORKERS": "65"})
-    assert 0 != done.returncode
-    assert "has ended, or isn't healthy" in done.stdout
-    assert "--workers: Input should be less than or equal to 64" in done.stdout
-    assert 0 == make("compose-down", ports).returncode
-    assert "" == docker("ps", "--all", "--quiet", *OURS)

@@ -73,5 +73,3 @@ def test_a_run_outlives_its_prometheus(scenario: Callable[[str], Path], tmp_path
     (note,) = [note for note in run.info.notes if "Prometheus" in note]
     assert re.match(r"Prometheus lacks live metrics; the figures here have all of them: \S", note)
     assert 1 == " ".join(output.split()).count(note)
-
-

@@ -67,8 +67,8 @@ def test_a_delay_reaches_every_request(tmp_path: Path) -> None:
     assert "2.5.0" == run.info.versions["toxiproxy"]
     for record in run.records:
         assert {} == record.errors, record.error_texts
-        assert record.server.requests_by_worker is not None
-        assert record.requests_total == sum(record.server.requests_by_worker.values()), record.id
+        assert record.server.requests_by_replica is not None
+        assert record.requests_total == sum(record.server.requests_by_replica.values()), record.id
         assert record.service is not None
         assert 5 <= record.service.min_ms
 

@@ -16,8 +16,7 @@ from wirebench.model.application import read_application
 from wirebench.model.cell import ServiceSpec
 from wirebench.model.run_info import Run
 from wirebench.system.paths import APPLICATIONS, TOOLS
-from wirebench.system.ports import LOOPBACK, reserve_ports
-from wirebench.system.readiness import accepts_connections
+from wirebench.system.ports import LOOPBACK, accepts_connections, reserve_ports
 from wirebench.targets.cores import divide_cores
 from wirebench.targets.local import LocalTarget
 

@@ -83,20 +83,6 @@ def test_rejections_are_pages(tmp_path: Path) -> None:
             assert '<a href="/">All results</a>' in answer.text
 
 
-def test_a_comparison_is_no_dead_end(tmp_path: Path) -> None:
-    """Why two runs can't be compared is said above a form that has kept them."""
-    names = ("20260101T000000Z-quick", "20260102T000000Z-other")
-    write_run(tmp_path, names[0])
-    RunBuilder(cells=[cell("socket")], blocks=1, samples=20, info={"id": names[1]}).write(tmp_path)
-    with served(tmp_path, runs=2) as site:
-        answer = site.ask("/compare", {"base": names[0], "head": names[1]})
-        assert HTTPStatus.OK == answer.status
-        page = answer.text
-        assert f'<p class="alert" role="note">No cell of {names[1]} is in {names[0]}: their factors differ.' in page
-        assert list(names) == re.findall(r'<option value="([^"]+)" selected>', page)
-        assert HTTPStatus.BAD_REQUEST == site.ask("/api/v1/compare", {"base": names[0], "head": names[1]}).status
-
-
 def test_a_run_that_goes_on_concludes_nothing(tmp_path: Path) -> None:
     """Neither here nor for programs: who sees verdicts come and go is tempted to stop where they please."""
     write_run(tmp_path, "20251231T000000Z-quick")
@@ -110,32 +96,3 @@ def test_a_run_that_goes_on_concludes_nothing(tmp_path: Path) -> None:
         compared = site.get("/compare", base="20251231T000000Z-quick", head=RUN)
         assert {"withheld"} == {cell["verdict"] for cell in compared["changes"]}
         assert any("as a run is still running" in remark for remark in compared["caveats"])
-        page = site.ask("/").text
-        assert "Its report" not in page
-        assert "#gates" not in page
-
-
-def test_variants_are_shown_by_name_wherever_results_are(tmp_path: Path) -> None:
-    """On pages, in the API, with two runs; nothing shows as None."""
-    unknown = {"runtime": None, "implementation": None, "store": None}
-    cells = [cell("rest", variant=name, operation="item", **unknown) for name in ("flask-v1", "flask-v2")]
-    for day in (1, 2):
-        info = {"id": f"2026010{day}T000000Z-quick", "started_at": f"2026-01-0{day}T00:00:00Z", "compare": "variant"}
-        RunBuilder(cells=cells, blocks=2, samples=50, info=info).write(tmp_path)
-    with served(tmp_path) as site:
-        site.ask("/api/v1/results")  # once the index has both
-        compared = f"/compare?base={RUN}&head=20260102T000000Z-quick"
-        for address in ("/", f"/runs/{RUN}", f"/runs/{RUN}/report", compared):
-            page = re.sub(r"<(style|script).*?</\1>", "", site.ask(address).text, flags=re.DOTALL)
-            assert "flask-v1" in page, address
-            assert "None" not in page.replace("None: every measurement passed all its gates", ""), address
-        rows = site.ask("/api/v1/results").json["results"]
-        assert {("rest", "flask-v1"), ("rest", "flask-v2")} == {
-            (row["transport"], row["factors"]["variant"]) for row in rows
-        }
-        (only,) = site.get("/results", variant="flask-v2", run_id=RUN)["results"]
-        assert "flask-v2" == only["factors"]["variant"]
-        page = site.ask("/", {"variant": "flask-v1"}).text
-        assert '<option value="flask-v1" selected>' in page
-        found = site.ask("/api/v1/runs/" + RUN).json
-        assert "flask-v2" in found["comparisons"][0]["sentence"]

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.printed_commands import Place, Printed, select_commands
+from tests.support.printed_commands import COMMANDS, find_rule
 from tests.support.runs import RUN_TIMEOUT_S, all_cores, needs_tools
 from tests.support.waiting import TIMEOUT_S, run_program
 from wirebench.system.paths import ROOT
@@ -162,23 +162,21 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     assert installed == (ROOT / ".venv/.installed").stat().st_mtime_ns, "a command installed the copy for all tests"
 
 
-@pytest.mark.parametrize("command", select_commands(Place.HERE), ids=str)
-def test_a_printed_command_does_what_it_says(command: Printed, project: Project, tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", list(filter(find_rule, COMMANDS)))
+def test_a_printed_command_does_what_it_says(command: str, project: Project, tmp_path: Path) -> None:
     """It ends with success; one that serves says that it is ready, and ends when asked."""
-    rule = command.rule
-    assert rule is not None
-    if re.search(r"\bnc\b", command.text) and shutil.which("nc") is None:
+    rule = find_rule(command)
+    assert rule
+    if re.search(r"\bnc\b", command) and shutil.which("nc") is None:
         pytest.skip("nc is not installed")
     with contextlib.ExitStack() as running:
-        for other in rule.needs:
-            other_rule = Printed(other, "").rule
-            assert other_rule is not None
-            running.enter_context(project.serving(other, other_rule.until))
-        if rule.until:
-            running.enter_context(project.serving(command.text, rule.until))
-        else:
+        for each in (*rule.needs, *[command] * bool(rule.until)):
+            served = find_rule(each)
+            assert served
+            running.enter_context(project.serving(each, served.until))
+        if not rule.until:
             folder = project.folder
-            if " init " in command.text:
+            if " init " in command:
                 folder = shutil.copytree(folder / "schemas", tmp_path / "schemas", symlinks=True)
-            status, printed = project.run(command.text, folder)
+            status, printed = project.run(command, folder)
             assert status in rule.statuses, printed

@@ -10,8 +10,7 @@ import pytest
 from tests.support.runs import needs_tools, second_lane, wirebench
 from wirebench.system import processes
 from wirebench.system.paths import TOOLS
-from wirebench.system.ports import LOOPBACK, reserve_ports
-from wirebench.system.readiness import accepts_connections, wait_ready
+from wirebench.system.ports import LOOPBACK, accepts_connections, reserve_ports, wait_ready
 
 pytestmark = [
     second_lane,

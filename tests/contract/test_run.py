@@ -43,8 +43,8 @@ def test_a_run_is_complete_and_holds_every_cell_of_every_block(tiny: tuple[Run, 
 def test_driver_and_server_count_the_same_requests(tiny: tuple[Run, dict[str, Any]]) -> None:
     """What the driver sent is what the service's own counters say, to the request."""
     for record in tiny[0].records:
-        assert record.server.requests_by_worker is not None
-        assert record.requests_total == sum(record.server.requests_by_worker.values()), record.id
+        assert record.server.requests_by_replica is not None
+        assert record.requests_total == sum(record.server.requests_by_replica.values()), record.id
         assert record.requests <= record.requests_total
 
 
@@ -105,6 +105,6 @@ def test_an_external_target_is_loaded_but_not_restarted(
     assert any("server CPU and memory are missing: the target external" in note for note in run.info.notes)
     for record in run.records:
         assert {} == record.errors
-        assert (None, None) == (record.server.cpu_us_per_request, record.server.requests_by_worker)
+        assert (None, None) == (record.server.cpu_us_per_request, record.server.requests_by_replica)
         # On a busy machine, the run says that it couldn't calibrate.
         assert record.instrument is not None or any("isn't known everywhere: " in note for note in run.info.notes)

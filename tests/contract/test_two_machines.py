@@ -18,7 +18,7 @@ from wirebench.model.metric import METRICS
 from wirebench.system import processes
 from wirebench.system.network_namespace import NetworkNamespace, explain_no_netem, open_namespace
 from wirebench.system.paths import ROOT, TOOLS
-from wirebench.system.readiness import accepts_connections, wait_ready
+from wirebench.system.ports import accepts_connections, wait_ready
 
 GUIDE = (ROOT / "docs/two-machines.md").read_text(encoding="utf-8")
 #: The address of the server in the guide.

@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import io
 import sys
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import pytest
+import typer
 
 from wirebench import cli
+from wirebench.cli.app import make_app
 from wirebench.cli.console import make_console
 from wirebench.cli.output import print_run
 from wirebench.model.run_info import Run
@@ -49,6 +52,18 @@ def reject(*arguments: object) -> str:
     assert (2, "") == (status, stdout)
     assert "\nnext: " in stderr
     return stderr
+
+
+def parse(arguments: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """Return the command and its parameters, as our own command line reads them; nothing is run."""
+    command: Any = typer.main.get_command(make_app(arguments))
+    context, name, words = None, "wirebench", list(arguments)
+    while True:
+        context = command.make_context(name, words, parent=context)
+        words = [*getattr(context, "_protected_args", ()), *context.args]
+        if not (words and hasattr(command, "resolve_command")):
+            return name, context.params
+        name, command, words = command.resolve_command(context, words)
 
 
 class Terminal(io.StringIO):

@@ -7,7 +7,7 @@ from _pytest.mark import ParameterSet
 
 from wirebench.drivers import DRIVERS
 from wirebench.drivers.driver import SETUP, SETUP_CROSS_CHECK
-from wirebench.model.contract import OPEN_LOAD_DRIVERS, REOPENING_DRIVERS, TRANSPORTS, Driver, Transport
+from wirebench.model.contract import OPEN_LOAD_DRIVERS, TRANSPORTS, Driver, Transport
 from wirebench.model.histogram_file import HistogramFile
 
 
@@ -26,8 +26,6 @@ CASES = [case(transport, driver) for transport, driver in _PAIRS]
 SETUP_CASES = [each for each in CASES if DRIVERS[str(each.values[1])].setup in (SETUP, SETUP_CROSS_CHECK)]
 #: Those that know when a request was due.
 OPEN_CASES = [case(transport, driver) for transport, driver in _PAIRS if driver in OPEN_LOAD_DRIVERS]
-#: Those that reopen connections.
-REOPENING_CASES = [case(transport, driver) for transport, driver in _PAIRS if driver in REOPENING_DRIVERS]
 
 
 def quantiles_ms(file: HistogramFile, *quantiles: float, clock: str = "service") -> list[float]:

@@ -12,12 +12,16 @@ from typing import Any
 import numpy as np
 
 from tests.support.histogram_files import make_file, make_series
-from wirebench.model.cell import Cell
+from wirebench.drivers import Job
+from wirebench.measure.figures import make_record
+from wirebench.measure.observe import Observation
+from wirebench.model.cell import Cell, find_defaults
 from wirebench.model.contract import Transport
 from wirebench.model.histogram import Histogram
-from wirebench.model.histogram_file import Clock, DriverVersion, HistogramFile
-from wirebench.model.record import Gate, Generator, Record, Server, summarise_histogram
+from wirebench.model.histogram_file import Clock, HistogramFile
+from wirebench.model.record import Gate, Record
 from wirebench.model.run_info import Run, RunInfo
+from wirebench.model.scenario import Load
 from wirebench.store.runs import RunWriter, load_run
 
 WINDOW_S = 1.6
@@ -50,19 +54,8 @@ def worker_cells() -> tuple[Cell, ...]:
 
 def cell(transport: Transport, **changes: object) -> Cell:
     """Return a cell of a transport at its defaults, changed."""
-    defaults: dict[str, Any] = {
-        "runtime": {"rest": "gunicorn-gthread", "grpc": "sync", "socket": "asyncio"}[transport],
-        "driver": "wireload",
-        "operation": "users.get",
-        "concurrency": 16,
-        "rate_per_s": None,
-        "workers": 1,
-        "threads": None,
-        "store": "memory",
-        "codec": "protobuf" if transport == "grpc" else "json",
-        "connection": "keep",
-    }
-    return Cell(transport=transport, **defaults | changes)
+    defaults: dict[str, Any] = find_defaults(transport)
+    return Cell(**defaults | {"concurrency": 16} | changes)
 
 
 def passed(name: str = "error_rate", **changes: object) -> Gate:
@@ -133,54 +126,42 @@ class RunBuilder:
         rate_per_s = of.rate_per_s or of.concurrency * 1000 / (1.08 * median_ms)
         requests = self.samples or min(int(rate_per_s * WINDOW_S), 20_000)
         slow_share = self.slow_share(block)
-        service = _histogram(random, median_ms, requests, slow_share)
-        response = _histogram(random, 1.2 * median_ms, requests, slow_share) if of.rate_per_s else None
-        both: dict[Clock, Histogram | None] = {"service": service, "response": response}
-        clocks = {clock: latency for clock, each in both.items() if each and (latency := summarise_histogram(each))}
-        record_id = f"b{block:03d}-{of.id}"
-        path = writer.histogram_path(record_id)
-        _histogram_file(of, service, response).write(path)
-        record = Record(
-            run=writer.info.id,
-            scenario=writer.info.scenario,
-            id=record_id,
-            cell=of.id,
-            block=block,
-            order=order,
-            factors=of.factors,
-            window_start_unix_ns=START_NS,
-            window_end_unix_ns=START_NS + int(WINDOW_S * 1e9),
-            window_s=WINDOW_S,
-            requests=requests,
-            requests_total=int(1.3 * requests),
-            rate_achieved_per_s=rate_per_s,
-            rate_asked_per_s=of.rate_per_s,
-            errors={},
-            error_texts=(),
-            dropped_iterations=0,
-            mismatches=0,
-            service=clocks["service"],
-            response=clocks.get("response"),
-            merged=clocks,
-            histogram_file=str(path.relative_to(writer.folder)),
-            server=Server(
-                cpu_s=requests * cpu_ms / 1000,
-                cpu_us_per_request=cpu_ms * 1000 * random.lognormal(0, 0.02),
-                memory_bytes=61_000_000,
-                throttled_periods=0,
-                requests_by_worker={"0": requests},
-                fairness=1.0,
-            ).model_copy(update=dict(self.server)),
-            generator=Generator(cpu_share=0.55, cores=(1,), shares_cores_with_server=False),
-            bytes_sent_per_request=143.0,
-            bytes_received_per_request=312.0,
-            gates=self.gates(of, block) if callable(self.gates) else self.gates,
-            versions=writer.info.versions,
-            machine=writer.info.machine,
-            commit=writer.info.commit,
+        clocks: dict[Clock, Histogram] = {"service": _histogram(random, median_ms, requests, slow_share)}
+        if of.rate_per_s:
+            clocks["response"] = _histogram(random, 1.2 * median_ms, requests, slow_share)
+        file = make_file(
+            START_NS,
+            WINDOW_S,
+            series=tuple(make_series(each, of.operation, clock=clock) for clock, each in clocks.items()),
+            requests_total={"ok": requests},
+            bytes_sent=143 * requests,
+            bytes_received=312 * requests,
+            bytes_requests=requests,
         )
+        cpu_s = requests * cpu_ms / 1000 * random.lognormal(0, 0.02)
+        record = record_of(writer.folder, of, file, block, cpu_s).model_copy(update={"order": order})
+        gates = self.gates(of, block) if callable(self.gates) else self.gates
+        server = record.server.model_copy(update=dict(self.server))
+        record = record.model_copy(update={"rate_achieved_per_s": rate_per_s, "server": server, "gates": gates})
         changes = self.record(record) if callable(self.record) else self.record
         writer.add(record.model_copy(update=dict(changes)))
+
+
+def record_of(folder: Path, of: Cell, file: HistogramFile, block: int = 1, cpu_s: float | None = 0.8) -> Record:
+    """Return the record of what a driver measured of a cell, with its histogram file in the run's folder."""
+    path = folder / "histograms" / f"b{block:03d}-{of.id}.json"
+    path.parent.mkdir(exist_ok=True)
+    job = Job(of, Load(warmup_s=0.5, window_s=WINDOW_S), "127.0.0.1:1", 1, 1, path, folder / "driver.log", None)
+    observed = Observation(
+        file=file,
+        window_s=WINDOW_S,
+        generator_cpu_s=0.1,
+        generator_share=0.55,
+        server_cpu_s=cpu_s,
+        server_memory_bytes=61_000_000,
+        server_throttled_periods=0,
+    )
+    return make_record(job, [observed]).model_copy(update={"block": block})
 
 
 def run_info(cells: int, blocks: int, changes: Mapping[str, Any]) -> RunInfo:
@@ -218,10 +199,3 @@ def _histogram(random: np.random.Generator, median_ms: float, requests: int, slo
     values_ns = random.lognormal(np.log(1e6 * median_ms), 0.35, requests)
     slow = random.random(requests) < slow_share
     return Histogram.of_values(np.where(slow, 6 * values_ns, values_ns).astype(np.int64))
-
-
-def _histogram_file(of: Cell, service: Histogram, response: Histogram | None) -> HistogramFile:
-    series = [make_series(service, of.operation)]
-    series += [make_series(response, of.operation, clock="response")] if response else []
-    driver = DriverVersion(name=of.driver, version="1")
-    return make_file(START_NS, WINDOW_S, driver=driver, series=tuple(series), requests_total={"ok": service.count})

@@ -39,8 +39,6 @@ class SimulatedService:
             failed=0,
             p50_ms=None,
             p99_ms=p99_ms,
-            generator_cpu_share=None,
-            ceiling_share=None,
             kept=p99_ms <= self.p99_ms,
         )
 

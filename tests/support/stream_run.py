@@ -9,19 +9,12 @@ from typing import Any
 import numpy as np
 
 from tests.support.histogram_files import make_file, make_series
-from tests.support.report_run import START_NS, WINDOW_S, cell, run_info
-from wirebench.drivers import Job
-from wirebench.measure.figures import make_record
-from wirebench.measure.observe import Observation
+from tests.support.report_run import START_NS, WINDOW_S, cell, record_of, run_info
 from wirebench.model.cell import Cell
 from wirebench.model.contract import Transport
 from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import Clock, HistogramFile, Streams
-from wirebench.model.record import Record
 from wirebench.model.run_info import Run
-from wirebench.model.scenario import Load
-from wirebench.plan.plan import PlannedCell
-from wirebench.run.execution import place_record
 from wirebench.store.runs import RunWriter, load_run
 
 MS = 1_000_000
@@ -49,24 +42,6 @@ def file_of(times_ms: Mapping[Clock, Sequence[float]], **changes: Any) -> Histog
         streams=Streams(items_total=items, items_per_second=(items,), cancelled=0),
     )
     return file.model_copy(update=changes)
-
-
-def record_of(folder: Path, of: Cell, file: HistogramFile, block: int = 1, cpu_s: float = 0.8) -> Record:
-    """Return the record of such a cell."""
-    planned, info = PlannedCell(block=block, order=0, cell=of), run_info(1, block, {"commit": None})
-    path = Path("histograms") / f"{planned.id}.json"
-    load = Load(warmup_s=0.5, window_s=WINDOW_S)
-    job = Job(of, load, "127.0.0.1:1", 1, 1, folder / path, folder / "driver.log", None)
-    observed = Observation(
-        file=file,
-        window_s=WINDOW_S,
-        generator_cpu_s=0.1,
-        server_cpu_s=cpu_s,
-        server_memory_bytes=2**20,
-        server_throttled_periods=0,
-    )
-    job.output.parent.mkdir(exist_ok=True)
-    return place_record(make_record(job, [observed]), planned, info)
 
 
 def write_run(

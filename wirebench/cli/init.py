@@ -116,8 +116,8 @@ def _list_operations(document: Document | None, schema: Schema) -> None:
     """Print a line for each request and call, in the form that options take."""
     listed = dict(document.requests) if document else {}
     for call, reason in schema.calls.items():
-        rules = [] if reason else schema.list_rules(call)
-        listed |= {f"{rule.label} = {call}": "" for rule in rules} or {call: reason}
+        rules = {} if reason else schema.list_rules(call)
+        listed |= {f"{rule} = {call}": "" for rule in rules} or {call: reason}
     for operation, reason in listed.items():
         typer.echo(f"{operation}    # can't be measured: {reason}" if reason else operation)
     options = "--pair 'REQUEST = CALL', --rest REQUEST and --grpc CALL"

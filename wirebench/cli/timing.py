@@ -12,7 +12,7 @@ from wirebench.cli.log import LOG
 from wirebench.errors import WirebenchError
 from wirebench.model.labels import pluralise
 from wirebench.model.recording import ENTRIES_MAX, ENTRIES_MIN
-from wirebench.plan.mirror_node import NETWORKS, Network, read_message_times
+from wirebench.plan.mirror_node import URL, Network, read_message_times
 from wirebench.system.files import write_atomic
 
 
@@ -32,7 +32,7 @@ def timing(
     wirebench timing --topic 0.0.4321
     wirebench timing --topic 0.0.4321 --network testnet --out topic.json
     """
-    LOG.info("asking %s", NETWORKS[network])
+    LOG.info("asking %s", URL.format(network))
     times = read_message_times(topic, network, limit)
     if len(times) < ENTRIES_MIN:
         raise WirebenchError(f"topic {topic} has {pluralise(len(times), 'message')} there", "name another topic")

@@ -81,7 +81,6 @@ class Driver(ABC):
 
     name: str
     path: Path
-    version_flag = "--version"
     #: The make target that installs it.
     setup = SETUP
     #: How many cores it can use; None if as many as there are.
@@ -90,7 +89,7 @@ class Driver(ABC):
     push_failure = ""
 
     def read_version(self) -> str | None:
-        return processes.read_version(self.path, self.version_flag)
+        return processes.read_version(self.path)
 
     @abstractmethod
     def run(self, job: Job, watch: Callable[[Child], None]) -> HistogramFile:

@@ -18,7 +18,7 @@ import numpy as np
 import orjson
 
 from wirebench.drivers.driver import SETUP_CROSS_CHECK, Job
-from wirebench.drivers.replay import Call, ReplayDriver, Report, compute_duration_s, write_input
+from wirebench.drivers.replay import Call, ReplayDriver, compute_duration_s, write_input
 from wirebench.drivers.wireload import RenderedRequest
 from wirebench.errors import WirebenchError
 from wirebench.model.contract import HTTP_CODES
@@ -61,7 +61,7 @@ class Ghz(ReplayDriver):
         tls = job.tls_flags if job.tls else ["--insecure"]
         return [self.path, *tls, "--count-errors", "--disable-template-data", *list_flags(flags), address]
 
-    def read(self, job: Job) -> Report:
+    def read(self, job: Job) -> list[Call]:
         details: list[dict[str, Any]] = orjson.loads(job.output.read_bytes())["details"] or []
         if len(details) >= DETAILS_MAX:
             raise WirebenchError(
@@ -70,12 +70,10 @@ class Ghz(ReplayDriver):
             )
         # ghz was told to write UTC.
         ends = np.array([each["timestamp"].removesuffix("Z") for each in details], dtype="datetime64[ns]")
-        return Report(
-            [
-                Call(end, each["latency"], _name_code(each["status"]), each["error"])
-                for end, each in zip(ends.astype(int).tolist(), details, strict=True)
-            ]
-        )
+        return [
+            Call(end, each["latency"], _name_code(each["status"]), each["error"])
+            for end, each in zip(ends.astype(int).tolist(), details, strict=True)
+        ]
 
 
 def _convert_metadata(metadata: dict[str, str]) -> dict[str, str]:

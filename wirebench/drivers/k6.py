@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import csv
 import itertools
-from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +17,7 @@ from urllib.parse import urlsplit
 
 from wirebench.drivers.driver import SETUP_CROSS_CHECK, Job
 from wirebench.drivers.metrics_push import OTLP
-from wirebench.drivers.replay import Call, ReplayDriver, Report, classify_http, compute_duration_s, write_requests
+from wirebench.drivers.replay import DROPPED, Call, ReplayDriver, classify_http, compute_duration_s, write_requests
 from wirebench.drivers.wireload import RenderedRequest
 from wirebench.system.paths import K6_SCRIPT, TOOLS
 
@@ -33,7 +32,6 @@ class K6(ReplayDriver):
     name = "k6"
     path = TOOLS / "k6"
     setup = SETUP_CROSS_CHECK
-    version_flag = "version"
     push_failure = "failed to upload metrics: "
 
     def build_environment(self, job: Job) -> dict[str, str]:
@@ -80,10 +78,9 @@ class K6(ReplayDriver):
         output = ("--out", f"csv={job.output}")
         return [self.path, "run", *switches, *output, *itertools.chain(*options), K6_SCRIPT]
 
-    def read(self, job: Job) -> Report:
+    def read(self, job: Job) -> list[Call]:
         """Read the CSV; a request's samples stand together, `http_req_duration` before its `http_req_connecting`."""
         calls: list[Call] = []
-        dropped_unix_ns: list[int] = []
         with job.output.open(encoding="utf-8", newline="") as file:
             rows = csv.reader(file)  # hundred thousands of them
             places = {name: place for place, name in enumerate(next(rows, ()))}
@@ -97,23 +94,19 @@ class K6(ReplayDriver):
                     latency_ns = calls[-1].latency_ns + round(float(row[2]) * 1e6)
                     calls[-1] = calls[-1]._replace(latency_ns=latency_ns)
                 elif name == "dropped_iterations":
-                    dropped_unix_ns.append(int(row[1]))
-        if job.cell.rate_per_s:
-            calls = _time_from_due(calls, dropped_unix_ns, job.cell.rate_per_s)
-        return Report(calls, len(dropped_unix_ns))
+                    calls.append(Call(int(row[1]), 0, DROPPED))
+        return _time_from_due(calls, job.cell.rate_per_s) if job.cell.rate_per_s else calls
 
 
-def _time_from_due(calls: Sequence[Call], dropped_unix_ns: Sequence[int], rate_per_s: int) -> list[Call]:
+def _time_from_due(calls: Sequence[Call], rate_per_s: int) -> list[Call]:
     """Return calls with their response times: whenever something is due, k6 sends a request or drops one.
 
     So how many of both came before a request is its place. The request that waited least was sent at once.
     """
     in_order = sorted(calls, key=lambda call: call.end_unix_ns - call.latency_ns)
-    waits_ns = []
-    for sent, call in enumerate(in_order):
-        sent_unix_ns = call.end_unix_ns - call.latency_ns
-        place = sent + bisect(dropped_unix_ns, sent_unix_ns)
-        waits_ns.append(sent_unix_ns - round(place * 1e9 / rate_per_s))
+    waits_ns = [
+        call.end_unix_ns - call.latency_ns - round(place * 1e9 / rate_per_s) for place, call in enumerate(in_order)
+    ]
     least_ns = min(waits_ns, default=0)
     return [
         call._replace(response_ns=call.latency_ns + wait_ns - least_ns)

@@ -16,7 +16,7 @@ from pathlib import Path
 import orjson
 
 from wirebench.drivers.driver import Job
-from wirebench.drivers.replay import Call, ReplayDriver, Report, classify_http, compute_duration_s, write_requests
+from wirebench.drivers.replay import Call, ReplayDriver, classify_http, compute_duration_s, write_requests
 from wirebench.drivers.wireload import RenderedRequest
 from wirebench.system.paths import LOCUST, LOCUSTFILE
 from wirebench.system.processes import list_flags
@@ -58,11 +58,9 @@ class Locust(ReplayDriver):
         }
         return [self.path, "--headless", "--only-summary", *job.tls_flags, *list_flags(flags)]
 
-    def read(self, job: Job) -> Report:
+    def read(self, job: Job) -> list[Call]:
         written: list[tuple[int, int, int, str]] = orjson.loads(job.output.read_bytes())
-        return Report(
-            [
-                Call(end, latency, *classify_http(status, error, is_timeout="timed out" in error))
-                for end, latency, status, error in written
-            ]
-        )
+        return [
+            Call(end, latency, *classify_http(status, error, is_timeout="timed out" in error))
+            for end, latency, status, error in written
+        ]

@@ -33,23 +33,16 @@ class MetricsPush:
     labels: Mapping[str, str]
     problem: str = ""
 
-    def push_totals(self, file: HistogramFile, labels: Mapping[str, str]) -> None:
-        """Push the requests of a load that has ended, by outcome: none when its window opened, all when it closed.
+    def push_total(self, file: HistogramFile, labels: Mapping[str, str]) -> None:
+        """Push how many requests a load has sent that has ended: none when its window opened, all when it closed.
 
         In Prometheus it is k6's own counter `k6_iterations_total`. What goes wrong is kept in `problem`.
         """
-        window = file.require_window()
+        window, named = file.require_window(), {**self.labels, **labels}
+        attributes = [{"key": name, "value": {"stringValue": text}} for name, text in named.items()]
         points = [
-            {
-                "attributes": [
-                    {"key": name, "value": {"stringValue": text}}
-                    for name, text in {**self.labels, **labels, "status": code}.items()
-                ],
-                "timeUnixNano": str(time_unix_ns),
-                "asInt": str(count),
-            }
-            for code, total in file.requests_total.items()
-            for time_unix_ns, count in ((window.start_unix_ns, 0), (window.end_unix_ns, total))
+            {"attributes": attributes, "timeUnixNano": str(time_unix_ns), "asInt": str(count)}
+            for time_unix_ns, count in ((window.start_unix_ns, 0), (window.end_unix_ns, file.sent))
         ]
         counter = {"aggregationTemporality": _CUMULATIVE, "isMonotonic": True, "dataPoints": points}
         metrics = [{"name": "k6_iterations", "sum": counter}]

@@ -18,7 +18,7 @@ from pathlib import Path
 import orjson
 
 from wirebench.drivers.driver import Job
-from wirebench.drivers.replay import Call, ReplayDriver, Report, classify_http, compute_duration_s, write_input
+from wirebench.drivers.replay import DROPPED, Call, ReplayDriver, classify_http, compute_duration_s, write_input
 from wirebench.drivers.wireload import RenderedRequest
 from wirebench.errors import WirebenchError
 from wirebench.system.paths import TOOLS
@@ -57,7 +57,7 @@ class Oha(ReplayDriver):
         urls = write_input(job, _URLS, "\n".join(f"{job.rest_url}{each.path}" for each in requests))
         return [self.path, *switches, *headers, *job.tls_flags, *list_flags(flags), "--urls-from-file", urls]
 
-    def read(self, job: Job) -> Report:
+    def read(self, job: Job) -> list[Call]:
         """Read every call.
 
         oha counts time from its own start, which it doesn't report: it is taken for the moment that its URLs were
@@ -69,7 +69,7 @@ class Oha(ReplayDriver):
         path = job.output.with_name(_DATABASE)
         with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
             rows = database.execute("SELECT start, start_latency_correction, end, status FROM oha").fetchall()
-        # Doubles of seconds hold nanoseconds for as long as a part lasts.
+        # Doubles of seconds hold nanoseconds for as long as a load lasts.
         calls = [
             Call(
                 started_unix_ns + round(end * 1e9),
@@ -85,9 +85,9 @@ class Oha(ReplayDriver):
             raise WirebenchError(f"oha made no call that was answered: {texts}", "see its log")
         # Failures are of unknown time: no warm-up may hide them, and no latency enters a figure.
         first_unix_ns = min((call.end_unix_ns - call.latency_ns for call in calls), default=0)
+        window_unix_ns = first_unix_ns + round(load.warmup_s * 1e9)
         for text, count in errors.items():
             outcome = classify_http(0, text, is_timeout=text == "timeout")
-            end_unix_ns = first_unix_ns + round(load.warmup_s * 1e9)
-            calls += [Call(end_unix_ns, 0, *outcome, None if rate_per_s is None else 0)] * count
-        due = 0 if rate_per_s is None else int(rate_per_s * (load.warmup_s + load.window_s))
-        return Report(calls, max(0, due - len(calls)))
+            calls += [Call(window_unix_ns, 0, *outcome, None if rate_per_s is None else 0)] * count
+        due = int((rate_per_s or 0) * (load.warmup_s + load.window_s))
+        return [*calls, *[Call(window_unix_ns, 0, DROPPED)] * (due - len(calls))]

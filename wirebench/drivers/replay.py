@@ -41,6 +41,8 @@ _DURATION_S_MIN = 1.0
 _GRACE_S = 60.0
 #: How many requests there are to choose from, where they differ.
 _CHOICES = 1000
+#: The outcome of a request that was due and never sent.
+DROPPED = "dropped"
 
 
 class Call(NamedTuple):
@@ -54,13 +56,6 @@ class Call(NamedTuple):
     code: str = OK
     error: str = ""
     response_ns: int | None = None
-
-
-class Report(NamedTuple):
-    """All requests of a load, and how many were due but never sent."""
-
-    calls: Sequence[Call]
-    dropped: int = 0
 
 
 def classify_http(status: int, error: str = "", *, is_timeout: bool = False) -> tuple[str, str]:
@@ -80,8 +75,8 @@ class ReplayDriver(Driver):
         """Write what the tool needs beside the job's output, and return the command line."""
 
     @abstractmethod
-    def read(self, job: Job) -> Report:
-        """Read what the tool has reported; what is raised where that can't be read becomes a WirebenchError."""
+    def read(self, job: Job) -> list[Call]:
+        """Read the requests that the tool has reported; what is raised where they can't be read is a WirebenchError."""
 
     def run(self, job: Job, watch: Callable[[Child], None]) -> HistogramFile:
         folder = job.output.with_suffix(f".{self.name}")
@@ -93,14 +88,14 @@ class ReplayDriver(Driver):
         try:
             arguments = self.build_arguments(own, render(own))
             self.carry_out(own, arguments, watch, compute_duration_s(job) + job.timeout_s + _GRACE_S)
-            report = self.read(own)
+            calls = self.read(own)
         except (OSError, ValueError, LookupError, TypeError, sqlite3.Error) as error:
             raise WirebenchError(f"can't read what {self.name} reported: {error}", "see its log") from error
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-        file = fold(report, job, DriverVersion(name=self.name, version=self.read_version() or "unknown"))
+        file = fold(calls, job, DriverVersion(name=self.name, version=self.read_version() or "unknown"))
         if job.metrics_push and not self.push_failure:
-            job.metrics_push.push_totals(file, {"driver": self.name, "name": job.cell.operation})
+            job.metrics_push.push_total(file, {"driver": self.name, "name": job.cell.operation})
         return file
 
 
@@ -133,19 +128,20 @@ def write_requests(job: Job, requests: Sequence[RenderedRequest]) -> Path:
     return write_input(job, "requests.jsonl", "\n".join(lines))
 
 
-def fold(report: Report, job: Job, driver: DriverVersion) -> HistogramFile:
+def fold(reported: Sequence[Call], job: Job, driver: DriverVersion) -> HistogramFile:
     """Fold requests into a histogram file: the window opens after the warm-up that begins with the first request.
 
     Raises WirebenchError if there is none.
     """
-    if not report.calls:
+    calls = [call for call in reported if call.code != DROPPED]
+    if not calls:
         raise WirebenchError(f"{driver.name} made no call", "see its log")
     operation = job.cell.operation
-    ends, latencies = np.array([call[:2] for call in report.calls]).T
-    codes = np.array([call.code for call in report.calls])
+    ends, latencies = np.array([call[:2] for call in calls]).T
+    codes = np.array([call.code for call in calls])
     clocks: dict[Clock, NDArray[np.int64]] = {"service": latencies}
-    if report.calls[0].response_ns is not None:
-        clocks["response"] = np.array([call.response_ns for call in report.calls])
+    if calls[0].response_ns is not None:
+        clocks["response"] = np.array([call.response_ns for call in calls])
     start = int((ends - latencies).min()) + round(job.load.warmup_s * 1e9)
     window = Window(start_unix_ns=start, end_unix_ns=start + round(job.load.window_s * 1e9))
     inside = (ends >= window.start_unix_ns) & (ends < window.end_unix_ns)
@@ -157,7 +153,7 @@ def fold(report: Report, job: Job, driver: DriverVersion) -> HistogramFile:
             series.append(Series(operation=operation, code=code, clock=clock, count=chosen.sum(), histogram=histogram))
         seconds = np.bincount((ends[chosen] - start) // 1_000_000_000)
         per_second.append(PerSecond(operation=operation, code=code, counts=tuple(seconds.tolist())))
-    errors = Counter((call.code, call.error) for call in report.calls if call.error).most_common(ERROR_TEXTS_MAX)
+    errors = Counter((call.code, call.error) for call in calls if call.error).most_common(ERROR_TEXTS_MAX)
     return HistogramFile(
         driver=driver,
         window=window,
@@ -165,6 +161,6 @@ def fold(report: Report, job: Job, driver: DriverVersion) -> HistogramFile:
         per_second=tuple(per_second),
         requests_total=Counter(codes.tolist()),
         mismatches=0,
-        dropped_iterations=report.dropped,
+        dropped_iterations=len(reported) - len(calls),
         errors=tuple(ErrorText(code=code, message=text, count=count) for (code, text), count in errors),
     )

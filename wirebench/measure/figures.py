@@ -35,7 +35,7 @@ def make_record(  # noqa: PLR0913 - what only some records have, each with a def
 ) -> Record:
     """Make the record of what one generator or several observed, and merge their histograms into the job's output.
 
-    What places it in a run is empty. `calibration` is what is known of the driver's own error. `host_share` are the CPU
+    `calibration` is what is known of the driver's own error. `host_share` are the CPU
     limits of services and generators that share a machine, as a share of its cores; None where they have machines or
     cores of their own. `search` is one that the job is the answer of, and `searched` the cell that was searched. Raises
     WirebenchError if no request was sent at all.
@@ -46,17 +46,10 @@ def make_record(  # noqa: PLR0913 - what only some records have, each with a def
     counts = merged.count_by_code()
     requests = sum(counts.values())
     rate_per_s = counts.get(OK, 0) / window_s
-    window = merged.require_window()
     record = Record(
-        run="",
-        scenario="",
-        id="",
         cell=cell.id,
-        block=0,
-        order=0,
         factors=cell.factors,
-        window_start_unix_ns=window.start_unix_ns,
-        window_end_unix_ns=window.end_unix_ns,
+        window_end_unix_ns=merged.require_window().end_unix_ns,
         window_s=window_s,
         requests=requests,
         requests_total=merged.sent,
@@ -72,11 +65,9 @@ def make_record(  # noqa: PLR0913 - what only some records have, each with a def
         operations=summarise_operations(merged),
         streams=_summarise_streams(merged, seen.server_cpu_s, window_s),
         merged={clock: latency for clock in CLOCKS if (latency := summarise_latency(merged, clock))},
-        histogram_file="",
         server=_summarise_server(seen, requests, job.cell.workers),
         generator=Generator(
             cpu_share=seen.generator_share,
-            cores=tuple(sorted(pinned.generator)) if pinned else None,
             shares_cores_with_server=pinned.shared if pinned else None,
         ),
         instrument=calibration.look_up(load.add_connections(job.cell), rate_per_s, load.generators)
@@ -88,9 +79,6 @@ def make_record(  # noqa: PLR0913 - what only some records have, each with a def
         tls=merged.tls,
         search=search,
         gates=(),
-        versions={},
-        machine={},
-        commit=None,
     )
     gates = check_gates(GateInput(job, seen, record, host_share))
     return record.model_copy(update={"gates": gates})
@@ -123,15 +111,12 @@ def summarise_operations(merged: HistogramFile) -> dict[str, OperationFigures]:
 def _summarise_streams(file: HistogramFile, cpu_s: float | None, window_s: float) -> StreamFigures | None:
     if file.streams is None:
         return None
-    items, items_total = file.items, file.streams.items_total
+    items = file.items
     return StreamFigures(
         items=items,
-        items_total=items_total,
         item_rate_per_s=items / window_s,
-        items_per_stream=items_total / file.sent if file.sent else 0.0,
-        bytes_received_per_item=divide_if_known(file.bytes_received, items_total),
+        bytes_received_per_item=divide_if_known(file.bytes_received, file.streams.items_total),
         cpu_us_per_item=_compute_us_each(cpu_s, items),
-        cancelled=file.streams.cancelled,
         first_item=summarise_latency(file, "first_item"),
         gap=summarise_latency(file, "gap"),
     )
@@ -143,22 +128,14 @@ def _compute_us_each(cpu_s: float | None, count: int) -> float | None:
 
 def _summarise_server(seen: Observation, requests: int, workers: int) -> Server:
     """Return the figures of the service, whose replicas have so many workers each; an idle one has counted nothing."""
-    counted, by_worker, by_replica = seen.server_requests, None, None
-    if counted is not None:
-        alone = len(counted) == 1
-        by_worker = {
-            worker if alone else f"{replica}/{worker}": count
-            for replica, counts in counted.items()
-            for worker, count in counts.items()
-        }
-        by_replica = {replica: sum(counts.values()) for replica, counts in counted.items()}
+    counted = seen.server_requests
+    by_replica = None if counted is None else {replica: sum(counts.values()) for replica, counts in counted.items()}
     shares = [compute_fairness(list(counts.values()), workers) for counts in (counted or {}).values()]
     return Server(
         cpu_s=seen.server_cpu_s,
         cpu_us_per_request=_compute_us_each(seen.server_cpu_s, requests),
         memory_bytes=seen.server_memory_bytes,
         throttled_periods=seen.server_throttled_periods,
-        requests_by_worker=by_worker,
         fairness=min((each for each in shares if each is not None), default=None),
         requests_by_replica=by_replica,
         replica_fairness=compute_fairness(list(by_replica.values()), len(by_replica)) if by_replica else None,

@@ -119,8 +119,6 @@ def judge_window(record: Record, objective: Objective) -> SearchWindow:
         failed=failed,
         p50_ms=record.response.p50_ms if record.response else None,
         p99_ms=record.response.p99_ms if record.response else None,
-        generator_cpu_share=record.generator.cpu_share,
-        ceiling_share=record.instrument.ceiling_share if record.instrument else None,
         kept=kept,
     )
 

@@ -19,8 +19,7 @@ from wirebench.model.histogram_file import HistogramFile
 from wirebench.model.scenario import Load
 from wirebench.system import processes
 from wirebench.system.paths import TOOLS
-from wirebench.system.ports import LOOPBACK, reserve_ports
-from wirebench.system.readiness import wait_ready
+from wirebench.system.ports import LOOPBACK, reserve_ports, wait_ready
 from wirebench.targets.cores import Cores
 
 SERVER = TOOLS / "truth"

@@ -189,8 +189,8 @@ class DriverProcesses:
 
 def read_throttled_periods(membership: Path = cgroup.MEMBERSHIP, root: Path = cgroup.ROOT) -> int | None:
     """Return in how many periods our cgroup, the generator too, met its CPU limit; None if it is unreadable."""
-    counts = map(cgroup.read_throttled_periods, cgroup.list_folders("cpu", membership, root))
-    return next((count for count in counts if count is not None), None)
+    stats = (cgroup.read_fields(folder / "cpu.stat") for folder in cgroup.list_folders("cpu", membership, root))
+    return next((each["nr_throttled"] for each in stats if "nr_throttled" in each), None)
 
 
 def _list_processes(root_pid: int) -> frozenset[psutil.Process]:

@@ -29,7 +29,6 @@ from wirebench.system.tls import ClientTls
 DEFAULT = "default"
 _EMPTY: Any = Field(default={})
 _RESOLVE_TIMEOUT_S = 60.0
-_MISTAKES_MAX = 100
 
 #: A request as an application file has it: `request`, `headers` and so on.
 Request = Mapping[str, Any]
@@ -232,7 +231,7 @@ def resolve(path: Path, descriptors: Mapping[str, Path] = MappingProxyType({})) 
     sets = (part for name, file in descriptors.items() for part in ("--descriptors", f"{name}={file}"))
     command: list[str | Path] = [TOOLS / "wireload", "resolve", path, *sets]
     try:
-        return processes.run("wireload", command, _RESOLVE_TIMEOUT_S, lines_max=_MISTAKES_MAX)
+        return processes.run("wireload", command, _RESOLVE_TIMEOUT_S)
     except ProcessError as error:
         first, *others = error.details.splitlines() or [error.message]
         hint = "docs/applications.md describes every key"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field, field_validator
 
 from wirebench.model.cell import DEFAULTS, FACTORS
 from wirebench.model.contract import TRANSPORTS
@@ -23,8 +23,7 @@ P99_9_REQUESTS_MIN = 10_000
 CALIBRATED_CONNECTIONS_MAX = 64
 #: Workers share requests unevenly below this index of Jain's.
 FAIRNESS_MIN = 0.9
-#: A distribution's quantiles, in their order.
-QUANTILES = {
+_QUANTILES = {
     "min_ms": 0.0, "p50_ms": 0.5, "p90_ms": 0.9, "p95_ms": 0.95, "p99_ms": 0.99, "p99_9_ms": 0.999, "max_ms": 1.0,
 }  # fmt: skip
 #: The lowest and the highest.
@@ -53,23 +52,16 @@ class Latency(FrozenModel):
     p99_9_ms: float | None
     max_ms: float
 
-    @field_validator("p99_9_ms")
-    @classmethod
-    def _withhold_of_few(cls, p99_9_ms: float | None, info: ValidationInfo) -> float | None:
-        return p99_9_ms if info.data.get("count", 0) >= P99_9_REQUESTS_MIN else None
-
 
 def summarise_histogram(histogram: Histogram) -> Latency | None:
     """Return the figures of a histogram, in milliseconds; None if it has no values."""
     if not histogram.count:
         return None
-    quantiles_ns = histogram.compute_quantiles_ns(*QUANTILES.values())
-    return Latency(
-        count=histogram.count,
-        mean_ms=histogram.mean_ns / 1e6,
-        stdev_ms=histogram.stdev_ns / 1e6,
-        **{name: each / 1e6 for name, each in zip(QUANTILES, quantiles_ns, strict=True)},
-    )
+    quantiles_ns = histogram.compute_quantiles_ns(*_QUANTILES.values())
+    figures: dict[str, Any] = {name: each / 1e6 for name, each in zip(_QUANTILES, quantiles_ns, strict=True)}
+    if histogram.count < P99_9_REQUESTS_MIN:
+        figures["p99_9_ms"] = None
+    return Latency(count=histogram.count, mean_ms=histogram.mean_ns / 1e6, stdev_ms=histogram.stdev_ns / 1e6, **figures)
 
 
 class OperationFigures(FrozenModel):
@@ -85,17 +77,13 @@ class StreamFigures(FrozenModel):
     """What there was of streams: items that came in the window, and when.
 
     `first_item` is from the moment that a stream was due, or else asked for; `gap` from one item to the next of the
-    same stream. `items_per_stream` and `bytes_received_per_item` are of the whole load, warm-up and `cancelled` streams
-    included: those that were on their way when the load was over.
+    same stream. `bytes_received_per_item` are of the whole load, warm-up included.
     """
 
     items: int
-    items_total: int
     item_rate_per_s: float
-    items_per_stream: float
     bytes_received_per_item: float | None
     cpu_us_per_item: float | None
-    cancelled: int
     first_item: Latency | None
     gap: Latency | None
 
@@ -115,9 +103,8 @@ class Server(FrozenModel):
     cpu_s: float | None
     memory_bytes: int | None
     throttled_periods: int | None
-    #: Requests that the service itself counted during the whole load, by worker, and how even they are
-    #: (Jain's fairness index: 1 is even, 1/n is all on one of n); within the replica where they are least even.
-    requests_by_worker: dict[str, int] | None
+    #: Requests that the service itself counted during the whole load, and how even they are (Jain's fairness index: 1
+    #: is even, 1/n is all on one of n) by worker, within the replica where they are least even, and by replica.
     fairness: float | None
     requests_by_replica: dict[str, int] | None = None
     replica_fairness: float | None = None
@@ -127,7 +114,6 @@ class Generator(FrozenModel):
     """What the load driver and a proxy used: their share of the CPU time that their cores or limit gave them."""
 
     cpu_share: float | None
-    cores: tuple[int, ...] | None
     shares_cores_with_server: bool | None
 
 
@@ -167,8 +153,6 @@ class SearchWindow(FrozenModel):
     failed: int
     p50_ms: float | None
     p99_ms: float | None
-    generator_cpu_share: float | None
-    ceiling_share: float | None
     kept: bool
 
 
@@ -202,14 +186,9 @@ class CapacitySearch(FrozenModel):
         return max(self.resolution, 1 / self.rate_kept_per_s)
 
     @property
-    def is_settled(self) -> bool:
-        """Whether both rates are known, and near enough to each other."""
-        return self.bracket <= self.bracket_max
-
-    @property
     def capacity_per_s(self) -> float | None:
-        """The middle of both rates, on a logarithmic scale; the one that was kept where the search didn't settle."""
-        if self.is_settled and self.rate_kept_per_s and self.rate_missed_per_s:
+        """The middle of both rates, on a logarithmic scale; the one that was kept where they aren't near enough."""
+        if self.bracket <= self.bracket_max and self.rate_kept_per_s and self.rate_missed_per_s:
             return math.sqrt(self.rate_kept_per_s * self.rate_missed_per_s)
         return self.rate_kept_per_s
 
@@ -231,14 +210,10 @@ class Record(FrozenModel):
     """One cell in one block; of a search for the capacity, the last window at the highest rate that was kept."""
 
     schema_version: Literal["wirebench.record/1"] = "wirebench.record/1"
-    run: str
-    scenario: str
-    id: str
     cell: str
-    block: int
-    order: int
+    block: int = 0
+    order: int = 0
     factors: dict[str, Level]
-    window_start_unix_ns: int
     window_end_unix_ns: int
     window_s: float
     #: Requests that ended in the window, whatever their outcome; and all that were sent, warm-up included.
@@ -262,7 +237,6 @@ class Record(FrozenModel):
     #: By clock, over this window and those of the cell before it, as their histograms merge: in the record that was
     #: measured last, the latencies of the cell. Empty if one of the histograms can't be read.
     merged: dict[Clock, Latency]
-    histogram_file: str
     server: Server
     generator: Generator
     #: None where the driver wasn't calibrated.
@@ -277,9 +251,15 @@ class Record(FrozenModel):
     #: Under the load model `capacity`.
     search: CapacitySearch | None = None
     gates: tuple[Gate, ...]
-    versions: dict[str, str]
-    machine: dict[str, str]
-    commit: str | None
+
+    @property
+    def id(self) -> str:
+        """A name that is unique in the run."""
+        return f"b{self.block:03d}-{self.cell}"
+
+    @property
+    def histogram_file(self) -> str:
+        return f"histograms/{self.id}.json"
 
     @property
     def clock(self) -> Literal["service", "response"] | None:
@@ -329,9 +309,8 @@ class Record(FrozenModel):
     @classmethod
     def _check_factors(cls, factors: dict[str, Level]) -> dict[str, Level]:
         # A factor that is younger than the record has its default.
-        factors |= {name: level for name, level in DEFAULTS.items() if name not in factors}
-        missing = [name for name in FACTORS if name not in factors]
-        if missing:
+        factors = {**DEFAULTS, **factors}
+        if missing := [name for name in FACTORS if name not in factors]:
             raise ValueError(f"lacks {', '.join(missing)}")
         if factors["transport"] not in TRANSPORTS:
             raise ValueError(f"no transport {factors['transport']!r}")

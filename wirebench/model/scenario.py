@@ -156,7 +156,7 @@ class Load(StrictModel):
         float | None, Field(ge=0.001, le=TIMEOUT_S_MAX), Only(drivers=("wireload", "k6", "ghz", "oha"))
     ] = None
     #: Pods that share the load, in a cluster.
-    generators: Annotated[int, Field(ge=1, le=64), Only(drivers=("wireload",))] = 1
+    generators: Annotated[int, Field(ge=1, le=64), Only(("closed", "sweep", "open", "replay"), ("wireload",))] = 1
     #: Compositions of operations, by the names that they have as levels of `operation`.
     workloads: Workloads = Field(default={})
     #: What a search for the capacity has to keep.

@@ -3,33 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from wirebench.model.application import Operation, Request, find_headers
+from wirebench.model.application import Operation, find_headers
 from wirebench.model.cell import Cell
 from wirebench.model.contract import Driver, Transport
 from wirebench.model.placeholders import find_placeholders, find_variables
-
-
-def _reject_rest(request: Request) -> str:
-    """Return why a driver of REST that takes 2xx for success can't send a request."""
-    status = request.get("expect", {}).get("status", 200)
-    return "" if status // 100 == 2 else f"it counts status {status} as a failure"  # noqa: PLR2004 - 2xx
-
-
-def _reject_but_urls(request: Request) -> str:
-    """Return why oha can't send a request: of one it varies the URL alone."""
-    if request.get("body") is not None or any(find_placeholders(request.get("headers"))):
-        return "it varies the URL alone, and sends no body"
-    return _reject_rest(request)
-
-
-def _reject_metadata(request: Request) -> str:
-    """Return why ghz can't send a request: it sends the same metadata with all calls."""
-    metadata = request.get("metadata", {})
-    return "it sends the same metadata with all calls" if any(find_placeholders(metadata)) else ""
-
 
 #: The longest window of a driver that keeps every request until it ends: k6 writes a gigabyte of them, and ghz drops
 #: those beyond a million.
@@ -43,13 +23,6 @@ _USER_KIB: Mapping[tuple[Driver, Transport], int] = {
     ("wireload", "grpc"): 60,
     ("wireload", "socket"): 32,
     ("k6", "rest"): 640,
-}
-#: What else than wireload can replay: why a driver can't send a request; empty if it can.
-_REJECT: Mapping[str, Callable[[Request], str]] = {
-    "k6": _reject_rest,
-    "ghz": _reject_metadata,
-    "oha": _reject_but_urls,
-    "locust": _reject_rest,
 }
 #: Drivers that send rendered requests in turn, each once, so that they may write.
 _REPLAYING_IN_TURN = ("k6",)
@@ -78,10 +51,12 @@ def explain_unsupported(
         return "it replays the requests of one operation"
     (operation,) = operations
     request = operation.find_request(cell.transport, cell.variant) or {}
-    key, own = find_headers(request)
+    _, own = find_headers(request)
     replaced = {name.lower() for name in own}
     sent = {**{name: text for name, text in headers.items() if name.lower() not in replaced}, **own}
     repeats = not (driver in _REPLAYING_IN_TURN and cell.rate_per_s)
+    varies, status = any(find_placeholders(sent)), request.get("expect", {}).get("status", 200)
+    has_variables = any(any(find_variables(text)) for text in sent.values())
     reasons = {
         f"it keeps every request until it ends, and so may take {REPLAYED_S_MAX:.0f} s at most": (
             window_s > REPLAYED_S_MAX
@@ -89,8 +64,9 @@ def explain_unsupported(
         "it replays requests with one reply each": operation.stream,
         "what it deletes has to be created before, which only replies tell": operation.deletes,
         "it repeats requests, and those that write can be sent once only": operation.writes and repeats,
-        "values of environment variables would stand in a file": any(
-            any(find_variables(text)) for text in sent.values()
-        ),
+        "values of environment variables would stand in a file": has_variables,
+        "it varies the URL alone, and sends no body": driver == "oha" and (varies or request.get("body") is not None),
+        "it sends the same metadata with all calls": driver == "ghz" and varies,
+        f"it counts status {status} as a failure": driver != "ghz" and status // 100 != 2,  # noqa: PLR2004 - 2xx
     }
-    return next((why for why, applies in reasons.items() if applies), _REJECT[driver]({**request, key: sent}))
+    return next((why for why, applies in reasons.items() if applies), "")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,6 @@ from wirebench.model.scenario import (
 from wirebench.model.source import Source, read_yaml
 from wirebench.model.validation_messages import describe_error
 from wirebench.plan.overrides import Override, apply_overrides
-from wirebench.system.files import is_file
 from wirebench.system.paths import APPLICATION, APPLICATIONS, SCENARIOS, list_scenarios
 
 #: The parts of a scenario file, by where they stand in it.
@@ -82,15 +80,14 @@ def _describe_mistake(mistake: ErrorDetails) -> str:
     if mistake["type"] != "extra_forbidden" or section not in SECTIONS:
         return words
     known = SECTIONS[section].model_fields
-    close = difflib.get_close_matches(str(mistake["loc"][-1]), known, n=1)
-    return f"{words}; did you mean {close[0]!r}?" if close else f"{words}; the keys are {', '.join(known)}"
+    return f"{words}: {suggest(str(mistake['loc'][-1]), known)}"
 
 
 def find_scenario(name: str) -> Path:
     """Return the scenario file of a path, or of the name of one that comes with wirebench. Raises UsageError."""
     known = list_scenarios()
     for path in (Path(name), SCENARIOS / name, known.get(name)):
-        if path and is_file(path):
+        if path and path.is_file():
             return path
     hint = f"{suggest(Path(name).stem, known)}; `wirebench list --all` shows those that come with wirebench"
     raise UsageError(f"no scenario {name!r}", hint)
@@ -102,7 +99,7 @@ def _find_application(name: object, source: Source, given: Path | None) -> Appli
         return load_builtin()
     where, packaged = source.locate(("application",)), (APPLICATIONS, APPLICATIONS / "examples")
     places = [given] if given else [source.path.parent / str(name), *(folder / f"{name}.yaml" for folder in packaged)]
-    path = next((each for each in places if is_file(each)), None)
+    path = next((each for each in places if each.is_file()), None)
     if path is None:
         known = ", ".join(sorted(each.stem for folder in packaged for each in folder.glob("*.yaml")))
         hint = f"name a file relative to the scenario's folder, or one that comes with wirebench: {known}"

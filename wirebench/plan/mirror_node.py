@@ -18,11 +18,7 @@ from wirebench.model.validation_messages import describe_first
 
 Network = Literal["mainnet", "testnet", "previewnet"]
 
-NETWORKS: dict[Network, str] = {
-    "mainnet": "https://mainnet.mirrornode.hedera.com",
-    "testnet": "https://testnet.mirrornode.hedera.com",
-    "previewnet": "https://previewnet.mirrornode.hedera.com",
-}
+URL = "https://{}.mirrornode.hedera.com"
 _PAGE = 100
 #: A hundred messages of 1,024 bytes, in base64 and with their other fields, are a quarter of this.
 _PAGE_BYTES_MAX = 2_000_000
@@ -54,7 +50,7 @@ def read_message_times(topic: str, network: Network, limit: int) -> list[str]:
     times: list[str] = []
     link: str | None = f"/api/v1/topics/{topic}/messages?limit={min(limit, _PAGE)}&order=desc"
     while link and len(times) < limit:
-        page = _read_page(NETWORKS[network] + link)
+        page = _read_page(URL.format(network) + link)
         if not page.messages:
             break
         times += [each.consensus_timestamp for each in page.messages]
@@ -64,7 +60,7 @@ def read_message_times(topic: str, network: Network, limit: int) -> list[str]:
 
 def _read_page(url: str) -> _MessagePage:
     try:
-        with urllib.request.urlopen(url, timeout=_TIMEOUT_S) as reply:  # noqa: S310 - https: NETWORKS
+        with urllib.request.urlopen(url, timeout=_TIMEOUT_S) as reply:  # noqa: S310 - https: URL
             return _MessagePage.model_validate_json(reply.read(_PAGE_BYTES_MAX))
     except ValidationError as error:
         raise WirebenchError(f"{url}: not a page of messages: {describe_first(error)}", "try again later") from None

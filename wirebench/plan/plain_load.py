@@ -58,17 +58,9 @@ def _check_operation(scenario: Scenario) -> None:
 
 def _check_scenario(transport: Transport, options: Sequence[Override]) -> Scenario:
     name = f"load-{transport}"
-    data = {
-        "question": f"a plain load on {transport}",
-        "factors": {
-            "transport": transport,
-            "driver": _DRIVERS[transport],
-            "operation": "users.get",
-            "concurrency": 8,
-        },
-        "load": {"warmup_s": 1, "window_s": 30.0},
-        "blocks": 1,
-    }
+    factors = {"transport": transport, "driver": _DRIVERS[transport], "operation": "users.get", "concurrency": 8}
+    load = {"warmup_s": 1, "window_s": 30.0}
+    data = {"question": f"a plain load on {transport}", "factors": factors, "load": load, "blocks": 1}
     source = Source(Path(f"{name}.yaml"), name, {}, dump_yaml(data))
     return check_scenario(data, source, overrides=options)
 

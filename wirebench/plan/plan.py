@@ -14,14 +14,7 @@ from wirebench.errors import UsageError
 from wirebench.model.cell import FACTORS, Cell, ServiceSpec, find_defaults
 from wirebench.model.contract import STREAM_ITEMS, TRANSPORTS, Driver, Implementation, TargetName, Transport
 from wirebench.model.scenario import CrossCheck, Scenario, find_own
-from wirebench.plan.validation import (
-    ValidationMessage,
-    ValidationMessages,
-    validate_cell,
-    validate_comparison,
-    validate_scenario,
-    validate_service_limit,
-)
+from wirebench.plan.validation import ValidationMessage, validate_cell, validate_plan, validate_scenario
 
 CELLS_MAX = 10_000
 
@@ -57,9 +50,6 @@ class Plan:
     #: Drivers of cross-checks that aren't installed: it has no cells of them.
     skipped: tuple[Driver, ...] = ()
 
-    def describe_block(self, block: int) -> str:
-        return f"block {block} of {len(self.blocks)}"
-
     @property
     def cells_total(self) -> int:
         return len(self.cells) * len(self.blocks)
@@ -84,21 +74,15 @@ def make_plan(scenario: Scenario, seed: int, target: TargetName = "local", missi
     Cross-checks by drivers that are `missing` are skipped. Raises UsageError, with line and field, for what can't be
     measured or compared, before anything starts.
     """
-    _raise_first(
-        scenario,
-        validate_scenario(scenario, target),
-        _validate_size(scenario, target),
-    )
+    _raise_first(scenario, validate_scenario(scenario, target))
+    if (count := count_cells(scenario, target)) > CELLS_MAX:
+        _raise_first(scenario, [(("factors",), f"{count} cells are over {CELLS_MAX}", "vary less in one scenario")])
     cells = tuple(_build_cells(scenario, target))
     _raise_first(scenario, *(validate_cell(cell, scenario) for cell in cells))
     added = _list_cross_checks(scenario, scenario.cross_check, cells) if scenario.cross_check else ()
     skipped = tuple(dict.fromkeys(cell.driver for cell in added if cell.driver in missing))
     cells = (*cells, *(cell for cell in added if cell.driver not in skipped))
-    _raise_first(
-        scenario,
-        validate_service_limit(scenario, cells, target),
-        validate_comparison(scenario, cells),
-    )
+    _raise_first(scenario, validate_plan(scenario, cells, target))
     shuffle = random.Random(seed)  # noqa: S311 - an order, not a secret
     blocks = []
     for block in range(1, scenario.blocks + 1):
@@ -134,11 +118,6 @@ def list_needs(scenario: Scenario) -> Iterator[str]:
     if "postgres" in itertools.chain(*factors.store.values()):
         yield "PostgreSQL"
     yield from dict.fromkeys(each for each in itertools.chain(*factors.driver.values()) if each != "wireload")
-
-
-def _validate_size(scenario: Scenario, target: TargetName) -> ValidationMessages:
-    if (cells := count_cells(scenario, target)) > CELLS_MAX:
-        yield ("factors",), f"{cells} cells are over {CELLS_MAX}", "vary less in one scenario"
 
 
 def _build_cells(scenario: Scenario, target: TargetName) -> Iterator[Cell]:

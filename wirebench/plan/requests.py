@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -31,17 +30,6 @@ _BLOCKS = 5
 _PORTS = {"http": 80, "https": 443}
 
 
-@dataclass(frozen=True, slots=True)
-class _RequestOption:
-    transport: str
-    #: The address, perhaps with a scheme before it.
-    address: str
-    #: As in an application file.
-    request: dict[str, Any]
-    #: Keys of its variant.
-    variant: dict[str, Any]
-
-
 def compare_requests(  # noqa: PLR0913 - requests by transport, and what all have
     rest: Sequence[str],
     grpc: Sequence[str],
@@ -58,17 +46,23 @@ def compare_requests(  # noqa: PLR0913 - requests by transport, and what all hav
     """
     operation: dict[str, Any] = {}
     variants: dict[str, dict[str, Any]] = {}
-    for each in (*(_parse_rest(text, status) for text in rest), *map(_parse_grpc, grpc), *map(_parse_socket, socket)):
-        others = sum(variant["transport"] == each.transport for variant in variants.values())
-        name = f"{each.transport}-{others + 1}" if others else each.transport
-        if operation.setdefault(each.transport, each.request) != each.request:
-            operation.setdefault("variants", {})[name] = each.request
-        variants[name] = {"transport": each.transport, **make_address_keys(each.address, tls), **each.variant}
-        if is_loopback(split_address(each.address)[0]):
+    parsers = {"rest": (_parse_rest, rest), "grpc": (_parse_grpc, grpc), "socket": (_parse_socket, socket)}
+    for transport, parse, text in ((name, parse, text) for name, (parse, texts) in parsers.items() for text in texts):
+        address, request = parse(text)
+        _check_request(f"--{transport}", address, request)
+        if status and transport == "rest":
+            request["expect"] = {"status": status}
+        others = sum(variant["transport"] == transport for variant in variants.values())
+        name = f"{transport}-{others + 1}" if others else transport
+        if operation.setdefault(transport, request) != request:
+            operation.setdefault("variants", {})[name] = request
+        schema = {"schema": REFLECTION} if transport == "grpc" else {}
+        variants[name] = {"transport": transport, **make_address_keys(address, tls), **schema}
+        if is_loopback(split_address(address)[0]):
             continue
         if limit is None:
             hint = "add --rate N and --concurrency N, which limit the load on these services"
-            raise UsageError(f"{each.address}: not on this machine, so a limit is required", hint)
+            raise UsageError(f"{address}: not on this machine, so a limit is required", hint)
         variants[name]["limit"] = limit.model_dump()
     question = f"Which answers faster: {' or '.join(variants)}?" if len(variants) > 1 else "How fast is it?"
     scenario = {
@@ -83,7 +77,8 @@ def compare_requests(  # noqa: PLR0913 - requests by transport, and what all hav
     return dump_yaml(application), dump_yaml(scenario)
 
 
-def _parse_rest(text: str, status: int | None) -> _RequestOption:
+def _parse_rest(text: str) -> tuple[str, dict[str, Any]]:
+    """Return the address and the request of an option. Raises UsageError."""
     match = _REST.fullmatch(text.strip())
     if match is None:
         raise UsageError(f"--rest {text!r}: not a request", "write --rest 'GET http://127.0.0.1:8080/items/1'")
@@ -100,39 +95,35 @@ def _parse_rest(text: str, status: int | None) -> _RequestOption:
     request: dict[str, Any] = {"request": f"{method or ('POST' if body else 'GET')} {target}"}
     if body:
         value = _read_json(body)
-        request |= {"body": value} if isinstance(value, dict | list) else {"body": body}
-    if status:
-        request["expect"] = {"status": status}
-    return _check_request("--rest", _RequestOption("rest", f"{parts.scheme}://{host}:{port}", request, {}))
+        request["body"] = value if isinstance(value, dict | list) else body
+    return f"{parts.scheme}://{host}:{port}", request
 
 
-def _parse_grpc(text: str) -> _RequestOption:
+def _parse_grpc(text: str) -> tuple[str, dict[str, Any]]:
     match = _GRPC.fullmatch(text.strip())
     message = _read_json(match[3]) if match and match[3] else {}
     if match is None or not isinstance(message, dict):
         hint = """write --grpc '127.0.0.1:50051 shop.Catalog/GetItem {"id": 1}'"""
         raise UsageError(f"--grpc {text!r}: not a call with a message in JSON", hint)
-    request = {"call": match[2], **({"message": message} if message else {})}
-    return _check_request("--grpc", _RequestOption("grpc", match[1], request, {"schema": REFLECTION}))
+    return match[1], {"call": match[2], **({"message": message} if message else {})}
 
 
-def _parse_socket(text: str) -> _RequestOption:
+def _parse_socket(text: str) -> tuple[str, dict[str, Any]]:
     match = _SOCKET.fullmatch(text)
     if match is None:
         raise UsageError(f"--socket {text!r}: not an address and a line", "write --socket '127.0.0.1:9000 get 1'")
-    return _check_request("--socket", _RequestOption("socket", match[1], {"line": match[2]}, {}))
+    return match[1], {"line": match[2]}
 
 
-def _check_request(flag: str, request: _RequestOption) -> _RequestOption:
-    """Return a request, if its address is one and it has no placeholders. Raises UsageError."""
+def _check_request(flag: str, address: str, request: dict[str, Any]) -> None:
+    """Raise UsageError for what isn't an address, and for placeholders."""
     try:
-        parse_address(split_address(request.address)[0])
+        parse_address(split_address(address)[0])
     except UsageError as error:
         raise UsageError(f"{flag}: {error.message}", error.hint) from None
-    if found := next(find_placeholders(request.request), None):
+    if found := next(find_placeholders(request), None):
         hint = "requests with inputs need an application file: `wirebench init` writes a first one"
         raise UsageError(f"{flag}: {{{found}}} stands for an input, and there is none", hint)
-    return request
 
 
 def _read_json(text: str) -> Any:  # noqa: ANN401 - any JSON

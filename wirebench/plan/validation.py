@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from wirebench.errors import suggest
 from wirebench.model.application import Operation
-from wirebench.model.cell import COMPARABLE, DEFAULTS, FACTORS, Cell
+from wirebench.model.cell import DEFAULTS, FACTORS, Cell
 from wirebench.model.contract import CLUSTER_DRIVERS, TRANSPORTS, LoadModel, TargetName
 from wirebench.model.factor import Level
 from wirebench.model.scenario import (
@@ -57,23 +57,21 @@ _ON_TARGET: dict[TargetName, tuple[str, str]] = {
 
 def validate_scenario(scenario: Scenario, target: TargetName) -> ValidationMessages:
     """Reject what can't be measured, whatever the cells are."""
-    yield from _validate_variants(scenario, target)
+    if scenario.application.variants:
+        yield from _validate_variants(scenario, target)
+    elif scenario.factors.variant:
+        hint = "remove it, or name an application file that has variants: application"
+        yield ("factors", "variant"), "the built-in application has no variants", hint
+    elif not scenario.factors.transport:
+        yield ("factors", "transport"), "is missing", "name what is compared: transport: [rest, grpc]"
     yield from _validate_load(scenario)
     yield from _validate_work(scenario)
-    yield from _validate_target(scenario, target)
-    yield from _validate_runtimes(scenario)
+    yield from _validate_cluster(scenario) if target == "kubernetes" else _validate_without_cluster(scenario, target)
 
 
 def _validate_variants(scenario: Scenario, target: TargetName) -> ValidationMessages:
     """Reject variants that are unknown or not on the target, and factors that don't apply."""
     factors, application = scenario.factors, scenario.application
-    if not application.variants:
-        if factors.variant:
-            hint = "remove it, or name an application file that has variants: application"
-            yield ("factors", "variant"), "the built-in application has no variants", hint
-        if not factors.transport:
-            yield ("factors", "transport"), "is missing", "name what is compared: transport: [rest, grpc]"
-        return
     for place, name in enumerate(factors.variant):
         if name not in application.variants:
             message = f"the application has no variant {name!r}"
@@ -105,40 +103,22 @@ def _validate_load(scenario: Scenario) -> ValidationMessages:
         rules = [each for each in field.metadata if isinstance(each, Only)]
         if rules and getattr(load, key) != field.get_default():
             yield from _validate_key(scenario, key, rules)
-    yield from _validate_connections_of_load(scenario)
+    least = min(collect_levels(scenario.factors.concurrency), default=1)
+    if load.generators > least or (load.generators > 1 and "same-pod" in collect_levels(scenario.factors.placement)):
+        message = f"{load.generators} generators can't share {least} of factors.concurrency, or the pod of a service"
+        yield ("load", "generators"), message, "raise factors.concurrency, or use one generator"
     if load.calls:
         yield from _validate_calls(scenario, load.calls)
     if load.objective:
         yield from _validate_search(load, load.objective)
 
 
-def _validate_connections_of_load(scenario: Scenario) -> ValidationMessages:
-    """Reject connections that a load can't open while it runs, or that its generators can't share."""
-    load, concurrencies = scenario.load, collect_levels(scenario.factors.concurrency) or {1}
-    if load.concurrency_max and load.model != "sweep":
-        field, greatest = ("load", "concurrency_max"), max(concurrencies)
-        if load.concurrency_max < greatest:
-            message = f"{load.concurrency_max} connections at most are fewer than the {greatest} of factors.concurrency"
-            yield field, message, f"raise it to at least {greatest}, or remove it"
-        for name, workload in load.workloads.items():
-            if workload.clients:
-                message = f"the kinds of clients of {name} share a fixed number of connections"
-                yield field, message, "remove it, or give all connections the same work"
-    if load.generators > min(concurrencies):
-        message = f"{load.generators} generators can't share {min(concurrencies)} of factors.concurrency"
-        yield ("load", "generators"), message, "raise factors.concurrency, or use fewer generators"
-    if load.generators > 1 and "same-pod" in collect_levels(scenario.factors.placement):
-        message = "each of them would have a service of its own in its pod"
-        yield ("load", "generators"), message, "use one generator, or another placement"
-
-
 def _validate_key(scenario: Scenario, key: str, rules: Sequence[Only]) -> ValidationMessages:
     """Reject a key of the load that its model or its drivers don't know."""
-    models = [model for only in rules for model in only.models]
     only = next((only for only in rules if scenario.load.model in only.models), None)
     if only is None:
-        hint = f"remove it, or set load.model to {' or '.join(models)}"
-        yield ("load", key), f"{A_LOAD[scenario.load.model]} has no {key}", hint
+        models = " or ".join(model for only in rules for model in only.models)
+        yield ("load", key), f"{A_LOAD[scenario.load.model]} has no {key}", f"remove it, or set load.model to {models}"
         return
     for field, driver in scenario.drivers.items():
         if driver not in only.drivers:
@@ -155,8 +135,6 @@ def _validate_calls(scenario: Scenario, calls: int) -> ValidationMessages:
         yield ("load", "warmup_s"), "every call counts, from the first one on", "use load.warmup_calls"
     if load.warmup_calls and collect_levels(scenario.factors.operation).intersection(scenario.application.streams):
         yield ("load", "warmup_calls"), "streams have no warm-up by calls", "remove it, or the stream"
-    if load.generators > 1:
-        yield ("load", "generators"), "several generators have no common order of calls", "use one"
 
 
 def _validate_search(load: Load, objective: Objective) -> ValidationMessages:
@@ -172,10 +150,10 @@ def _validate_search(load: Load, objective: Objective) -> ValidationMessages:
 
 def _validate_work(scenario: Scenario) -> ValidationMessages:
     """Reject unknown operations, and workloads that have an operation's name, or phases without an end."""
-    load, asked, operations = scenario.load, scenario.factors.operation, scenario.application.operations
-    for transport, levels in asked.items():
+    load, operations = scenario.load, scenario.application.operations
+    for transport, levels in scenario.factors.operation.items():
         for place, level in enumerate(levels):
-            field = (*locate_levels("operation", transport), place)
+            field = (*_locate_levels("operation", transport), place)
             if level not in operations and level not in load.workloads:
                 hint = f"choose from {', '.join((*operations, *load.workloads))}; load.workloads can define others"
                 yield field, f"there is no operation or workload {level!r}", hint
@@ -186,6 +164,9 @@ def _validate_work(scenario: Scenario) -> ValidationMessages:
         field, count = ("load", "workloads", name), len(workload.phases)
         if name in operations:
             yield field, "an operation has the same name", "rename the workload"
+        if load.concurrency_max and load.model != "sweep" and workload.clients:
+            message = f"the kinds of clients of {name} share a fixed number of connections"
+            yield ("load", "concurrency_max"), message, "remove it, or give all connections the same work"
         if count and load.model != "calls":
             message = f"{A_LOAD[load.model]} has no phases: no user knows when one ends"
             yield (*field, "phases"), message, "set load.model to calls, and load.calls"
@@ -194,26 +175,20 @@ def _validate_work(scenario: Scenario) -> ValidationMessages:
             yield ("load", "calls"), message, f"make it a multiple of {count}"
 
 
-def _validate_target(scenario: Scenario, target: TargetName) -> ValidationMessages:
-    """Reject what a target doesn't have; a single level is a setting that is left out there."""
-    if target == "kubernetes":
-        yield from _validate_cluster(scenario)
-        return
+def _validate_without_cluster(scenario: Scenario, target: TargetName) -> ValidationMessages:
+    """Reject what only a cluster has; a single level is a setting that is left out elsewhere, unless it is replicas."""
     for name, factor in FACTORS.items():
-        by_transport = scenario.factors.find_levels(name) if target not in factor.targets else {}
-        if len(collect_levels(by_transport)) > 1:
-            hint = f"run it with --target {' or '.join(factor.targets)}, or leave the factor at one level"
+        levels = collect_levels(scenario.factors.find_levels(name)) if target not in factor.targets else set()
+        if len(levels) > 1 or (name == "replicas" and levels - {1}):
+            hint = f"run it with --target {' or '.join(factor.targets)}, or remove factors.{name}"
             yield ("factors", name), f"the target {target} can't vary {name}", hint
-    if collect_levels(scenario.factors.replicas) - {1}:
-        hint = "run it with --target kubernetes, or remove the factor"
-        yield ("factors", "replicas"), f"the target {target} has one replica", hint
     if scenario.load.generators > 1:
         hint = "run it with --target kubernetes, or remove the key"
         yield ("load", "generators"), f"the target {target} has one generator", hint
 
 
 def _validate_cluster(scenario: Scenario) -> ValidationMessages:
-    """Reject what load pods can't do, what a cluster lacks, and what can't be set there."""
+    """Reject what load pods can't do, what a cluster lacks, and what can't be set on services that run there."""
     for field, driver in scenario.drivers.items():
         if driver not in CLUSTER_DRIVERS:
             message = f"{driver} is not in the image of the load pods, which holds {' and '.join(CLUSTER_DRIVERS)}"
@@ -228,37 +203,13 @@ def _validate_cluster(scenario: Scenario) -> ValidationMessages:
     if scenario.load.model == "capacity":
         message = "each window of a search for the capacity would start load pods of its own"
         yield ("load", "model"), message, "run it with --target local or external, or set load.model to open"
-    yield from _validate_running_variants(scenario)
-
-
-def _validate_running_variants(scenario: Scenario) -> ValidationMessages:
-    """Reject what a run can't set on services that run in a cluster already."""
+    fixed = [name for name, factor in FACTORS.items() if factor.is_fixed_in_cluster]
     for name, variant in scenario.variants.items():
-        if variant.kubernetes is None:
-            continue
-        hint = f"remove it: the run changes nothing in the namespace {variant.kubernetes.namespace}"
-        for factor, declaration in FACTORS.items():
-            if declaration.is_fixed_in_cluster and find_own(scenario.factors.find_levels(factor), variant.transport):
+        for factor in (*fixed, "placement") if variant.kubernetes else ():
+            own = find_own(scenario.factors.find_levels(factor), variant.transport)
+            if "same-pod" in own or (own and factor in fixed):
+                hint = "remove it, or choose another level: the run changes nothing of a service that runs already"
                 yield ("factors", factor), f"it can't be set on {name}", hint
-        if "same-pod" in find_own(scenario.factors.placement, variant.transport):
-            hint = "choose same-node or cross-node"
-            yield ("factors", "placement"), f"the load can't run in the pods of {name}", hint
-
-
-def _validate_runtimes(scenario: Scenario) -> ValidationMessages:
-    """Reject runtimes that no transport has in the implementations that are measured."""
-    for owner, runtimes in scenario.factors.runtime.items():
-        possible = [
-            runtime
-            for transport in scenario.factors.transport
-            if owner in (EVERY_TRANSPORT, transport)
-            for implementation in scenario.factors.list_implementations(transport)
-            for runtime in TRANSPORTS[transport].runtimes[implementation]
-        ]
-        for place, name in enumerate(runtimes if possible else ()):
-            if name not in possible:
-                message = f"no transport and implementation here has the runtime {name!r}"
-                yield (*locate_levels("runtime", owner), place), message, f"choose from {', '.join(possible)}"
 
 
 def validate_cell(cell: Cell, scenario: Scenario) -> ValidationMessages:
@@ -267,7 +218,7 @@ def validate_cell(cell: Cell, scenario: Scenario) -> ValidationMessages:
     operations = [every[name] for name in scenario.load.find_workload(cell.operation).operations]
     found = itertools.chain(
         _validate_needs(cell),
-        _validate_variant(cell, scenario),
+        _validate_requests(cell, scenario),
         _validate_operations(cell, scenario, operations),
         _validate_connections(cell),
         _validate_driver(cell, scenario, operations) if cell.driver in TRANSPORTS[cell.transport].drivers else (),
@@ -287,9 +238,8 @@ def _validate_needs(cell: Cell) -> CellMessages:
         level = levels[name]
         possible = factor.choices(facts, cell.implementation) if factor.choices else (level,)
         if level not in possible and level is not None and name != "runtime":
-            hint = (
-                f"choose from {', '.join(map(str, possible))}; for one transport alone: {name}: {{{cell.transport}: …}}"
-            )
+            known = ", ".join(map(str, possible))
+            hint = f"choose from {known}; for one transport alone: {name}: {{{cell.transport}: …}}"
             yield name, f"{cell.transport} has no {name} {level!r}", hint
         elif level != DEFAULTS.get(name):
             for needed, fitting in factor.needs.items():
@@ -308,15 +258,13 @@ def _describe_need(cell: Cell, name: str, needed: str, levels: Sequence[Level]) 
     return name, message, f"{fix}, or change {name}; for some transports alone: {name}: {{rest: …}}"
 
 
-def _validate_variant(cell: Cell, scenario: Scenario) -> CellMessages:
+def _validate_requests(cell: Cell, scenario: Scenario) -> CellMessages:
     """Reject workers that can't be set on a variant, and operations without a request for it."""
     application = scenario.application
-    if cell.variant is None:
-        return
-    if cell.workers > 1 and not application.variants[cell.variant].takes_workers:
+    if cell.variant and cell.workers > 1 and not application.variants[cell.variant].takes_workers:
         hint = f"write {{workers}} into its command: {application.locate(('variants', cell.variant))}"
         yield "workers", f"it can't be set on the variant {cell.variant}", hint
-    for name in scenario.load.find_workload(cell.operation).operations:
+    for name in scenario.load.find_workload(cell.operation).operations if cell.variant else ():
         if application.operations[name].find_request(cell.transport, cell.variant) is None:
             hint = f"add it, {application.locate(('operations', name))}, or choose others by factors.variant"
             yield "operation", f"{name} has no {cell.transport} request, which the variant {cell.variant} takes", hint
@@ -324,17 +272,12 @@ def _validate_variant(cell: Cell, scenario: Scenario) -> CellMessages:
 
 def _validate_operations(cell: Cell, scenario: Scenario, operations: Sequence[Operation]) -> CellMessages:
     """Reject writes to stores that aren't shared, and payloads that no operation takes."""
-    writes = any(each.writes for each in operations)
-    by_workers = "set factors.store to postgres, which workers share on the target local"
-    by_replicas = "choose an operation that only reads"
-    for name, shares, fix in (
-        ("workers", cell.store != "memory", by_workers),
-        ("replicas", cell.store is None, by_replicas),
-    ):
+    for name, shares in (("workers", cell.store != "memory"), ("replicas", cell.store is None)):
         count = getattr(cell, name) or 1
-        if writes and count > 1 and not shares:
+        if count > 1 and not shares and any(each.writes for each in operations):
             message = f"{cell.operation} on {count} {name}, each with a store of its own: answers would be wrong"
-            yield name, message, f"{fix}, or set {name} to 1"
+            fix = "set factors.store to postgres, which workers share, " if name == "workers" else ""
+            yield name, message, f"{fix}choose an operation that only reads, or set {name} to 1"
     if cell.payload is not None and not any(each.takes(cell.payload) for each in operations):
         taking = [name for name, each in scenario.application.operations.items() if each.takes(cell.payload)]
         hint = f"it is for {', '.join(taking)}" if taking else "remove it: no operation has it"
@@ -347,8 +290,8 @@ def _validate_operations(cell: Cell, scenario: Scenario, operations: Sequence[Op
 def _validate_connections(cell: Cell) -> CellMessages:
     """Reject connections that users can't share, and a loss on a load that has no proxy."""
     if cell.connections and cell.transport != "grpc" and not cell.http:
-        hint = "give connections to gRPC alone, or to REST with http: 2"
         version = "REST over HTTP/1.1" if cell.transport == "rest" else "the socket"
+        hint = "give connections to gRPC alone, or to REST with http: 2"
         yield "connections", f"{version} has one request at a time on each connection", hint
     if cell.connections and cell.connections > cell.concurrency:
         message = f"{cell.connections} connections are more than one for each of {cell.concurrency}"
@@ -360,13 +303,12 @@ def _validate_connections(cell: Cell) -> CellMessages:
 
 def _validate_driver(cell: Cell, scenario: Scenario, operations: Sequence[Operation]) -> CellMessages:
     headers = scenario.application.variants[cell.variant].headers if cell.variant else {}
-    window_s = scenario.load.window_s
-    if reason := explain_unsupported(cell.driver, cell, window_s, operations, headers):
-        drivers = TRANSPORTS[cell.transport].drivers
-        able = (name for name in drivers if not explain_unsupported(name, cell, window_s, operations, headers))
+    drivers, window_s = TRANSPORTS[cell.transport].drivers, scenario.load.window_s
+    reasons = {name: explain_unsupported(name, cell, window_s, operations, headers) for name in drivers}
+    if reason := reasons[cell.driver]:
+        able = (name for name in drivers if not reasons[name])
         yield "driver", f"{cell.driver} can't drive {cell.operation}: {reason}", f"drive it by {' or '.join(able)}"
-    is_nameless = cell.delay_ms is not None or cell.variant
-    if is_nameless and cell.driver == "ghz" and cell.balancing == "headless":
+    if cell.driver == "ghz" and cell.balancing == "headless" and (cell.delay_ms is not None or cell.variant):
         message = "ghz finds the replicas by their common name, and proxies and own services have none"
         yield "driver", message, "drive it by wireload, or choose another balancing"
 
@@ -375,69 +317,76 @@ def _validate_streams(cell: Cell, scenario: Scenario, operations: Sequence[Opera
     """Reject what only streams have of other operations, and streams that are due one by one."""
     for name, given in (("stream_items", "items"), ("stream_rate_limit_per_s", "rate_limit_per_s")):
         if scenario.factors.find_levels(name) and not all(each.asks_for(given) for each in operations):
-            asking = [key for key, each in scenario.application.operations.items() if each.asks_for(given)]
-            alone = f"set factors.operation to {' or '.join(asking)} alone, or " if asking else ""
             what = "doesn't ask for it" if all(each.stream for each in operations) else "is not a stream"
-            yield ("factors", name), f"{cell.operation} {what}", f"{alone}remove {name}"
+            asking = [key for key, each in scenario.application.operations.items() if each.asks_for(given)]
+            hint = f"remove {name}, or set factors.operation to {' or '.join(asking) or 'a stream'} alone"
+            yield ("factors", name), f"{cell.operation} {what}", hint
     if cell.is_stream and scenario.load.shape:
         message = f"{A_LOAD[scenario.load.model]} is of requests that end soon, and not of streams"
         yield ("load", "model"), message, "use a closed or an open load, or another operation"
 
 
-def validate_service_limit(scenario: Scenario, cells: Iterable[Cell], target: TargetName) -> ValidationMessages:
-    """Reject loads over the limit of a service that the run hasn't started; without a limit, any load."""
+def validate_plan(scenario: Scenario, cells: Sequence[Cell], target: TargetName) -> ValidationMessages:
+    """Reject loads over a service's limit, runtimes that no cell has, and comparisons without a pair of cells."""
     for cell in cells:
-        variant = scenario.variants.get(cell.variant or "")
-        if variant is None or not (place := variant.find_foreign(target)):
-            continue
-        at, load, limit = f"the variant {cell.variant} {place}", scenario.load, variant.limit
-        hint = "lower it, or raise the limit if the service is yours"
-        if limit is None:
-            where = scenario.application.locate(("variants", str(cell.variant)))
-            hint = f"add it, {where}: limit: {{rate_per_s: …, connections: …}}"
-            yield ("factors", "variant"), f"{at}, and has no limit", hint
-        elif load.model != "open":
-            hint = f"set load.model to open, and factors.rate_per_s to {limit.rate_per_s:,} at most"
-            yield ("load", "model"), f"{at}: only an open load keeps to its limit", hint
-        elif (cell.rate_per_s or 0) > limit.rate_per_s:
-            yield ("factors", "rate_per_s"), f"{at}, and its limit is {limit.rate_per_s:,} requests/s", hint
-        elif load.add_connections(cell).concurrency > limit.connections:
-            field = ("load", "concurrency_max") if load.concurrency_max else ("factors", "concurrency")
-            yield field, f"{at}, and its limit is {limit.connections:,} connections", hint
+        yield from _validate_limit(scenario, cell, target)
+    for owner, runtimes in scenario.factors.runtime.items():
+        used = {cell.runtime for cell in cells if owner in (EVERY_TRANSPORT, cell.transport)}
+        for place, name in enumerate(runtimes if used else ()):
+            if name not in used:
+                message = f"no transport and implementation here has the runtime {name!r}"
+                yield (*_locate_levels("runtime", owner), place), message, "docs/scenarios.md lists those of each"
+    yield from _validate_comparison(scenario, cells)
 
 
-def validate_comparison(scenario: Scenario, cells: Sequence[Cell]) -> ValidationMessages:
+def _validate_limit(scenario: Scenario, cell: Cell, target: TargetName) -> ValidationMessages:
+    """Reject a load over the limit of a service that the run hasn't started; without a limit, any load."""
+    variant, load = scenario.variants.get(cell.variant or ""), scenario.load
+    if variant is None or not (place := variant.find_foreign(target)):
+        return
+    at, limit, hint = (
+        f"the variant {cell.variant} {place}",
+        variant.limit,
+        "lower it, or raise the limit if it is yours",
+    )
+    if limit is None:
+        where = scenario.application.locate(("variants", str(cell.variant)))
+        hint = f"add it, {where}: limit: {{rate_per_s: …, connections: …}}"
+        yield ("factors", "variant"), f"{at}, and has no limit", hint
+    elif load.model != "open":
+        hint = f"set load.model to open, and factors.rate_per_s to {limit.rate_per_s:,} at most"
+        yield ("load", "model"), f"{at}: only an open load keeps to its limit", hint
+    elif (cell.rate_per_s or 0) > limit.rate_per_s:
+        yield ("factors", "rate_per_s"), f"{at}, and its limit is {limit.rate_per_s:,} requests/s", hint
+    elif load.add_connections(cell).concurrency > limit.connections:
+        field = ("load", "concurrency_max") if load.concurrency_max else ("factors", "concurrency")
+        yield field, f"{at}, and its limit is {limit.connections:,} connections", hint
+
+
+def _validate_comparison(scenario: Scenario, cells: Sequence[Cell]) -> ValidationMessages:
     """Reject a comparison that no two cells make, if one is asked for: in words, or by several transports."""
-    factor = scenario.compare
+    factor, main = scenario.compare, "variant" if scenario.variants else "transport"
     in_words = "compare" in scenario.model_fields_set
-    main = "variant" if scenario.variants else "transport"
-    is_wanted = in_words or len({cell.factors[main] for cell in cells}) > 1
-    if _list_compared_levels(cells, factor) or not is_wanted:
+    if not in_words and len({cell.factors[main] for cell in cells}) == 1:
+        return
+    free = {factor, *FACTORS[factor].comes_with}
+    levels: dict[tuple[Level, ...], set[Level]] = {}
+    for cell in cells:
+        others = tuple(level for name, level in cell.factors.items() if name not in free)
+        levels.setdefault(others, set()).add(cell.factors[factor])
+    if any(len(each) > 1 for each in levels.values()):
         return
     several = len({cell.factors[factor] for cell in cells}) > 1
-    fix = "give the cells the same levels of all others" if several else f"give factors.{factor} several levels"
-    compared = {name: levels for name in COMPARABLE if (levels := _list_compared_levels(cells, name))}
-    varied = ", ".join(f"{name} ({', '.join(map(str, levels))})" for name, levels in compared.items())
+    hint = "give the cells the same levels of all others" if several else f"give factors.{factor} several levels"
     message = f"there is nothing to compare: no two cells differ in {factor} alone"
-    hint = f"{fix}, or compare what varies: {varied}" if varied else fix
     yield ("compare",) if in_words else ("factors", main), message, hint
 
 
-def _list_compared_levels(cells: Sequence[Cell], factor: str) -> tuple[Level, ...]:
-    """Return the levels of a factor in which cells differ that are equal in all other factors."""
-    own = {factor, *FACTORS[factor].comes_with}
-    levels: dict[tuple[Level, ...], dict[Level, None]] = {}
-    for cell in cells:
-        others = tuple(level for name, level in cell.factors.items() if name not in own)
-        levels.setdefault(others, {})[cell.factors[factor]] = None
-    return tuple(dict.fromkeys(itertools.chain.from_iterable(each for each in levels.values() if len(each) > 1)))
-
-
-def collect_levels(by_transport: Mapping[Any, tuple[T, ...]]) -> set[T]:
+def collect_levels(by_transport: Mapping[Any, Iterable[T]]) -> set[T]:
     return set(itertools.chain(*by_transport.values()))
 
 
-def locate_levels(factor: str, transport: str) -> FieldPath:
+def _locate_levels(factor: str, transport: str) -> FieldPath:
     """Return where the levels of a factor for a transport, or for all of them, are written."""
     return ("factors", factor, *(() if transport == EVERY_TRANSPORT else (transport,)))
 
@@ -449,4 +398,4 @@ def _locate_level(scenario: Scenario, name: str, cell: Cell) -> FieldPath:
     levels = scenario.factors.find_levels(name)
     owner = cell.transport if cell.transport in levels else EVERY_TRANSPORT
     own, level = levels.get(owner, ()), getattr(cell, name)
-    return (*locate_levels(name, owner), own.index(level)) if level in own else ("factors", name)
+    return (*_locate_levels(name, owner), own.index(level)) if level in own else ("factors", name)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from wirebench.analysis.disturbances import find_disturbances
 from wirebench.analysis.summary import CellSummary
-from wirebench.model.labels import capitalise, list_some, name_transport, pluralise
+from wirebench.model.labels import capitalise, name_transport, pluralise
 from wirebench.model.metric import METRICS
 from wirebench.model.record import CALIBRATED_CONNECTIONS_MAX, FAIRNESS_MIN
 from wirebench.model.run_info import Run, RunInfo
@@ -20,17 +19,15 @@ _LARGER_ERRORS = {
     "a proxy": ("delay_ms", None),
     "REST over HTTP/2": ("http", None),
 }
-_WINDOWS_NAMED_MAX = 3
 
 
 def list_caveats(run: Run, cells: Sequence[CellSummary]) -> tuple[str, ...]:
-    """Return the caveats of a run's figures: what it noted itself, its calibration, pauses and disturbances."""
+    """Return the caveats of a run's figures: what it noted itself, its calibration and its pauses."""
     return (
         *run.info.notes,
         *describe_calibration(cells),
         *describe_retries(cells),
         *_describe_resumption(run.info),
-        *describe_disturbances(run),
     )
 
 
@@ -76,36 +73,6 @@ def _describe_resumption(run: RunInfo) -> Iterator[str]:
     if run.resumed_at:
         moments = ", ".join(map(format_moment, run.resumed_at))
         yield f"it was stopped, and resumed at {moments}: a block in two parts adds noise to its ratios"
-
-
-def describe_disturbances(run: Run) -> Iterator[str]:
-    """Say what disturbed a run that has ended, and what that means for its verdicts."""
-    if run.info.status == "running":
-        return
-    found = find_disturbances(run)
-    if found.drift is not None:
-        yield (
-            f"drift: from the first block to the last, all cells together became {_judge(found.drift)}; ratios are "
-            "taken within a block, so absolute figures suffer from it, and verdicts hardly do"
-        )
-    if found.apart:
-        cell, ratio = found.apart
-        yield (
-            f"drift: from the first block to the last, {cell.full_name} became {_judge(ratio)} by comparison with the "
-            "other cells, so its ratios depend on how long the run is"
-        )
-    for block, ratio in found.blocks:
-        yield f"block {block} is an outlier: all cells together are {_judge(ratio)} there; it stays in all figures"
-    windows = [
-        f"block {block} of {cell.full_name} is an outlier: {_judge(ratio)} than its other blocks; it stays in all "
-        "figures, and widens the intervals of its ratios"
-        for block, cell, ratio in found.windows
-    ]
-    yield from list_some(windows, _WINDOWS_NAMED_MAX)
-
-
-def _judge(ratio: float) -> str:
-    return f"{abs(ratio - 1) * 100:.0f} % {'better' if ratio > 1 else 'worse'}"
 
 
 def describe_uneven_workers(cells: Iterable[CellSummary]) -> Iterator[str]:

@@ -37,8 +37,6 @@ from wirebench.measure.search import search_capacity
 from wirebench.measure.usage import Interference
 from wirebench.model.cell import Cell, ServiceSpec
 from wirebench.model.labels import pluralise
-from wirebench.model.record import Record
-from wirebench.model.run_info import RunInfo
 from wirebench.plan.plan import Plan, PlannedCell
 from wirebench.run.environment import read_machine
 from wirebench.run.ids import IdLayout, count_steps, find_free
@@ -96,7 +94,7 @@ class Execution:
             if not left:
                 continue
             starting = ": starting services" if self.target.restarts_services else ""
-            self.progress.step(f"{self.plan.describe_block(block[0].block)}{starting}")
+            self.progress.step(f"block {block[0].block} of {len(self.plan.blocks)}{starting}")
             if self.target.runs_all_services:
                 with self._run_services(tuple(dict.fromkeys(each.cell.service for each in block))) as endpoints:
                     # A restarted variant may answer differently.
@@ -280,7 +278,7 @@ class Execution:
                 self.target.check()
                 time.sleep(_ENDING_POLL_S)
             raise
-        record = place_record(record, planned, self.writer.info)
+        record = record.model_copy(update={"block": planned.block, "order": planned.order})
         self.writer.add(record)
         self.done += 1
         self.measured_s += record.compute_load_s(job.load.warmup_s)
@@ -321,20 +319,3 @@ class Execution:
         generators = load_pods.count_cores(load) * load.generators
         services = cell.cpu_limit_millicores * (cell.replicas or 1) / 1000
         return (services + generators) / self.shared_cores
-
-
-def place_record(record: Record, planned: PlannedCell, info: RunInfo) -> Record:
-    """Return a record as one of a run."""
-    return record.model_copy(
-        update={
-            "run": info.id,
-            "scenario": info.scenario,
-            "id": planned.id,
-            "block": planned.block,
-            "order": planned.order,
-            "histogram_file": f"histograms/{planned.id}.json",
-            "versions": info.versions,
-            "machine": info.machine,
-            "commit": info.commit,
-        }
-    )

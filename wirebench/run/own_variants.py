@@ -21,7 +21,7 @@ from wirebench.model.scenario import Scenario, find_own
 from wirebench.model.source import FieldPath
 from wirebench.model.variant import CONTRACT_FILE, REFLECTION, Variant
 from wirebench.run.load_source import LoadSource
-from wirebench.system.files import open_atomic, write_atomic
+from wirebench.system.files import write_atomic
 from wirebench.system.paths import CONTRACT
 from wirebench.system.tls import make_context
 from wirebench.targets.endpoint import Endpoint
@@ -55,8 +55,7 @@ class Variants:
             if application.variants[name].transport == "grpc":
                 descriptors = self._kept / CONTRACT_FILE.format(name)
                 messages = self._find_messages(name, endpoint)
-                with open_atomic(descriptors) as kept:
-                    kept.write(messages)
+                write_atomic(descriptors, messages)
                 if _is_reflected(application.variants[name]):  # others are checked before anything starts
                     resolve(application.path, {name: descriptors})
             self._files[name] = file, descriptors

@@ -24,7 +24,7 @@ from wirebench.model.labels import pluralise
 from wirebench.model.record import Record
 from wirebench.model.run_info import Run, RunInfo
 from wirebench.model.validation_messages import describe_first
-from wirebench.system.files import is_file, lock_folder, make_write_error, write_atomic
+from wirebench.system.files import lock_folder, make_write_error, write_atomic
 from wirebench.system.paths import DEFAULT_FOLDER, LAST
 
 _LOG = logging.getLogger(__name__)
@@ -202,7 +202,7 @@ def find_run(name: str, folder: Path = DEFAULT_FOLDER) -> Run:
     if asked := _LAST_BUT.fullmatch(name):
         return _find_last(folders, int(asked[1] or 0), folder)
     for path in (folder / name, Path(name)):
-        if is_file(path / "run.json"):
+        if (path / "run.json").is_file():
             return load_run(path)
     alike = [path for path in folders if path.name.startswith(name)] if name else []
     if len(alike) == 1:

@@ -61,11 +61,6 @@ def read_cpu_s_by_core(root: Path = ROOT) -> dict[int, float]:
         return {}
 
 
-def read_throttled_periods(folder: Path) -> int | None:
-    """Return in how many periods a group met its CPU limit, so far; None if it can't be read."""
-    return read_fields(folder / "cpu.stat").get("nr_throttled")
-
-
 def read_memory_bytes(folder: Path) -> int | None:
     """Return a group's working set: memory in use, without cached files that can go at once. None if it can't be read.
 

@@ -3,53 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import fcntl
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 from wirebench.errors import UsageError, WirebenchError
 
-_MAKE_ROOM = "make room, or choose another place"
-#: What to do next about what the system has said.
-_NEXT_STEPS = {
-    errno.ENOSPC: _MAKE_ROOM,
-    errno.EDQUOT: _MAKE_ROOM,
-    errno.ENOENT: "make the folder first, or choose another place",
-    errno.EISDIR: "name a file",
-    errno.EPIPE: "its reader has to stay until the end",
-}
 
-
-def is_file(path: Path) -> bool:
-    """Return whether a file is there; not where that can't be told, as its name is too long or its folder another's."""
-    try:
-        return path.is_file()
-    except OSError:
-        return False
-
-
-def write_atomic(path: Path, text: str) -> None:
-    """Put a text and a line's end on disk under this name, or change nothing. Raises WirebenchError."""
-    with open_atomic(path) as file:
-        file.write(f"{text}\n".encode())
-
-
-@contextlib.contextmanager
-def open_atomic(path: Path) -> Iterator[BinaryIO]:
-    """Yield a file to write; what is written gets this name when the block ends well, and otherwise nothing changes.
+def write_atomic(path: Path, content: str | bytes) -> None:
+    """Put bytes, or a text and a line's end, on disk under this name, or change nothing. Raises WirebenchError.
 
     A reader never meets a part: it is on disk, under a name of its own, before it gets the right one. A link stays, and
     leads to what is written. A device or a pipe stays what it is, and gets what is written at once.
-
-    Raises WirebenchError for every OSError, in the block as well.
     """
+    written = content if isinstance(content, bytes) else f"{content}\n".encode()
     try:
         if path.exists() and not path.is_file():
-            with path.open("wb") as file:  # which a folder rejects
-                yield file
+            path.write_bytes(written)  # which a folder rejects
             return
         place = Path(os.path.realpath(path))
         if place.is_symlink():
@@ -57,7 +28,7 @@ def open_atomic(path: Path) -> Iterator[BinaryIO]:
         temporary = place.with_name(f"{place.name}.{os.getpid()}.tmp")
         try:
             with temporary.open("wb") as file:
-                yield file
+                file.write(written)
                 file.flush()
                 os.fsync(file.fileno())
             temporary.replace(place)
@@ -93,5 +64,4 @@ def lock_folder(folder: Path) -> Iterator[None]:
 
 
 def make_write_error(path: Path, error: OSError) -> WirebenchError:
-    hint = _NEXT_STEPS.get(error.errno or 0, "choose another place")
-    return WirebenchError(f"can't write {path}: {error.strerror}", hint)
+    return WirebenchError(f"can't write {path}: {error.strerror}", "make room, or choose another place")

@@ -46,7 +46,10 @@ class NetworkNamespace:
 @contextlib.contextmanager
 def open_namespace() -> Iterator[NetworkNamespace]:
     """Make a namespace, and remove it with its interfaces; killed runs' too. Raises ProcessError."""
-    _remove_abandoned()
+    for path in _FOLDER.glob(f"{_PREFIX}*"):
+        pid = path.name.removeprefix(_PREFIX)
+        if pid.isdigit() and not psutil.pid_exists(int(pid)):
+            _try("ip", "netns", "delete", path.name)
     number = os.getpid()
     first = _FIRST + 4 * (number % _NAMESPACES)
     made = NetworkNamespace(f"{_PREFIX}{number}", str(first + 2), str(first + 1), f"wb{number}n", f"wb{number}h")
@@ -55,25 +58,15 @@ def open_namespace() -> Iterator[NetworkNamespace]:
         _run("ip", "link", "add", made.host_interface, "type", "veth", "peer", made.interface, "netns", made.name)
         _run("ip", "address", "add", f"{made.host_address}/30", "dev", made.host_interface)
         _run("ip", "link", "set", made.host_interface, "up")
-        _run("ip", "-n", made.name, "address", "add", f"{made.address}/30", "dev", made.interface)
-        _run("ip", "-n", made.name, "link", "set", made.interface, "up")
-        _run("ip", "-n", made.name, "link", "set", "lo", "up")
+        inside = ("ip", "-n", made.name)
+        _run(*inside, "address", "add", f"{made.address}/30", "dev", made.interface)
+        for interface in (made.interface, "lo"):
+            _run(*inside, "link", "set", interface, "up")
         yield made
     finally:
         # Its end of the pair goes with it, and ours with its end; at once, and not when the kernel gets to it.
-        with contextlib.suppress(ProcessError):
-            _run("ip", "link", "delete", made.host_interface)
-        with contextlib.suppress(ProcessError):
-            _run("ip", "netns", "delete", made.name)
-
-
-def _remove_abandoned() -> None:
-    """Remove the namespaces of processes that are gone."""
-    for path in _FOLDER.glob(f"{_PREFIX}*"):
-        pid = path.name.removeprefix(_PREFIX)
-        if pid.isdigit() and not psutil.pid_exists(int(pid)):
-            with contextlib.suppress(ProcessError):
-                _run("ip", "netns", "delete", path.name)
+        _try("ip", "link", "delete", made.host_interface)
+        _try("ip", "netns", "delete", made.name)
 
 
 def explain_no_netem() -> str:
@@ -86,6 +79,11 @@ def explain_no_netem() -> str:
     except ProcessError as error:
         return f"{error}: {error.details.strip()}" if error.details else str(error)
     return ""
+
+
+def _try(*arguments: str) -> None:
+    with contextlib.suppress(ProcessError):
+        _run(*arguments)
 
 
 def _run(*arguments: str | Path) -> None:

@@ -12,9 +12,8 @@ import shlex
 import shutil
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +23,8 @@ from wirebench.errors import WirebenchError
 from wirebench.system.files import make_write_error
 
 _LOG = logging.getLogger(__name__)
-LAST_LINES = 12
+#: How many lines of a program's errors, and of the log of one that runs beside us, an error carries.
+_ERROR_LINES_MAX, _LAST_LINES = 100, 12
 #: How much of a log is looked at for them; a service may write as much as the disk takes.
 _LAST_BYTES = 64 * 1024
 _POLL_S = 0.01
@@ -62,25 +62,17 @@ class Child:
 
     def wait(self, timeout_s: float) -> int:
         """Wait for its end and return its status. Raises ProcessError if it takes too long."""
-        deadline = time.monotonic() + timeout_s
-        with contextlib.suppress(AttributeError, OSError):  # no Linux, whose CPU times can't be read; or it has ended
-            self._sleep_until_end(os.pidfd_open(self.pid), timeout_s)
+        deadline, poll = time.monotonic() + timeout_s, select.poll()
+        # The kernel wakes us, as we share the cores, and leaves the status unread, so that the CPU time can be read.
+        with contextlib.suppress(AttributeError, OSError), os.fdopen(os.pidfd_open(self.pid), "rb", 0) as ending:
+            poll.register(ending, select.POLLIN)
+            poll.poll(timeout_s * 1e3)
         self._cpu_s = self.read_cpu_s()
         try:
             return self.process.wait(max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
             self.stop()
             raise self.make_error(f"was still running after {timeout_s:.0f} s") from None
-
-    @staticmethod
-    def _sleep_until_end(descriptor: int, timeout_s: float) -> None:
-        """Leave its status unread, so that its CPU time can be read. The kernel wakes us: we share the cores."""
-        try:
-            poll = select.poll()
-            poll.register(descriptor, select.POLLIN)
-            poll.poll(timeout_s * 1e3)
-        finally:
-            os.close(descriptor)
 
     def read_cpu_s(self) -> float | None:
         """Return its CPU time, in seconds; of one that has ended, what it was when `wait` found that."""
@@ -92,13 +84,15 @@ class Child:
 
         What has left its session is found while its parents live, so services should stay in the foreground.
         """
-        started = _list_descendants(self.pid)
+        started = list[psutil.Process]()
+        with contextlib.suppress(psutil.Error):
+            started = psutil.Process(self.pid).children(recursive=True)
         if self.process.poll() is None:
             self.process.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(grace_s)
         deadline = time.monotonic() + _KILL_TIMEOUT_S
-        while (left := [*filter(_is_alive, {*started, *_list_session(self.pid)})]) and time.monotonic() < deadline:
+        while (left := [*_list_alive(started, self.pid)]) and time.monotonic() < deadline:
             for each in left:
                 with contextlib.suppress(psutil.Error):
                     each.kill()
@@ -121,12 +115,14 @@ def start(  # noqa: PLR0913 - what a program is, and where it runs
     """
     # With setpriv it ends when we do; the kernel's bond is to this thread.
     wrapper = ["setpriv", "--pdeathsig", "TERM", "--"] if shutil.which("setpriv") else []
+    if cores:
+        wrapper += ["taskset", "--cpu-list", ",".join(map(str, cores))]
     _LOG.debug("started %s: %s; log: %s", name, shlex.join(map(str, arguments)), log)
     try:
         output = log.open("ab")
     except OSError as error:
         raise make_write_error(log, error) from error
-    with output, bind_to_cores(cores), _convert_start_errors(name):
+    with output, _convert_start_errors(name):
         process = subprocess.Popen(
             [*wrapper, *map(str, arguments)],
             stdin=subprocess.DEVNULL,
@@ -166,43 +162,23 @@ def read_cpu_s(pid: int) -> float | None:
         return None
 
 
-def _list_session(leader: int) -> Iterator[psutil.Process]:
-    """Yield the processes of a session: of a child, and of all that it has started, even if it has ended itself."""
-    for process in psutil.process_iter():
-        with contextlib.suppress(OSError):
-            if os.getsid(process.pid) == leader:
-                yield process
+def _list_alive(started: Collection[psutil.Process], leader: int) -> Iterator[psutil.Process]:
+    """Yield which of these processes run, and of a session: a child with all that it has started, even if it ended."""
+    for each in {*started, *psutil.process_iter()}:
+        with contextlib.suppress(psutil.Error, OSError):
+            is_ours = each in started or os.getsid(each.pid) == leader
+            if is_ours and each.is_running() and each.status() != psutil.STATUS_ZOMBIE:
+                yield each
 
 
-def _list_descendants(pid: int) -> list[psutil.Process]:
-    """Return what a process and those that it has started have started, in whatever session."""
-    try:
-        return psutil.Process(pid).children(recursive=True)
-    except psutil.Error:
-        return []
-
-
-def _is_alive(process: psutil.Process) -> bool:
-    """Return whether a process runs: another one that has got its number since is not meant."""
-    try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.Error:
-        return False
-
-
-def run(  # noqa: PLR0913 - what a program is, reads and prints
+def run(
     name: str,
     arguments: Sequence[str | Path],
     timeout_s: float,
     stdin: str = "",
     environment: Mapping[str, str] | None = None,
-    *,
-    lines_max: int = LAST_LINES,
 ) -> str:
-    """Run a program to its end and return what it prints; of its errors, ProcessError has the last `lines_max` lines.
-
-    It is in a session of its own: a terminal's Ctrl-C reaches us alone, and we end it.
-    """
+    """Run a program to its end, in a session of its own, and return what it prints; ProcessError has its errors."""
     _LOG.debug("started %s: %s", name, shlex.join(map(str, arguments)))
     try:
         with _convert_start_errors(name):
@@ -220,7 +196,7 @@ def run(  # noqa: PLR0913 - what a program is, reads and prints
     except subprocess.TimeoutExpired:
         raise ProcessError(f"{name} was still running after {timeout_s:.0f} s", "try again") from None
     if ended.returncode:
-        last_lines = "\n".join(ended.stderr.strip().splitlines()[-lines_max:])
+        last_lines = "\n".join(ended.stderr.strip().splitlines()[-_ERROR_LINES_MAX:])
         raise ProcessError(f"{name} {describe_status(ended.returncode)}", "its last lines are above", last_lines)
     return ended.stdout
 
@@ -229,17 +205,10 @@ def run(  # noqa: PLR0913 - what a program is, reads and prints
 def read_version(program: Path, flag: str = "--version") -> str | None:
     """Return the version that a program prints; None if it isn't there."""
     try:
-        printed = subprocess.run(
-            [program, flag],
-            check=False,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=_VERSION_TIMEOUT_S,
-        ).stdout
+        ended = subprocess.run([program, flag], check=False, capture_output=True, timeout=_VERSION_TIMEOUT_S)
     except (OSError, subprocess.SubprocessError):
         return None
-    found = re.search(rb"\d+\.\d+\S*", printed)
+    found = re.search(rb"\d+\.\d+\S*", ended.stdout + ended.stderr)
     return found and found[0].decode()
 
 
@@ -247,26 +216,10 @@ def read_last_lines(log: Path) -> str:
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - _LAST_BYTES))
-            return "\n".join(file.read(_LAST_BYTES).decode(errors="replace").splitlines()[-LAST_LINES:])
+            return "\n".join(file.read(_LAST_BYTES).decode(errors="replace").splitlines()[-_LAST_LINES:])
     except OSError:
         return ""
 
 
 def describe_status(status: int) -> str:
-    if status < 0:
-        return f"was ended by {signal.Signals(-status).name}"
-    return f"ended with status {status}"
-
-
-@contextlib.contextmanager
-def bind_to_cores(cores: frozenset[int] | None) -> Iterator[None]:
-    """Run this thread on the cores for a moment; what it starts inherits them, from its first instruction on."""
-    if cores is None or sys.platform != "linux":
-        yield
-        return
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, cores)
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)
+    return f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"

@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from types import FrameType
 from typing import NoReturn
@@ -30,36 +31,30 @@ def handle_interrupts(announcement: str = "") -> Iterator[None]:
     """
 
     def interrupt(number: int, _frame: FrameType | None) -> NoReturn:
-        for each in signals:
+        for each in previous:
             signal.signal(each, signal.SIG_IGN)
         # Past Python's buffers: they may be in the middle of a write that the signal came into.
         with contextlib.suppress(OSError):
             os.write(_STDERR, announcement.encode())
         raise Interrupted(signal.Signals(number).name)
 
-    def reraise_later(dropped: sys.UnraisableHookArgs) -> None:
+    def raise_later(dropped: sys.UnraisableHookArgs) -> None:
         if not isinstance(dropped.exc_value, Interrupted):
             report_dropped(dropped)
             return
-        name = str(dropped.exc_value)
+        number = signal.Signals[str(dropped.exc_value)]
+        signal.signal(number, interrupt)
+        threading.Timer(_RERAISE_DELAY_S, signal.pthread_kill, (threading.main_thread().ident, number)).start()
 
-        def reraise(_number: int, _frame: FrameType | None) -> NoReturn:
-            raise Interrupted(name)
-
-        previous.setdefault(signal.SIGALRM, signal.signal(signal.SIGALRM, reraise))
-        signal.setitimer(signal.ITIMER_REAL, _RERAISE_DELAY_S)
-
-    signals = [signal.SIGINT, signal.SIGTERM]
+    signals = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
     # Who started us with `nohup` wants no hang-up to end us.
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        signals.append(signal.SIGHUP)
-    previous = {number: signal.signal(number, interrupt) for number in signals}
-    report_dropped, sys.unraisablehook = sys.unraisablehook, reraise_later
+    previous = {each: signal.getsignal(each) for each in signals if signal.getsignal(each) is not signal.SIG_IGN}
+    report_dropped, sys.unraisablehook = sys.unraisablehook, raise_later
     try:
+        for each in previous:
+            signal.signal(each, interrupt)
         yield
     finally:
-        if signal.SIGALRM in previous:
-            signal.setitimer(signal.ITIMER_REAL, 0)
         sys.unraisablehook = report_dropped
-        for number, handler in previous.items():
-            signal.signal(number, handler)
+        for each, handler in previous.items():
+            signal.signal(each, handler)

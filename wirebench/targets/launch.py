@@ -17,9 +17,8 @@ from wirebench.model.application import Application
 from wirebench.model.cell import ServiceSpec
 from wirebench.model.placeholders import expand
 from wirebench.system.paths import TOOLS
-from wirebench.system.ports import LOOPBACK
+from wirebench.system.ports import LOOPBACK, accepts_connections, answers_http, is_serving
 from wirebench.system.processes import list_flags
-from wirebench.system.readiness import accepts_connections, answers_http, is_serving
 from wirebench.system.tls import ClientTls
 
 #: How long a built-in service may take to finish requests in flight.

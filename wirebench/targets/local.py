@@ -14,9 +14,8 @@ from wirebench.model.cell import ServiceSpec
 from wirebench.model.placeholders import redact
 from wirebench.system import processes
 from wirebench.system.paths import POSTGRES_URL
-from wirebench.system.ports import LOOPBACK, reserve_ports
+from wirebench.system.ports import LOOPBACK, reserve_ports, wait_ready
 from wirebench.system.processes import Child, ProcessError
-from wirebench.system.readiness import wait_ready
 from wirebench.targets.cores import CoreClaim, Cores
 from wirebench.targets.endpoint import Description, Endpoint, Replica
 from wirebench.targets.launch import (

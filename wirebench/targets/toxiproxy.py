@@ -25,9 +25,8 @@ from wirebench.errors import WirebenchError
 from wirebench.system import processes
 from wirebench.system.http import fetch
 from wirebench.system.paths import TOOLS
-from wirebench.system.ports import LOOPBACK, reserve_ports
+from wirebench.system.ports import LOOPBACK, answers_http, reserve_ports, wait_ready
 from wirebench.system.processes import Child
-from wirebench.system.readiness import answers_http, wait_ready
 
 PROGRAM = TOOLS / "toxiproxy-server"
 _READY_TIMEOUT_S = 20.0

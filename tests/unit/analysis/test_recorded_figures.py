@@ -24,7 +24,6 @@ from wirebench.model.recording import Recording
 from wirebench.model.run_info import Run
 from wirebench.model.scenario import Load
 from wirebench.plan.plan import PlannedCell
-from wirebench.run.execution import place_record
 from wirebench.store.runs import RunWriter, load_run
 
 Times = NDArray[np.int64]
@@ -109,7 +108,7 @@ def write_run(folder: Path, kind: str, blocks: int = 3) -> Run:
             output = writer.histogram_path(planned.id)
             job = Job(of, load, "127.0.0.1:1", 1, 1, output, writer.log_path("driver"), None)
             record = make_record(job, observe(kind, of, block))
-            writer.add(place_record(record, planned, writer.info))
+            writer.add(record.model_copy(update={"block": planned.block}))
     return load_run(writer.folder)
 
 

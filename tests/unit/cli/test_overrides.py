@@ -157,7 +157,7 @@ def test_a_factor_that_does_not_fit_can_be_removed(tmp_path: Path) -> None:
         (("--operation", "users.gt"), "--operation users.gt: factors.operation: there is no operation", "users.get"),
         (("--driver", "ghz"), "--driver ghz: factors.driver: rest has no driver 'ghz'", "choose from wireload"),
         (("--rate", "9", "--set", "load.model=closed"), "--rate 9: factors.rate_per_s: a closed load has no", "open"),
-        (("--set", "factors.wrokers=1"), "factors.wrokers: no such key; did you mean 'workers'?", "scenarios.md"),
+        (("--set", "factors.wrokers=1"), "factors.wrokers: no such key: there are workers", "scenarios.md"),
         (("--set", "blocks=many"), "--set blocks=many: blocks: must be a valid integer (it is 'many')", ""),
         (("--set", "blocks.x=1"), "--set blocks.x=1: blocks has no keys in", "--set 'blocks={x: …}'"),
         (("--set", "factors.tls=null"), "--set factors.tls=null: factors.tls isn't set in", "remove the option"),

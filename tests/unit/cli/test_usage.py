@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import reject, wirebench
-from tests.support.printed_commands import parse
+from tests.support.command_line import parse, reject, wirebench
 from tests.support.report_run import RunBuilder, cell
 from tests.support.waiting import run_program
 from wirebench.cli.app import COMMANDS

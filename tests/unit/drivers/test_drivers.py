@@ -19,7 +19,7 @@ from wirebench.drivers import K6, Ghz, Job
 from wirebench.drivers import ghz as ghz_module
 from wirebench.drivers.locust import Locust
 from wirebench.drivers.oha import Oha
-from wirebench.drivers.replay import Call, Report, fold, render
+from wirebench.drivers.replay import DROPPED, Call, fold, render
 from wirebench.drivers.wireload import describe_job
 from wirebench.errors import WirebenchError
 from wirebench.model.application import Operation, load_builtin
@@ -93,7 +93,7 @@ def test_locust_reports_statuses_and_what_was_raised(job: Job) -> None:
     job.output.write_text(
         json.dumps([[1, 1, 201, ""], [2, 1, 503, ""], [3, 1, 0, "OSError: no"], [4, 1, 0, "TimeoutError: timed out"]])
     )
-    calls = Locust().read(job).calls
+    calls = Locust().read(job)
     assert [1, 2, 3, 4] == [call.end_unix_ns for call in calls]
     expected = ["ok", "unavailable: HTTP 503", "unavailable: OSError: no", "deadline_exceeded: TimeoutError: timed out"]
     assert expected == [": ".join(filter(None, (call.code, call.error))) for call in calls]
@@ -113,7 +113,7 @@ def write_oha(job: Job, rows: Sequence[tuple[float, float | None, float, int]], 
 def test_oha_reports_every_call_that_got_a_reply(job: Job) -> None:
     """Times count from its start. Requests without a reply have no time: they count at the start of the window."""
     write_oha(job, [(0.1, None, 0.3, 200), (0.4, None, 0.45, 404)], {"timeout": 2, "connection closed": 1})
-    first, second, *failed = Oha().read(job).calls
+    first, second, *failed = Oha().read(job)
     assert (10**18 + 300_000_000, 200_000_000, "ok", "", None) == first
     assert (10**18 + 450_000_000, 50_000_000, "not_found", "HTTP 404", None) == second
     assert ["deadline_exceeded", "deadline_exceeded", "unavailable"] == [call.code for call in failed]
@@ -123,9 +123,9 @@ def test_oha_reports_every_call_that_got_a_reply(job: Job) -> None:
 def test_oha_measures_a_rate_from_when_a_request_was_due(job: Job) -> None:
     """Response time holds the wait to be sent; what was due and never sent was dropped."""
     write_oha(job, [(0.1, 0.0, 0.3, 200), (0.4, 0.4, 0.45, 200)], {})
-    calls, dropped = Oha().read(dataclasses.replace(job, cell=dataclasses.replace(CELL, rate_per_s=4)))
-    assert [300_000_000, 50_000_000] == [call.response_ns for call in calls]
-    assert 4 == dropped  # of the six that were due in a second and a half
+    first, second, *rest = Oha().read(dataclasses.replace(job, cell=dataclasses.replace(CELL, rate_per_s=4)))
+    assert (300_000_000, 50_000_000) == (first.response_ns, second.response_ns)
+    assert [DROPPED] * 4 == [call.code for call in rest]  # of the six that were due in a second and a half
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_a_result_that_is_none_is_an_error(
 K6_HEADER = "metric_name,timestamp,metric_value,error,error_code,name,status,extra_tags,metadata"
 
 
-def read_k6(job: Job, *rows: str, rate_per_s: int | None = None) -> Report:
+def read_k6(job: Job, *rows: str, rate_per_s: int | None = None) -> list[Call]:
     """Return what is read of a CSV of k6's with these rows."""
     job.output.write_text("\n".join((K6_HEADER, *rows)), encoding="utf-8")
     return K6().read(dataclasses.replace(job, cell=dataclasses.replace(CELL, rate_per_s=rate_per_s)))
@@ -157,7 +157,7 @@ def read_k6(job: Job, *rows: str, rate_per_s: int | None = None) -> Report:
 
 def test_k6_s_request_holds_its_connecting(job: Job) -> None:
     """Its duration leaves it out; a request without a reply has the words of its error."""
-    calls, _ = read_k6(
+    calls = read_k6(
         job,
         "http_reqs,1000000009000000,1,,,users.get,200,,",
         "http_req_duration,1000000009000000,5.5,,,users.get,200,,",
@@ -182,14 +182,14 @@ def test_k6_s_request_holds_its_connecting(job: Job) -> None:
 
 def test_k6_s_rate_is_measured_from_when_requests_were_due(job: Job) -> None:
     """The request that waited least was sent at once. What k6 drops leaves its place."""
-    calls, dropped = read_k6(
+    first, dropped, last = read_k6(
         job,
         "http_req_duration,1002700000,2,,,users.get,200,,",
         "dropped_iterations,1010800000,1,,,,,,",
         "http_req_duration,1024200000,3,,,users.get,200,,",
         rate_per_s=100,
     )
-    assert ([2_000_000, 3_500_000], 1) == ([call.response_ns for call in calls], dropped)
+    assert (2_000_000, DROPPED, 3_500_000) == (first.response_ns, dropped.code, last.response_ns)
 
 
 def detail(end_ms: int, latency_ms: float = 1.0, status: str = "OK", error: str = "") -> dict[str, Any]:
@@ -201,7 +201,7 @@ def detail(end_ms: int, latency_ms: float = 1.0, status: str = "OK", error: str 
 def read_ghz(job: Job, *details: dict[str, Any]) -> Sequence[Call]:
     """Return what is read of these details."""
     job.output.write_text(json.dumps({"details": details}))
-    return Ghz().read(job).calls
+    return Ghz().read(job)
 
 
 def test_a_detail_of_ghz_is_a_call(job: Job) -> None:
@@ -239,7 +239,7 @@ def call(end_ms: int, latency_ms: int = 1, code: str = "ok", error: str = "", re
 def folded(*calls: Call) -> HistogramFile:
     """Fold after half a second of warm-up, in a window of one second."""
     job = dataclasses.replace(JOB, load=Load(warmup_s=0.5, window_s=1.0))
-    return fold(Report(calls), job, DriverVersion(name="oha", version="0"))
+    return fold(calls, job, DriverVersion(name="oha", version="0"))
 
 
 def test_the_window_opens_after_the_warmup() -> None:

@@ -74,7 +74,6 @@ def test_requests_are_told_by_replica_and_by_worker(tmp_path: Path) -> None:
     """Replicas share evenly or not; workers do so within the replica where it is worst."""
     record = record_of(tmp_path, seen(1.0, REQUESTS))
     assert {"a": 4, "b": 3} == record.server.requests_by_replica
-    assert {"a/70": 2, "a/71": 2, "b/80": 3} == record.server.requests_by_worker
     assert 0.5 == record.server.fairness
     assert 49 / (2 * 25) == record.server.replica_fairness
     gates = {gate.name: gate.passed for gate in record.gates}

@@ -41,7 +41,7 @@ def test_the_capacity_is_found_within_the_resolution(capacity_per_s: int) -> Non
         service = SimulatedService(capacity_per_s, seed=block, noise=0)
         windows = service.search(LOAD, 1.1 * capacity_per_s, f"{block}")
         search = make_search(windows, LOAD.resolution)
-        assert search.is_settled
+        assert search.bracket <= search.bracket_max
         assert search.capacity_per_s == pytest.approx(capacity_per_s, rel=search.bracket_max / 2 + 0.5 / capacity_per_s)
         assert len(windows) <= 12
         near = [each for each in windows if abs(each.rate_asked_per_s / capacity_per_s - 1) < 0.05]

@@ -13,7 +13,8 @@ from tests.support.command_line import wirebench
 from tests.support.http_servers import QuietHandler, serving
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.recording import read_recording
-from wirebench.plan.mirror_node import NETWORKS, read_message_times
+from wirebench.plan import mirror_node
+from wirebench.plan.mirror_node import read_message_times
 
 TOPIC = "0.0.4321"
 MESSAGES = f"/api/v1/topics/{TOPIC}/messages"
@@ -41,7 +42,7 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, tuple[int, st
             self.answer(status, body.encode())
 
     with serving(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as address:
-        monkeypatch.setitem(NETWORKS, "testnet", f"http://{address}")
+        monkeypatch.setattr(mirror_node, "URL", f"http://{address}")
         yield found
 
 

@@ -185,7 +185,7 @@ def test_a_run_takes_a_service_in_a_cluster_as_it_is(tmp_path: Path) -> None:
     ("factors", "expected"),
     [
         ("variant: theirs, cpu_limit_millicores: 100", "cpu_limit_millicores: it can't be set on theirs"),
-        ("variant: theirs, placement: same-pod", "the load can't run in the pods of theirs"),
+        ("variant: theirs, placement: same-pod", "placement: it can't be set on theirs"),
         ("variant: theirs, replicas: 2", "replicas: it can't be set on theirs"),
         ("variant: theirs", "only an open load keeps to its limit"),
     ],

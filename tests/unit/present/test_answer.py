@@ -48,24 +48,6 @@ def test_a_sentence_counts_mixed_verdicts(comparison: ComparisonView) -> None:
     assert ("Socket against REST: withheld in 2 of 2 situations.",) == summarise_run((), [withheld, withheld])
 
 
-def test_ranges_are_of_what_each_situation_is_judged_by(comparison: ComparisonView) -> None:
-    """A rate that another situation's load has set says nothing."""
-    rate = comparison.ratios["throughput"]
-    ratios = {name: dataclasses.replace(rate, estimate=value) for name, value in (("p50", 0.5), ("throughput", 1.0))}
-    other = dataclasses.replace(comparison, metric="p50", ratios=ratios)
-    (only,) = summarise_run((), [comparison, other])
-    assert f"in both situations: {rate.estimate:.2f}× the requests/s, 0.50× the p50, " in only
-
-
-def test_how_far_drivers_agree_is_the_answer_where_nothing_else_is_compared(tmp_path: Path) -> None:
-    """A sentence each, over all situations."""
-    cells = [cell("rest", driver=driver, concurrency=count) for driver in ("k6", "oha") for count in (1, 16)]
-    view = make_run_view(RunBuilder(cells=cells, info={"compare": "driver"}).write(tmp_path))
-    (only,) = view.summary
-    assert only.startswith("oha against k6 on the same service in both situations: ")
-    assert only.endswith("× the requests/s.")
-
-
 def test_a_sweep_says_what_gave_way_first(tmp_path: Path) -> None:
     """The least number of connections at which something broke is said, with the error that it broke with."""
 

@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from tests.support.drawn import Drawn
-from tests.support.report_run import RunBuilder, quick_cells
-from wirebench.analysis.summary import summarise
 from wirebench.model.histogram import Histogram
 from wirebench.present.charts import bars, lines
 from wirebench.present.charts.bars import Bar
 from wirebench.present.charts.lines import make_latency_series
-from wirebench.present.charts.plot import Mark, PlotSeries
+from wirebench.present.charts.plot import PlotSeries
 from wirebench.present.charts.scale import Scale
-from wirebench.present.charts.style import assign_styles, assign_styles_to_names
+from wirebench.present.charts.style import assign_styles_to_names
 from wirebench.present.latencies import CellLatency, make_curve
 
 REST, GRPC = assign_styles_to_names([("REST", "rest"), ("gRPC", "grpc")]).values()
-
-
-def test_a_transport_has_one_colour_and_its_variants_differ_by_line(tmp_path: Path) -> None:
-    """Two drivers of gRPC style related, and not the same."""
-    styles = assign_styles(summarise(RunBuilder(cells=quick_cells(), blocks=1, samples=30).write(tmp_path).records))
-    assert {"REST", "gRPC", "gRPC with ghz", "socket"} == set(styles)
-    assert styles["gRPC"].colour == styles["gRPC with ghz"].colour
-    assert styles["gRPC"].dashes != styles["gRPC with ghz"].dashes
-    assert 3 == len({style.colour for style in styles.values()})
-    assert 3 == len({style.outline for style in styles.values()})
 
 
 @pytest.mark.parametrize("values", [[], [0.0], [5.0], [5.0, 5.0], [1e-3, 1e5], [5e-324, 1e300]])
@@ -59,14 +43,6 @@ def test_a_scale_is_linear_from_zero_unless_figures_lie_far_apart(greatest: floa
     assert (is_log, is_log) == (scale.is_log, scale.low > 0)
 
 
-def test_labels_of_an_axis_never_touch() -> None:
-    """Where two would, the second has a line without a label."""
-    track = bars.Track(Scale.logarithmic([2000.0, 45_000.0]), 96, 328)
-    drawn = "".join(track.draw_axis({5000.0: "5,000", 10_000.0: "10,000", 20_000.0: "20,000", 50_000.0: "50,000"}, 100))
-    assert ["5,000", "10,000", "50,000"] == re.findall(r">([\d,]+)<", drawn)
-    assert 4 == drawn.count('class="grid"')
-
-
 def test_bars_begin_at_nothing_and_lengths_compare_as_figures_do() -> None:
     """Each has its name, its figure in digits, its blocks as dots, and what failed for it."""
     rows = [Bar(REST, 50.0, (40.0, 60.0)), Bar(GRPC, 200.0, failed_gates=("generator CPU",))]
@@ -77,16 +53,6 @@ def test_bars_begin_at_nothing_and_lengths_compare_as_figures_do() -> None:
     assert (["one load"], 2, 1) == (drawn.texts("title"), len(drawn.all("block")), len(drawn.all("mark unfit")))
     assert "failed: generator CPU" == drawn.root.findtext(".//title")
     assert "one load: REST 50.0; gRPC 200, where a gate failed" == drawn.description
-
-
-def test_bars_that_lie_far_apart_are_marks_on_a_logarithmic_scale() -> None:
-    """Bars from 0 would show the greatest alone; equal ratios are equal distances."""
-    rows = [Bar(REST, value) for value in (0.001, 0.1, 10.0)]
-    drawn = Drawn(bars.draw_bars("Gap", {"one load": rows}))
-    least, middle, most = (x for x, _ in drawn.marks())
-    assert middle - least == pytest.approx(most - middle, abs=0.2)
-    assert [] == drawn.all("area")
-    assert ["0.001", "0.01", "0.1", "1", "10"] == drawn.texts("scale")
 
 
 def make_latency(*values_ms: float) -> CellLatency:
@@ -109,15 +75,3 @@ def test_less_latency_is_drawn_lower_and_slower_percentiles_further_right() -> N
     assert ("img", "users.get") == (drawn.root.get("role"), drawn.root.get("aria-label"))
     assert ["REST p50 4.00", "REST p90 8.00"] == [each.text for each in drawn.root.iter("title")][:2]
     assert None is lines.make_latency_plot([PlotSeries(REST)])
-
-
-def test_levels_lie_as_far_apart_as_their_ratios() -> None:
-    """And where their labels have no room, they are left out, but for the last."""
-    series = [PlotSeries(REST, [Mark(2.0**power, 100.0 * power, fit=power > 1) for power in range(1, 20)])]
-    drawn = Drawn(lines.draw_levels("Throughput over connections", series, Scale.linear([1900])))
-    distances = {round(after[0] - before[0]) for before, after in itertools.pairwise(drawn.marks())}
-    assert max(distances) - min(distances) <= 1
-    labels = [each.text for each in drawn.all("scale") if each.get("text-anchor") == "middle"]
-    assert "524.3k" == labels[0]
-    assert "262.1k" not in labels
-    assert "REST 100 at 2, where a gate failed, 1,900 at 524288" == drawn.description

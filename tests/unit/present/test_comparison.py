@@ -12,7 +12,6 @@ from wirebench.analysis.compare_cells import find_comparisons
 from wirebench.analysis.pair import Comparison, judge
 from wirebench.analysis.ratio import Ratio
 from wirebench.model.cell import Cell
-from wirebench.model.contract import Driver
 from wirebench.present.comparison import ComparisonView, describe_correction, make_comparison_view
 
 
@@ -26,39 +25,6 @@ def comparison(tmp_path: Path) -> Comparison:
     """One comparison: socket against REST."""
     (only,) = find_comparisons(RunBuilder(cells=[cell("rest"), cell("socket")]).write(tmp_path))
     return only
-
-
-def test_transports_on_other_runtimes_are_told_apart(tmp_path: Path) -> None:
-    """Two REST runtimes against gRPC are two sentences that don't say the same."""
-    cells = [cell("rest"), cell("rest", runtime="uvicorn"), cell("grpc")]
-    views = view_comparisons(tmp_path, RunBuilder(cells=cells))
-    assert ["gRPC is faster than REST", "gRPC is faster than REST with uvicorn"] == sorted(v.statement for v in views)
-
-
-@pytest.mark.parametrize(
-    ("compared", "cells", "situation", "label"),
-    [
-        (
-            "workers",
-            [cell("rest", workers=count, store="postgres") for count in (1, 4)],
-            "REST users.get, 16 connections, postgres",
-            "4 workers / 1 worker",
-        ),
-        (
-            "http",
-            [cell("rest", runtime="uvicorn", http=level) for level in (None, 2)],
-            "REST users.get, 16 connections, uvicorn",
-            "HTTP/2 / HTTP/1.1",
-        ),
-    ],
-)
-def test_levels_of_other_factors_are_told_of_their_owner(
-    tmp_path: Path, compared: str, cells: list[Cell], situation: str, label: str
-) -> None:
-    """They are compared within a transport, which the situation names; each side is, also at its default."""
-    (only,) = view_comparisons(tmp_path, RunBuilder(cells=cells, info={"compare": compared}))
-    assert (situation, label) == (only.situation, only.label)
-    assert only.sentence.startswith(f"{situation}: ")
 
 
 def test_what_withholds_a_verdict_is_said_once_and_what_else_failed_below_the_ratios(tmp_path: Path) -> None:
@@ -143,25 +109,3 @@ def test_two_drivers_of_a_service_each_check_the_verdict_of_one_that_drove_both(
     assert "Cross-check by ghz and k6: gRPC is faster than REST: 1." in checked.remarks[-1]
     assert ["k6 / wireload", "ghz / wireload"] == [each.label for each in views if each.instruments]
     assert {None} == {each.verdict for each in views if each.instruments}
-
-
-def test_a_second_driver_of_both_services_checks_the_first(tmp_path: Path) -> None:
-    """The verdict rests on the first driver, and is not given once more for each."""
-    cells = [cell(transport, driver=driver) for transport in ("rest", "grpc") for driver in ("wireload", "k6")]
-    judged = [each for each in view_comparisons(tmp_path, RunBuilder(cells=cells)) if not each.instruments]
-    assert [("wireload",)] == [each.drivers for each in judged]
-    assert [("k6",)] == [check.drivers for each in judged for check in each.checks]
-
-
-@pytest.mark.parametrize(
-    ("drivers", "labels"),
-    [(("oha", "locust", "k6"), ["locust / k6", "oha / k6"]), (("oha", "locust"), ["locust / oha"])],
-)
-def test_drivers_are_held_against_k6_alone(tmp_path: Path, drivers: tuple[Driver, ...], labels: list[str]) -> None:
-    """In each of two situations; without it, the first is the reference that a cross-check needs."""
-    cells = [cell("rest", driver=driver, concurrency=count) for driver in drivers for count in (1, 16)]
-    found = view_comparisons(tmp_path, RunBuilder(cells=cells, info={"compare": "driver"}, gates=(GENERATOR_GATE,)))
-    assert all(each.instruments for each in found)
-    assert sorted(2 * labels) == sorted(each.label for each in found)
-    # A generator without CPU time measures itself: all its figures are doubted.
-    assert {("generator_cpu",)} == {found[0].doubts[name] for name in ("throughput", "p50", "p99")}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,7 @@ from wirebench.analysis.summary import summarise
 from wirebench.model import labels as names
 from wirebench.present.answer import describe_common_factors
 from wirebench.present.comparison import make_comparison_view
-from wirebench.present.facts import make_repeat_command
-from wirebench.present.numbers import format_duration, format_moment, format_number
+from wirebench.present.numbers import format_number
 
 
 @pytest.mark.parametrize(
@@ -25,13 +23,6 @@ from wirebench.present.numbers import format_duration, format_moment, format_num
 def test_numbers_have_three_digits_that_count(value: float | None, text: str) -> None:
     """And thousands apart."""
     assert text == format_number(value)
-
-
-def test_durations_and_moments_read_well() -> None:
-    """Minutes where there are any, and UTC."""
-    assert "8.25 s" == format_duration(8.25)
-    assert "1 min 52 s" == format_duration(112.4)
-    assert "2026-11-21 10:15 UTC" == format_moment(datetime.fromisoformat("2026-11-21T11:15:00+01:00"))
 
 
 def test_a_name_says_what_is_not_the_default() -> None:
@@ -65,13 +56,6 @@ def test_names_in_a_run_say_what_differs_there(tmp_path: Path) -> None:
     )
 
 
-def test_a_situation_names_what_varies_at_its_default_too(tmp_path: Path) -> None:
-    """Where stores differ from cell to cell, a verdict on the one in memory says so; runtimes are a transport's own."""
-    cells = [cell(transport, store=store) for transport in ("rest", "grpc") for store in ("memory", "postgres")]
-    said = {make_comparison_view(each).situation for each in find_comparisons(RunBuilder(cells=cells).write(tmp_path))}
-    assert {"users.get, 16 connections, memory", "users.get, 16 connections, postgres"} == said
-
-
 @pytest.mark.parametrize(
     ("without", "expected"),
     [
@@ -86,9 +70,3 @@ def test_a_load_is_said_without_what_others_share(without: tuple[str, ...], expe
     """Whatever is left is said in the same sentences."""
     one = cell("grpc", driver="ghz", operation="users.create", payload=4096, rate_per_s=4800.0, connections=4)
     assert expected == names.describe_situation(one.factors, without)
-
-
-def test_a_seed_in_the_command_is_not_told_twice(tmp_path: Path) -> None:
-    """The command that was given may have named it."""
-    info = RunBuilder(blocks=0, info={"command": "wirebench run q.yaml --seed 5", "seed": 5}).write(tmp_path).info
-    assert "wirebench run q.yaml --seed 5" == make_repeat_command(info)

@@ -9,12 +9,10 @@ import pytest
 
 from tests.support.histogram_files import make_file, make_series
 from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell
-from wirebench.analysis.summary import summarise
 from wirebench.measure.figures import summarise_operations
 from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import HistogramFile
 from wirebench.model.record import Latency, Record
-from wirebench.present.latencies import read_latencies
 from wirebench.present.run import make_run_view
 from wirebench.present.table import make_operation_table
 
@@ -34,11 +32,6 @@ def test_each_operation_of_a_load_has_figures_of_its_own() -> None:
     assert {"users.create": 1000, "users.get": 1000} == {name: each.requests for name, each in figures.items()}
     medians = {name: round(each.service.p50_ms) for name, each in figures.items() if each.service}
     assert {"users.create": 4, "users.get": 1} == medians
-
-
-def test_a_load_of_one_operation_has_no_figures_by_operation() -> None:
-    """They would say what the record says."""
-    assert {} == summarise_operations(file_of(users_get=1.0))
 
 
 def test_each_operation_is_compared_with_that_of_the_first_cell(tmp_path: Path) -> None:
@@ -81,12 +74,3 @@ def test_each_operation_is_compared_with_that_of_the_first_cell(tmp_path: Path) 
 def speed_up(latency: Latency | None, factor: float) -> Latency | None:
     """Return latencies of which the mean is another."""
     return latency.model_copy(update={"mean_ms": factor * latency.mean_ms}) if latency else None
-
-
-def test_a_block_may_have_met_one_operation_of_several(tmp_path: Path) -> None:
-    """It is in the curves of all operations together, whichever block that is."""
-    run = RunBuilder([cell("rest", operation="crud")], blocks=2).write(tmp_path)
-    file_of(users_get=1.0).write(run.folder / run.records[0].histogram_file)
-    file_of(users_get=1.0, users_create=4.0).write(run.folder / run.records[1].histogram_file)
-    latencies, _ = read_latencies(run, summarise(run.records))
-    assert [3000] == [each.merged.count for each in latencies.values()]

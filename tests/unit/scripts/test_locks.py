@@ -76,17 +76,6 @@ import wirebench.run.load_pod.main
     subprocess.run([sys.executable, "-c", script], check=True, cwd=ROOT)
 
 
-def test_what_installs_the_packages_is_installed_by_its_hash() -> None:
-    """`make setup` takes uv's entry out of the lock, and nothing else: pip fetches whatever has a hash there."""
-    (extract,) = re.findall(r"(?ms)^(awk .*?) \|[ \\]*$", print_commands(".venv/bin/uv"))
-    entry = run_program(["bash", "-c", extract], cwd=ROOT, check=True).stdout
-    requirement, *hashes = entry.split()
-    version = run_program([str(UV), "--version"], check=True).stdout.split()[1]
-    assert f"uv=={version}" == requirement
-    assert hashes
-    assert all(each.startswith("--hash=sha256:") for each in hashes)
-
-
 @pytest.mark.parametrize(("uv_status", "expected"), [(0, "uv\n"), (2, "uv\npython -m pip\n")])
 def test_where_uv_fails_pip_installs(tmp_path: Path, uv_status: int, expected: str) -> None:
     """Only pip reads pip's configuration, which may name another index or a proxy."""

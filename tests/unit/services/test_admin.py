@@ -10,8 +10,7 @@ from wirebench_services.admin import serve_admin
 from wirebench_services.settings import SocketSettings, read_settings
 
 from tests.support.waiting import TIMEOUT_S, wait_until
-from wirebench.system.ports import reserve_ports
-from wirebench.system.readiness import accepts_connections
+from wirebench.system.ports import accepts_connections, reserve_ports
 
 
 def fetch(port: int, path: str) -> tuple[int, str]:

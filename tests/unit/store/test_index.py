@@ -9,11 +9,9 @@ import pytest
 
 from tests.support.report_run import RunBuilder, cell
 from wirebench.errors import WirebenchError
-from wirebench.model.labels import name_machine
 from wirebench.model.run_info import Run
 from wirebench.store.database import IndexUnusableError, find_database_url
 from wirebench.store.query import Filters
-from wirebench.store.runs import run_folders
 from wirebench.store.store import FolderMissingError, Store
 
 
@@ -27,14 +25,6 @@ def in_the_folder(monkeypatch: pytest.MonkeyPatch) -> None:
 def run(tmp_path: Path) -> Run:
     """Return a run of three records, in a folder of its own."""
     return RunBuilder(blocks=3, cells=[cell("rest")], samples=20).write(tmp_path / "results")
-
-
-def test_an_index_is_no_run(run: Run) -> None:
-    """Its file lies beside the runs, and is taken for none."""
-    folder = run.folder.parent
-    Store(folder, find_database_url(folder)).update()
-    assert {"index.db", run.info.id} == {path.name for path in folder.iterdir()}
-    assert [run.folder] == run_folders(folder)
 
 
 @pytest.mark.parametrize(
@@ -109,17 +99,3 @@ def test_a_run_of_no_name_is_passed_over(tmp_path: Path) -> None:
     store = Store(tmp_path, find_database_url(tmp_path))
     assert 0 == store.update()
     assert ["run.json: id: no run has such a name"] * 2 == [run.reason for run in store.damaged]
-
-
-@pytest.mark.parametrize(
-    ("machine", "expected"),
-    [
-        ({"cpu": "Some CPU", "cores": "2", "kernel": "Linux 6", "core_separation": "x"}, "Some CPU, 2 cores"),
-        ({"cpu": "Some CPU", "cores": "1"}, "Some CPU, 1 core"),
-        ({"cluster": "2 nodes, each Linux", "cpu": "x", "cores": "4000m, 4000m"}, "2 nodes, each Linux, 4000m, 4000m"),
-        ({}, "unknown"),
-    ],
-)
-def test_a_machine_has_one_name(machine: dict[str, str], expected: str) -> None:
-    """What doesn't belong to the hardware doesn't belong to it."""
-    assert expected == name_machine(machine)

@@ -47,18 +47,6 @@ def test_the_p99_is_that_of_all_requests(run: Run) -> None:
     assert [merged_ms] * 2 == pytest.approx([described.p99_ms, change.baseline_figures["p99_ms"]])
 
 
-def test_the_blocks_stand_beside_it(run: Run) -> None:
-    """From the lowest to the highest, between which the percentile of all requests lies."""
-    (summary,) = summarise(run.records)
-    blocks_ms = [record.service.p99_ms for record in run.records if record.service]
-    figure = summary.estimate(P99)
-    assert figure
-    assert (min(blocks_ms), max(blocks_ms)) == (figure.low, figure.high)
-    assert min(blocks_ms) < figure.estimate < max(blocks_ms)
-    (described,) = describe_cells(run.info, [summary])
-    assert (figure.low, figure.high) == (described.p99_lowest_block_ms, described.p99_highest_block_ms)
-
-
 def test_a_histogram_that_cant_be_read_leaves_no_figure(tmp_path: Path) -> None:
     """A percentile of some blocks would pass for that of all."""
     cells, blocks = [cell("rest")], 2

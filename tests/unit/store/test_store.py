@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +29,6 @@ def end_process() -> int:
     """Return the id of a process that is gone."""
     with subprocess.Popen(["true"]) as gone:
         return gone.pid
-
-
-def test_a_run_is_named_after_its_start_and_its_question() -> None:
-    """Names sort by time."""
-    assert "20260102T030405Z-quick" == make_run_id("quick", datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
 
 
 def test_a_killed_run_is_incomplete(tmp_path: Path) -> None:

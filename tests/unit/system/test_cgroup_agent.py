@@ -13,7 +13,7 @@ import pytest
 from tests.support.cgroups import ANOTHER, CGROUPFS, PAUSE, SERVICE, SYSTEMD, UID, write, write_v1, write_v2
 from tests.support.http_servers import serving
 from tests.support.waiting import TIMEOUT_S
-from wirebench.system.cgroup_agent import PodCgroups, make_server
+from wirebench.system.cgroup_agent import make_server, read_pod
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_containers_are_found_in_version_2(v2: Path, place: str, name: str) -> N
     write_v2(v2 / place / name.format(SERVICE), 1_500_000)
     write_v2(v2 / place / name.format(PAUSE), 250_000)
     write_v2(v2 / place / f"crio-conmon-{'c' * 64}.scope", 1)
-    check(PodCgroups(v2).read(UID))
+    check(read_pod(v2, UID))
 
 
 @pytest.mark.parametrize("place", [*CGROUPFS, *SYSTEMD])
@@ -47,10 +47,10 @@ def test_containers_are_found_in_version_1(tmp_path: Path, place: str) -> None:
     """CPU, throttling and memory are in hierarchies of their own; symbolic links to them may be there or not."""
     write_v1(tmp_path, f"{place}/{SERVICE}", 1_500_000_000)
     write_v1(tmp_path, f"{place}/{PAUSE}", 250_000_000)
-    check(PodCgroups(tmp_path).read(UID))
+    check(read_pod(tmp_path, UID))
     for link in ("cpu", "cpuacct"):
         (tmp_path / link).symlink_to("cpu,cpuacct")
-    check(PodCgroups(tmp_path).read(UID))
+    check(read_pod(tmp_path, UID))
 
 
 @pytest.mark.parametrize("empty", ["cpuacct", "memory"])
@@ -60,25 +60,24 @@ def test_empty_folders_of_version_1_are_skipped(tmp_path: Path, empty: str) -> N
         (tmp_path / f"{empty},{number}").mkdir()
     write_v1(tmp_path, f"{CGROUPFS[0]}/{SERVICE}", 1_500_000_000)
     write_v1(tmp_path, f"{CGROUPFS[0]}/{PAUSE}", 250_000_000)
-    check(PodCgroups(tmp_path).read(UID))
+    check(read_pod(tmp_path, UID))
 
 
 def test_what_is_not_there_is_null(v2: Path) -> None:
     """A controller that is off has no figure; a pod of another node has no containers."""
     write(v2 / CGROUPFS[0] / SERVICE, cpu__stat="usage_usec 1\n")
-    (used,) = PodCgroups(v2).read(UID).values()
+    (used,) = read_pod(v2, UID).values()
     assert (1e-6, None, None) == (used["cpu_s"], used["throttled_periods"], used["memory_bytes"])
-    assert {} == PodCgroups(v2).read(ANOTHER)
+    assert {} == read_pod(v2, ANOTHER)
 
 
 def test_a_pod_that_comes_later_or_moves_is_found(v2: Path) -> None:
     """That a pod wasn't there is not remembered, nor where one was that has gone."""
-    pods = PodCgroups(v2)
-    assert {} == pods.read(UID)
+    assert {} == read_pod(v2, UID)
     write_v2(v2 / CGROUPFS[0] / SERVICE, 1)
-    assert {SERVICE} == pods.read(UID).keys()
+    assert {SERVICE} == read_pod(v2, UID).keys()
     (v2 / CGROUPFS[0]).rename(v2 / "elsewhere")
-    assert {} == pods.read(UID)
+    assert {} == read_pod(v2, UID)
 
 
 @pytest.fixture

@@ -37,20 +37,15 @@ def test_a_link_stays_and_leads_to_what_is_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "reason", "hint"),
-    [
-        ("loop", "Too many levels of symbolic links", "choose another place"),
-        ("folder", "Is a directory", "name a file"),
-        ("none/file", "No such file or directory", "make the folder first, or choose another place"),
-    ],
+    ("name", "reason"),
+    [("loop", "Too many levels of symbolic links"), ("folder", "Is a directory"), ("none/file", "No such file")],
 )
-def test_where_nothing_can_be_written_stays_as_it_is(tmp_path: Path, name: str, reason: str, hint: str) -> None:
-    """With a next step that fixes it."""
+def test_where_nothing_can_be_written_stays_as_it_is(tmp_path: Path, name: str, reason: str) -> None:
+    """The error names the place and the reason."""
     (tmp_path / "loop").symlink_to("loop")
     (tmp_path / "folder").mkdir()
-    with pytest.raises(WirebenchError) as caught:
+    with pytest.raises(WirebenchError, match=f"can't write {tmp_path / name}: {reason}"):
         write_atomic(tmp_path / name, "text")
-    assert (f"can't write {tmp_path / name}: {reason}", hint) == (caught.value.message, caught.value.hint)
     assert ["folder", "loop"] == sorted(each.name for each in tmp_path.iterdir())
     assert (tmp_path / "loop").is_symlink()
 

@@ -12,10 +12,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.waiting import TIMEOUT_S
-from wirebench.system.paths import ROOT
 from wirebench.targets.certificates import CertificateFolder
 from wirebench.targets.cluster.pods import Pod
-from wirebench.targets.cluster.release import CLIENT_AUTHORITY, list_server_names
+from wirebench.targets.cluster.release import list_server_names
 
 
 @pytest.fixture
@@ -76,9 +75,3 @@ def test_files_are_private_and_go(certificates: CertificateFolder) -> None:
     certificates.remove()
 
     assert not folder.exists()
-
-
-def test_the_client_secret_is_mounted_where_load_pods_look() -> None:
-    """The path stands in the chart, too."""
-    template = ROOT / "charts/wirebench/templates/load-job.yaml"
-    assert f"mountPath: {CLIENT_AUTHORITY.parent}\n" in template.read_text(encoding="utf-8")

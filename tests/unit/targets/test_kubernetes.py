@@ -153,15 +153,6 @@ def test_only_the_services_of_a_cell_run() -> None:
     assert {"enabled": False} == of_agents["rest"] == of_agents["grpc"] == of_agents["socket"]
 
 
-def test_a_service_beside_its_load_is_told_to_the_load() -> None:
-    """It has no Deployment, and the same values."""
-    beside = dataclasses.replace(SERVICE, placement="same-pod")
-    built = release.build_load_values(beside, {"name": "load-1"})
-    assert release.build_service_values(beside) == built["grpc"]
-    assert built["grpc"]["enabled"] is False
-    assert {"enabled": False} == release.build_load_values(SERVICE, {"name": "load-1"})["grpc"]
-
-
 @pytest.mark.parametrize("run", ["20261121T110717Z-replicas", f"20261121T110717Z-{'Ünder_score' * 20}"])
 def test_a_namespace_has_a_name_that_kubernetes_takes(run: str) -> None:
     """Names of runs come from names of files, and those may be anything."""
@@ -176,13 +167,10 @@ def test_no_cluster_is_taken_by_mistake(tmp_path: Path, monkeypatch: pytest.Monk
     """Without ours, a context has to be named: the current one may be any cluster."""
     monkeypatch.setattr("wirebench.targets.cluster.client.KUBECONFIG", tmp_path / "none")
     with pytest.raises(UsageError, match="no cluster of ours"):
-        find_access(None, None, [])
-    assert Access("staging", None) == find_access("staging", None, [])
+        find_access(None)
+    assert Access("staging", None) == find_access("staging")
     with pytest.raises(UsageError, match="no such file"):
-        find_access("staging", None, [tmp_path / "missing.yaml"])
-    (tmp_path / "config").touch()
-    with pytest.raises(UsageError, match="no context is named"):
-        find_access(None, tmp_path / "config", [])
+        find_access("staging", [tmp_path / "missing.yaml"])
 
 
 def test_tls_is_told_to_services_and_to_their_clients() -> None:
@@ -204,36 +192,3 @@ def running(node: str, container: str) -> Pod:
     states = [{"name": "grpc", "state": {"running": {}}, "containerID": f"containerd://{container}"}]
     status = {"phase": "Running", "podIP": "10.0.0.7", "containerStatuses": states}
     return Pod.read({"metadata": {"name": node, "uid": f"uid-{node}"}, "spec": {"nodeName": node}, "status": status})
-
-
-def wait_for(monkeypatch: pytest.MonkeyPatch, statuses: list[tuple[int, int]], **objects: Any) -> Agents:  # noqa: ANN401
-    """Wait for agents of which so many are desired and ready, one status after the other, in a cluster of objects."""
-
-    def get(_self: Cluster, kind: str, *_: object) -> list[dict[str, Any]]:
-        if "daemonsets" in kind:
-            desired, ready = statuses.pop(0) if len(statuses) > 1 else statuses[0]
-            counts = {"desiredNumberScheduled": desired, "updatedNumberScheduled": desired, "numberReady": ready}
-            template = {"metadata": {"labels": agents._LABELS}}
-            status = {"observedGeneration": 1, **counts}
-            metadata = {"generation": 1}
-            return [{"kind": "DaemonSet", "metadata": metadata, "spec": {"template": template}, "status": status}]
-        found: list[dict[str, Any]] = objects.get(kind, [])
-        return found
-
-    monkeypatch.setattr(Cluster, "get", get)
-    monkeypatch.setattr("wirebench.targets.cluster.pods._POLL_S", 0.0)
-    return agents.wait_for_agents(Cluster(Access("it", None), "run-agents"))
-
-
-def test_a_cluster_that_forbids_agents_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    """There are none after a while, and the run has the cluster's own words for it."""
-    monkeypatch.setattr("wirebench.targets.cluster.agents._READY_TIMEOUT_S", 0.01)
-    of_agents = {"involvedObject": {"name": "wirebench-agent"}}
-    events = [
-        {"type": "Warning", "lastTimestamp": "2", "message": "hostPath volumes are forbidden", **of_agents},
-        {"type": "Warning", "lastTimestamp": "1", "message": "earlier", **of_agents},
-        {"type": "Normal", "lastTimestamp": "3", "message": "later", **of_agents},
-    ]
-    found = wait_for(monkeypatch, [(2, 0)], events=events)
-    assert "no agent is ready in the namespace run-agents: hostPath volumes are forbidden" == found.problem
-    assert {} == found.urls

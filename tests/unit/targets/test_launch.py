@@ -17,8 +17,8 @@ from wirebench.plan.plan import make_plan
 from wirebench.run import load_source
 from wirebench.run.load_source import LoadSource
 from wirebench.run.own_variants import Variants
+from wirebench.system.ports import is_serving
 from wirebench.system.processes import ProcessError
-from wirebench.system.readiness import is_serving
 from wirebench.targets.cores import divide_cores
 from wirebench.targets.endpoint import Endpoint
 from wirebench.targets.launch import find_command, launch_variant

@@ -26,7 +26,6 @@ from wirebench.targets.cluster import pods as pods_module
 from wirebench.targets.cluster.agents import Agents
 from wirebench.targets.cluster.client import Access
 from wirebench.targets.cluster.client import Cluster as Namespace
-from wirebench.targets.cluster.nodes import Nodes
 from wirebench.targets.cluster.pods import Pod
 from wirebench.targets.cluster.variants import VariantServices, find_backend
 
@@ -185,22 +184,6 @@ def own_services(cluster: Cluster) -> VariantServices:
     """Return the services of an application file."""
     application = Application.model_validate(yaml.safe_load(APPLICATION))
     return VariantServices(cluster.namespace, application, ("shop",), ["SHOP_TENANT"])
-
-
-def test_metrics_are_read_of_each_pod(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By its own address, as the Service would choose any pod."""
-    text = APPLICATION.replace("    headers: {X-", "    metrics: http://shop:9100/metrics\n    headers: {X-")
-    application = Application.model_validate(yaml.safe_load(text))
-    cluster = Cluster(monkeypatch, pods=[POD], services=[SERVICE], deployments=[DEPLOYMENT])
-    there = VariantServices(cluster.namespace, application, ("shop",), ()).start([SPEC], Agents)[SPEC]
-    assert ["http://10.0.0.7:9100/metrics"] == [each.metrics_url for each in there.replicas]
-
-
-def test_a_service_without_a_running_pod_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its requests would have no answer."""
-    services = own_services(Cluster(monkeypatch, services=[SERVICE]))
-    with pytest.raises(UsageError, match="shop in the namespace lab has no running pod"):
-        services.prepare([SPEC], Nodes(()))
 
 
 def test_secrets_hold_what_requests_name_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import sys
 from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
@@ -12,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from tests.support.report_run import RunBuilder, cell, passed
-from tests.support.waiting import run_program
 from wirebench.model.histogram_file import ErrorText
 from wirebench.model.run_info import Run
 from wirebench.web.report import write_report
@@ -29,7 +26,6 @@ class Document(HTMLParser):
         self.tags: Counter[str] = Counter()
         self.ids: list[str] = []
         self.loads: list[str] = []
-        self.headings: list[tuple[str, str]] = []
         self.unlabelled_figures = 0
         self.open: list[str] = []
         self.text = ""
@@ -45,8 +41,6 @@ class Document(HTMLParser):
         self.loads += [value for name, value in values.items() if name in LOADS and not value.startswith("#")]
         if tag == "svg" and not values.get("aria-label") and values.get("aria-hidden") != "true":
             self.unlabelled_figures += 1
-        if re.fullmatch(r"h\d", tag):
-            self.headings.append((tag, ""))
         if tag not in VOID:
             self.open.append(tag)
 
@@ -56,13 +50,9 @@ class Document(HTMLParser):
             assert tag == self.open.pop()
 
     def handle_data(self, data: str) -> None:
-        """Gather text, and that of headings by itself."""
-        if "style" in self.open:
-            return
-        self.text += data
-        if self.open and re.fullmatch(r"h\d", self.open[-1]):
-            level, text = self.headings.pop()
-            self.headings.append((level, text + data))
+        """Gather text."""
+        if "style" not in self.open:
+            self.text += data
 
 
 @pytest.fixture(scope="module")
@@ -84,25 +74,16 @@ def test_the_report_lies_in_the_run_s_folder_unless_told_otherwise(quick: Run, t
     assert ["other.html"] == [path.name for path in tmp_path.iterdir()]
 
 
-def test_the_same_run_gives_the_same_bytes(quick: Run, html: str, tmp_path: Path) -> None:
-    """Nothing in a report depends on when or in which process it was written."""
-    again = tmp_path / "again.html"
-    command = ("-m", "wirebench.cli", "report", quick.folder, "--output", again)
-    run_program([sys.executable, *command], check=True, env={**os.environ, "PYTHONHASHSEED": "1"})
-    assert html == again.read_text(encoding="utf-8")
-
-
 def test_the_page_goes_from_the_answer_to_what_was_run(html: str) -> None:
     """The question is the title; then the answer in sentences, its picture and its table, all else, and the facts.
 
     What only other loads have isn't there; the command can be copied.
     """
-    headings = Document(html).headings
-    title = "Which transport answers a small user call fastest, and what does it cost the server?"
-    assert [("h1", title)] == [heading for heading in headings if heading[0] == "h1"]
+    question = "Which transport answers a small user call fastest, and what does it cost the server?"
+    assert [question] == re.findall(r"<h1[^>]*>(.+?)</h1>", html)
     assert "wirebench run scenarios/quick.yaml --seed 4711" in Document(html).text
     expected = ["The answer", "The measurements", "Gates that failed", "What was run, and how to read it"]
-    assert expected == [text for level, text in headings if level == "h2"]
+    assert expected == re.findall(r"<h2[^>]*>(.+?)</h2>", html)
 
 
 def test_the_file_loads_nothing(html: str) -> None:
@@ -135,27 +116,6 @@ def test_charts_have_a_colour_by_name_and_words_for_those_who_do_not_see_them(ht
         assert re.fullmatch(r"none|currentColor|var\(--\w+\)", colour)
 
 
-def test_the_answer_is_said_in_sentences_and_the_ratios_in_a_table(html: str) -> None:
-    """A summary a pair first, then every comparison; two drivers of one service are instruments, not services."""
-    text = " ".join(Document(html).text.split())
-    assert re.search(r"Socket is faster than REST in all 4 situations: [\d.–]+× the requests/s", text)
-    ratio = r"[\d.]+× [\d.]+–[\d.]+"
-    assert 4 == len(re.findall(rf"gRPC / REST\s*faster\s*{ratio}\s*{ratio}\s*{ratio}", text))
-    assert 4 == len(re.findall(rf"ghz / wireload\s*–\s*{ratio}\s*{ratio}", text))
-    assert "gRPC with ghz is faster" not in text
-
-
-def test_gates_that_failed_are_told_with_what_to_do(tmp_path: Path) -> None:
-    """With the worst value, and its verdicts are withheld."""
-    gate = passed("generator_cpu", passed=False, value=0.97, limit=0.9, unit="of its cores", advice="lower the rate")
-    run = RunBuilder(cells=[cell("rest"), cell("socket")], gates=(gate,)).write(tmp_path)
-    text = " ".join(Document(write_report(run).read_text(encoding="utf-8")).text.split())
-    assert 1 == text.count("What to do: lower the rate.")
-    assert "failed in 6 of 6 windows" in text
-    assert "Worst: 97 % of its cores; the limit is 90 % of its cores." in text
-    assert "no verdict on socket against REST (failed gates: generator CPU): " in text
-
-
 def test_a_run_without_records_has_a_report(tmp_path: Path) -> None:
     """A run that was stopped at once says so, and why."""
     stopped = {"blocks": 3, "status": "incomplete", "reason": "it was interrupted", "duration_s": None}
@@ -169,9 +129,7 @@ def test_a_run_without_records_has_a_report(tmp_path: Path) -> None:
 
 def test_what_an_external_target_hides_is_absent_and_said(tmp_path: Path) -> None:
     """No CPU chart and no CPU column, but a line that says why."""
-    hidden = dict.fromkeys(
-        ("cpu_s", "cpu_us_per_request", "memory_bytes", "throttled_periods", "requests_by_worker", "fairness")
-    )
+    hidden = dict.fromkeys(("cpu_s", "cpu_us_per_request", "memory_bytes", "throttled_periods", "fairness"))
     builder = RunBuilder(cells=[cell("rest"), cell("socket")], info={"target": "external"}, server=hidden)
     html = write_report(builder.write(tmp_path)).read_text(encoding="utf-8")
     assert "could not be seen" in html

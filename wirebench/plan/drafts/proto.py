@@ -6,7 +6,7 @@ import functools
 import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 from urllib.parse import quote
 
 from google.api import annotations_pb2, field_behavior_pb2  # what options are read with
@@ -29,19 +29,7 @@ _DEPTH_MAX = 6
 _SKIPPED = {"page_token", "nanos"}
 #: Messages whose contents are known to the service alone.
 _LEFT_OUT = {f"google.protobuf.{name}" for name in ("Any", "FieldMask", "ListValue", "Struct", "Value")}
-_SAFE = ("get", "head")
-
-
-class HttpRule(NamedTuple):
-    """A REST request of a call: `body` is a field's name, `*` for all that isn't in the path, or empty."""
-
-    verb: str
-    path: str
-    body: str
-
-    @property
-    def label(self) -> str:
-        return f"{self.verb.upper()} {self.path}"
+_VERBS = ("get", "put", "post", "delete", "patch")
 
 
 class Schema:
@@ -61,15 +49,14 @@ class Schema:
                     self._methods[call] = method
                     self.calls[call] = "the client streams its requests" if method.client_streaming else ""
 
-    def list_rules(self, call: str) -> list[HttpRule]:
-        """Return the REST requests of a call by its HTTP rules (google.api.http)."""
+    def list_rules(self, call: str) -> dict[str, str]:
+        """Return the REST requests of a call by its HTTP rules (google.api.http).
+
+        Each has the field that is its body, `*` for all that isn't in the path, or an empty text.
+        """
         option = self._methods[call].GetOptions().Extensions[annotations_pb2.http]
-        rules = (option, *option.additional_bindings)
-        return [
-            HttpRule(verb, getattr(rule, verb), rule.body)
-            for rule in rules
-            if (verb := rule.WhichOneof("pattern")) and verb != "custom"
-        ]
+        rules = ((rule.WhichOneof("pattern"), rule) for rule in (option, *option.additional_bindings))
+        return {f"{verb.upper()} {getattr(rule, verb)}": rule.body for verb, rule in rules if verb in _VERBS}
 
     def draft(self, call: str, request: str = "", rest: Draft | None = None) -> Draft:
         """Draft a call, with its REST request where one is named.
@@ -95,10 +82,10 @@ class Schema:
             draft.rest, draft.notes = rest.rest, rest.notes + draft.notes
             draft.writes = draft.writes and rest.writes
         elif request:
-            rule = self._find_rule(call, request)
+            rule, body = self._find_rule(call, request)
             templates = _insert_variables(draft, rule, message)
-            draft.rest = _draft_rest(rule, templates, message)
-            draft.writes = draft.writes and rule.verb not in _SAFE
+            draft.rest = _draft_rest(rule, body, templates, message)
+            draft.writes = draft.writes and not rule.startswith(("GET ", "HEAD "))
         if request and draft.stream != bool(rest and rest.stream):
             raise UsageError(f"{draft.about}: one of them is a stream", "pair it with another one, or name it alone")
         values: dict[str, Any] = MessageToDict(message, preserving_proto_field_name=True)
@@ -108,11 +95,11 @@ class Schema:
         draft.grpc = {"call": call, **({"message": values} if values else {})}
         return draft
 
-    def _find_rule(self, call: str, request: str) -> HttpRule:
-        rules = {_BRACES.sub("{}", rule.label): rule for rule in self.list_rules(call)}
-        verb, _, path = request.partition(" ")
-        like_one = HttpRule(verb.lower(), path, "" if verb.lower() in (*_SAFE, "delete") else "*")
-        return rules.get(_BRACES.sub("{}", request), like_one)
+    def _find_rule(self, call: str, request: str) -> tuple[str, str]:
+        for rule, body in self.list_rules(call).items():
+            if _BRACES.sub("{}", rule) == _BRACES.sub("{}", request):
+                return rule, body
+        return request, "" if request.startswith(("GET ", "HEAD ", "DELETE ")) else "*"
 
 
 def _fill(message: Message, notes: list[str], path: str = "", above: tuple[str, ...] = ()) -> None:
@@ -165,13 +152,13 @@ def _set(message: Message, path: str, value: Any) -> bool:  # noqa: ANN401 - any
     return True
 
 
-def _insert_variables(draft: Draft, rule: HttpRule, message: Message) -> dict[str, str]:
+def _insert_variables(draft: Draft, rule: str, message: Message) -> dict[str, str]:
     """Make inputs of the variables of a path, and return their templates by the paths of their fields.
 
     `{name=shelves/*}` is `shelves/{shelves_id}`: only what stands for a star varies. Raises UsageError.
     """
     templates = {}
-    for name, pattern in _VARIABLE.findall(rule.path):
+    for name, pattern in _VARIABLE.findall(rule):
         parts: list[str] = []
         for part in (pattern or "*").split("/"):
             if part in ("*", "**"):
@@ -205,16 +192,16 @@ def _share_values(draft: Draft, rest: Draft, message: Message) -> dict[str, str]
     return templates
 
 
-def _draft_rest(rule: HttpRule, templates: Mapping[str, str], message: Message) -> dict[str, Any]:
+def _draft_rest(rule: str, body: str, templates: Mapping[str, str], message: Message) -> dict[str, Any]:
     """Return a REST request: what isn't in the path is in the body, or otherwise in the query."""
-    request = f"{rule.verb.upper()} {_VARIABLE.sub(lambda match: templates[match[1]], rule.path)}"
+    request = _VARIABLE.sub(lambda match: templates[match[1]], rule)
     left: dict[str, Any] = MessageToDict(message, preserving_proto_field_name=True)
     for path in templates:
         *above, name = path.split(".")
         del functools.reduce(operator.getitem, above, left)[name]
-    if rule.body == "*":
+    if body == "*":
         return {"request": request, "body": left}
-    sent = {"body": left.pop(rule.body, {})} if rule.body else {}
+    sent = {"body": left.pop(body, {})} if body else {}
     query = "&".join(_list_parameters(left.items()))
     return {"request": f"{request}?{query}" if query else request, **sent}
 
