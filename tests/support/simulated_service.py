@@ -49,11 +49,6 @@ class SimulatedService:
             windows.append(self.answer(rate))
         return windows
 
-    def find_capacity(self, load: Load, seed: str) -> float:
-        """Return the capacity that a search finds which begins with a closed load; 0 for none."""
-        windows = self.search(load, self._served_per_s * self._random.lognormal(0, 0.03), seed)
-        return make_search(windows, load.resolution).capacity_per_s or 0.0
-
 
 def make_search(windows: Sequence[SearchWindow], resolution: float = 0.03) -> CapacitySearch:
     """Return what windows come to."""

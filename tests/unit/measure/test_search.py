@@ -12,7 +12,6 @@ from tests.support.histogram_files import make_file, make_series
 from tests.support.jobs import JOB
 from tests.support.report_run import RunBuilder, cell
 from tests.support.simulated_service import SimulatedService, make_search
-from wirebench.analysis.ratio import mean, paired_ratio
 from wirebench.drivers import Job
 from wirebench.drivers.driver import ID_STEP
 from wirebench.measure.observe import Observation
@@ -25,7 +24,6 @@ from wirebench.model.scenario import Load, Objective
 from wirebench.model.variant import RATE_MAX
 
 LOAD = Load(model="capacity", objective=Objective(p99_ms=50))
-BLOCKS = 5
 
 
 def window(rate_per_s: int, *, kept: bool) -> SearchWindow:
@@ -48,24 +46,15 @@ def test_the_capacity_is_found_within_the_resolution(capacity_per_s: int) -> Non
         assert len(near) >= len(windows) / 2
 
 
-@pytest.mark.parametrize("noise", [0.1, 0.4])
-def test_intervals_cover_the_truth(noise: float) -> None:
-    """Intervals of a capacity and of a ratio of two do so as often as they say, without bias."""
-    covered, of_ratios, errors = [], [], []
-    for run in range(150):
-        found: dict[int, list[float]] = {800: [], 1200: []}
-        for capacity_per_s, figures in found.items():
-            for block in range(BLOCKS):
-                service = SimulatedService(capacity_per_s, seed=1000 * run + 10 * block + capacity_per_s, noise=noise)
-                figures.append(service.find_capacity(LOAD, f"{run} {block} {capacity_per_s}"))
-        one, ratio = mean(found[800]), paired_ratio(found[1200], found[800])
-        errors.append(one.estimate / 800 - 1)
-        covered.append((one.low or 0) <= 800 <= (one.high or 0))
-        of_ratios.append((ratio.low or 0) <= 1.5 <= (ratio.high or 0))
-    # Of 150, 95 % give or take four standard deviations.
-    assert np.mean(covered) > 0.88
-    assert np.mean(of_ratios) > 0.88
-    assert abs(np.mean(errors)) < (0.01 if noise > 0.1 else 0.003)
+def test_a_disturbed_window_is_put_right() -> None:
+    """Hardly a search ends far off without a word where one window in twenty is disturbed."""
+    off = 0
+    for block in range(200):
+        service = SimulatedService(2000, seed=block, noise=0.1, disturbed=0.05)
+        search = make_search(service.search(LOAD, 2200, f"{block}"), LOAD.resolution)
+        is_settled = search.bracket <= search.bracket_max
+        off += is_settled and abs((search.capacity_per_s or 0) / 2000 - 1) > 0.05
+    assert off <= 10
 
 
 def test_blocks_begin_at_rates_of_their_own() -> None:
