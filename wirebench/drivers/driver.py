@@ -95,8 +95,8 @@ class Driver(ABC):
     def run(self, job: Job, watch: Callable[[Child], None]) -> HistogramFile:
         """Send the load and return what was measured.
 
-        `watch` is called with each process that is started. Raises ProcessError, with the tool's last lines, if
-        it fails, and WirebenchError if its result can't be read.
+        `watch` is called with its process when it has started. Raises ProcessError, with the tool's last lines, if it
+        fails, and WirebenchError if its result can't be read.
         """
 
     def build_environment(self, job: Job) -> Mapping[str, str]:  # noqa: ARG002 - of those that override it

@@ -15,7 +15,7 @@ from wirebench.measure.counters import count_dropped_packets, count_since, read_
 from wirebench.measure.proxy import open_route
 from wirebench.measure.reference import measure_reference_us
 from wirebench.measure.usage import (
-    DriverProcesses,
+    DriverProcess,
     Usage,
     Watch,
     divide_if_known,
@@ -88,7 +88,7 @@ def observe(
 
     Raises WirebenchError if the driver fails, if no request was sent at all, or if a replica doesn't answer.
     """
-    barrier, generator = barrier or StartBarrier(), DriverProcesses()
+    barrier, generator = barrier or StartBarrier(), DriverProcess()
     watched = pinned.all if pinned else frozenset[int]()
     before_us = measure_reference_us(min(pinned.server)) if pinned else None
     with open_route(job) as (routed, proxy_pids), ExitStack() as stack:

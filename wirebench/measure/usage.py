@@ -165,26 +165,24 @@ def keep_reading(watches: Sequence[Watch]) -> Iterator[None]:
             watch.close()
 
 
-class DriverProcesses:
-    """The driver's processes.
+class DriverProcess:
+    """The driver's process.
 
-    Before the first starts and after the last has ended their CPU time is known as well: a window may open right after
-    a start and close right before an end, with no reading in between.
+    Before it starts and after it has ended its CPU time is known as well: a window may open right after the start and
+    close right before the end, with no reading in between.
     """
 
     def __init__(self) -> None:
-        self._children: list[Child] = []
+        self._child: Child | None = None
 
     def watch(self, child: Child) -> None:
-        self._children.append(child)
+        self._child = child
 
     def read_usage(self) -> Usage | None:
-        """Read their CPU time, and how often their cgroup, which is ours, met a limit."""
+        """Read its CPU time, and how often its cgroup, which is ours, met a limit."""
         now_ns = time.time_ns()
-        known = [used_s for child in self._children if (used_s := child.read_cpu_s()) is not None]
-        if len(known) < len(self._children):
-            return None
-        return Usage(now_ns, math.fsum(known), read_throttled_periods())
+        used_s = self._child.read_cpu_s() if self._child else 0.0
+        return None if used_s is None else Usage(now_ns, used_s, read_throttled_periods())
 
 
 def read_throttled_periods(membership: Path = cgroup.MEMBERSHIP, root: Path = cgroup.ROOT) -> int | None:
