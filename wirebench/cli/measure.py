@@ -60,7 +60,7 @@ def show_and_report(run: Run, known: Sequence[str], *, json: bool) -> None:
     except WirebenchError as error:
         raise WirebenchError(error.message, f"{error.hint}; then: wirebench report {run.folder}") from error
     finally:
-        with contextlib.suppress(BrokenPipeError):  # who read it has left, and the run is complete
+        with contextlib.suppress(BrokenPipeError, SystemExit):  # also rich's: who read it has left, the run is complete
             show_run(run, json=json, known=known)
             sys.stdout.flush()
     LOG.info("\nReport: %s", report)

@@ -45,7 +45,8 @@ def print_run(run: Run, console: Console, known: Collection[str] = ()) -> None:
     if not view.cells:
         return
     _print_alike(view.alike, console)
-    print_table(make_first_table(view.cells, info.compare), console)
+    # Gates that failed are listed below, with what to do.
+    print_table(make_first_table(view.cells, info.compare), console, has_notes=False)
     if info.blocks > 1:
         console.print("Requests and errors are sums of the blocks, latencies of all requests; others geometric means.")
     for heading, table in (

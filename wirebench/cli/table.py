@@ -13,8 +13,11 @@ _GAP = 2
 _NAME_WIDTH_MIN = 16
 
 
-def print_table(table: FigureTable, console: Console) -> None:
-    """Print a table with as many columns as fit; where not even those do that matter most, names are wrapped."""
+def print_table(table: FigureTable, console: Console, *, has_notes: bool = True) -> None:
+    """Print a table with as many columns as fit; where not even those do that matter most, names are wrapped.
+
+    What is noted of all groups is printed once, at the end.
+    """
     rows = [row for group in table.groups for row in group.rows]
     widths = {
         index: _GAP + max(len(column.heading), len(column.unit), *(len(row.figures[index]) for row in rows))
@@ -26,6 +29,7 @@ def print_table(table: FigureTable, console: Console) -> None:
     names = min(names, max(_NAME_WIDTH_MIN, console.width - sum(widths.values())))
     columns = [table.columns[index] for index in widths]
     headings = [("", *(column.heading for column in columns)), ("", *(column.unit for column in columns))]
+    everywhere = set.intersection(*(set(group.notes) for group in table.groups))
     before, console.width = console.width, max(console.width, names + sum(widths.values()))
     _print_grid([heading for heading in headings if any(heading)], (names, *widths.values()), console, "bold")
     for group in table.groups:
@@ -33,8 +37,9 @@ def print_table(table: FigureTable, console: Console) -> None:
             console.print(group.title, style="bold")
         figures = [(row.name, *(row.figures[index] for index in widths)) for row in group.rows]
         _print_grid(figures, (names, *widths.values()), console)
-        print_list("  •", group.notes, console)
+        print_list("  •", (note for note in group.notes if has_notes and note not in everywhere), console)
     console.width = before
+    print_list("•", sorted(everywhere) if has_notes else (), console)
 
 
 def _print_grid(rows: Iterable[Sequence[str]], widths: Sequence[int], console: Console, style: str = "") -> None:

@@ -15,7 +15,7 @@ from wirebench.run.preparation import create_info, prepare
 from wirebench.run.progress import Progress
 from wirebench.run.resumption import resume_info
 from wirebench.run.target_options import TargetOptions
-from wirebench.store.runs import RunWriter, load_run, make_run_id
+from wirebench.store.runs import RunWriter, check_folder, load_run, make_run_id
 from wirebench.system.paths import DEFAULT_FOLDER
 
 
@@ -43,6 +43,7 @@ def execute(  # noqa: PLR0913 - options, each with a default
         raise UsageError(f"the plan is for the target {plan.target}, not {options.kind}", "use plan_for_target")
     if calibrate is None:
         calibrate = resumed is None or resumed.info.calibrate
+    check_folder(out)
     name = resumed.info.id if resumed else make_run_id(plan.scenario.source.path.stem)
     place = options.make_target(plan.scenario, name, out)
     with ExitStack() as ending:  # its callbacks run from the last to the first, also if one fails

@@ -8,6 +8,7 @@ results/20261121T101500Z-quick/
 from __future__ import annotations
 
 import logging
+import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
@@ -228,6 +229,13 @@ def _find_last(folders: Sequence[Path], newer: int, folder: Path) -> Run:
     if whole:
         raise UsageError(f"{LAST}~{newer}: {folder}/ has {pluralise(whole, 'run')}", "`wirebench list` shows the runs")
     raise UsageError(f"no {'readable ' if folders else ''}runs in {folder}/", "`wirebench run` makes one")
+
+
+def check_folder(folder: Path) -> None:
+    """Raise UsageError unless runs can be written to a folder, which needn't be there yet."""
+    there = next(each for each in (folder, *folder.absolute().parents) if os.path.lexists(each))
+    if not (there.is_dir() and os.access(there, os.W_OK)):
+        raise UsageError(f"--out {folder}: {there} is no folder that can be written to", "name another folder")
 
 
 def run_folders(folder: Path) -> list[Path]:

@@ -53,7 +53,7 @@ class ExternalTarget(Target):
         for service in services:
             name = service.variant or service.transport
             if name not in self._addresses:
-                hint = f"add --{name} HOST:PORT"
+                hint = f"add --{name} HOST:PORT, or leave it out: --transport"
                 raise UsageError(f"the scenario loads {name}: no address is given for it", hint)
             if by_name.setdefault(name, service) != service:
                 raise UsageError(
