@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import json
-import os
-import pty
 import re
-import signal
-import socket
-import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 
 from tests.support.command_line import Ended, wirebench
-from tests.support.services import ASYNCIO, GRPC_SYNC, HOST, UVICORN, Service, fresh_ids, started
-from tests.support.waiting import wait_until
-from wirebench.system.paths import ROOT
+from tests.support.services import ASYNCIO, GRPC_SYNC, UVICORN, Service, fresh_ids, started
 
 #: How response times are written: three digits.
 MS = r"(?:\d\.\d\d|\d\d\.\d|\d{3}|\d+,\d{3}|0\.0?\d{3}) ms"
@@ -42,11 +33,6 @@ def run(*arguments: object, typed: str = "") -> Ended:
     """Run a client command."""
     with patch.object(sys, "stdin", io.StringIO(typed)):
         return wirebench("client", *arguments)
-
-
-def call(transport: str, port: int, *options: object) -> Ended:
-    """Make a call to a port."""
-    return run(transport, *GET, "--address", f"{HOST}:{port}", *options)
 
 
 def complaint(done: Ended) -> str:
@@ -69,13 +55,14 @@ def test_calls(services: dict[str, Service], transport: str) -> None:
     """Users are created, got, changed, listed and deleted from the command line, on every transport."""
     at = (transport, "--address", services[transport].address)
     user_id = next(fresh_ids)
-    ada = {"id": user_id, "name": "Ada", "email": "ada@example.com", "tags": ["x", "y"], "avatar": "cGhvdG8="}
+    ada = {"id": user_id, "name": "\x1b[31mAda", "email": "ada@example.com", "tags": ["x", "y"], "avatar": "cGhvdG8="}
     changed = {**ada, "phone": "+44"}
-    fields = (f"id={user_id}", "name=Ada", "email=ada@example.com", "tags=x, y", "avatar=photo")
+    fields = (f"id={user_id}", "name=\x1b[31mAda", "email=ada@example.com", "tags=x, y", "avatar=photo")
 
     created = run(*at, "users.create", *fields)
 
     assert [ada] == records_of(created)
+    assert "\\u001b[31mAda" in created.stdout, "nothing steers the terminal"
     assert re.fullmatch(rf"User created successfully \({MS}\)\n", created.stderr)
     assert [changed] == records_of(run(*at, "users.update", f"id={user_id}", "phone=+44"))
     assert [changed] == records_of(run(*at, "users.list", f"after_id={user_id - 1}", "limit=1"))
@@ -92,13 +79,6 @@ def test_a_stream(services: dict[str, Service], transport: str) -> None:
 
     assert [1, 2, 3] == [record["id"] for record in records_of(run(*stream, "limit=3"))]
     assert "Field 'limit' must be between 1 and 100000." in complaint(run(*stream, "limit=0"))
-
-
-def test_lines_of_the_socket(services: dict[str, Service]) -> None:
-    """Each line comes back upper-cased, until the input ends."""
-    done = run("socket", "--address", services["socket"].address, typed="one\n\ntwo\n")
-
-    assert (0, "ONE\nTWO\n") == (done.status, done.stdout)
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
@@ -144,99 +124,6 @@ def test_menu(services: dict[str, Service], transport: str) -> None:
         assert f"{message} successfully" in done.stderr
     assert '"email": "new@example.com", "phone": "+44", "tags": ["a", "b"]' in done.stdout
     assert re.search(rf"User not found\. \({MS}\)", done.stderr)
-
-
-def test_menu_on_a_terminal(services: dict[str, Service]) -> None:
-    """On a terminal control characters are harmless, and Ctrl-C ends with 130."""
-    user_id = next(fresh_ids)
-    with services["rest"].connect() as client:
-        user = {"id": user_id, "name": "\x1b[31mEve\x9b", "email": "eve@example.com"}
-        client.call("users.create", {"user": user})
-    ours, theirs = pty.openpty()
-    arguments = [*COMMAND, "rest", "--address", str(services["rest"].address)]
-    with subprocess.Popen(
-        arguments, cwd=ROOT, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
-    ) as process:
-        os.close(theirs)
-        shown = bytearray()
-
-        def show_until(text: str) -> None:
-            def has_come() -> bool:
-                shown.extend(os.read(ours, 65_536))
-                return text in shown.decode(errors="replace")
-
-            wait_until(has_come, f"the terminal shows {text!r}")
-
-        show_until("choose: ")
-        os.write(ours, f"users.get\n{user_id}\n".encode())
-        show_until("eve@example.com")
-
-        def has_ended() -> bool:
-            process.send_signal(signal.SIGINT)  # Python misses one that comes just before it waits for input
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(5)
-            return process.returncode is not None
-
-        wait_until(has_ended, "Ctrl-C ends it")
-        assert 130 == process.returncode
-    os.close(ours)
-    assert '"name": "\\u001b[31mEve\\u009b"' in shown.decode()
-
-
-@contextlib.contextmanager
-def listener(answer: Callable[[socket.socket], None]) -> Iterator[int]:
-    """Listen on a port, and do to every client what `answer` does."""
-    with socket.create_server((HOST, 0)) as server:
-
-        def accept() -> None:
-            with contextlib.suppress(OSError):
-                while True:
-                    connection, _ = server.accept()
-                    threading.Thread(target=answer, args=(connection,), daemon=True).start()
-
-        threading.Thread(target=accept, daemon=True).start()
-        yield server.getsockname()[1]
-        with contextlib.suppress(OSError):
-            server.shutdown(socket.SHUT_RDWR)
-
-
-def stay_silent(connection: socket.socket) -> None:
-    """Read everything and answer nothing."""
-    with connection, contextlib.suppress(OSError):
-        while connection.recv(65_536):
-            pass
-
-
-@pytest.mark.parametrize("transport", TRANSPORTS)
-def test_no_server(transport: str) -> None:
-    """Where nothing listens, that is said."""
-    with socket.socket() as reserved:
-        reserved.bind((HOST, 0))
-        port = reserved.getsockname()[1]
-        done = call(transport, port)
-
-    assert (1, f"nothing listens at {HOST}:{port}") == (done.status, complaint(done))
-
-
-@pytest.mark.parametrize(
-    ("transport", "other"), [(mine, other) for mine in TRANSPORTS for other in TRANSPORTS if mine != other]
-)
-def test_wrong_port(services: dict[str, Service], transport: str, other: str) -> None:
-    """A port where another transport listens is found out."""
-    port = services[other].port
-    done = call(transport, port, "--timeout-s", 20)
-
-    assert 1 == done.status
-    assert complaint(done).startswith(f"{HOST}:{port} gave no reply of ")
-
-
-@pytest.mark.parametrize("transport", TRANSPORTS)
-def test_time_out(transport: str) -> None:
-    """A server that doesn't answer is given up after the time-out."""
-    with listener(stay_silent) as port:
-        done = call(transport, port, "--timeout-s", 0.3)
-
-    assert (1, f"{HOST}:{port} did not answer within 0.3 s") == (done.status, complaint(done))
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from wirebench.errors import WirebenchError
 from wirebench.model.application import read_application
 from wirebench.model.cell import ServiceSpec
 from wirebench.model.run_info import Run
-from wirebench.system.paths import APPLICATIONS, TOOLS
+from wirebench.system.paths import TOOLS
 from wirebench.system.ports import LOOPBACK, accepts_connections, reserve_ports
 from wirebench.targets.cores import divide_cores
 from wirebench.targets.local import LocalTarget
@@ -78,17 +78,6 @@ def test_rest_is_compared_with_grpc_on_a_foreign_service(echoes: Run) -> None:
         assert record.server.memory_bytes
     # Before each block: ten requests to each of two variants.
     assert 40 == echoes.info.conformance_requests
-
-
-def test_a_run_says_what_was_asked_of_whom(echoes: Run) -> None:
-    """The application as it was read, and the messages that the server's reflection has told."""
-    kept = json.loads((echoes.folder / "application.json").read_text())
-    assert ["rest", "grpc"] == list(kept["variants"])
-    assert b"EchoService" in (echoes.folder / "contract-grpc.binpb").read_bytes()
-    assert echoes.info.application == str(APPLICATIONS / "examples" / "podinfo.yaml")
-    report = (echoes.folder / "report.html").read_text()
-    assert "None" not in report
-    assert "podinfo.yaml" in report
 
 
 @pytest.mark.slow

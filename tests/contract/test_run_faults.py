@@ -115,12 +115,3 @@ def test_a_run_that_is_interrupted_before_its_first_cell_leaves_no_folder(
     assert 130 == process.returncode
     assert "nothing had been measured" in errors
     assert [] == [path for path in out.iterdir() if path.is_dir()]
-
-
-def test_nothing_answers_at_an_external_address(tmp_path: Path) -> None:
-    """An address where nothing listens is one clear line."""
-    addresses = ["--rest", "127.0.0.1:1", "--grpc", "127.0.0.1:1", "--socket", "127.0.0.1:1"]
-    done = wirebench("run", "quick", "--target", "external", *addresses, "--out", tmp_path / "results")
-    assert 1 == done.returncode
-    assert "nothing answers at 127.0.0.1:1 for rest" in done.stderr
-    assert not (tmp_path / "results").exists()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -68,28 +67,3 @@ blocks: 1
     assert record.response.p50_ms < 2 * record.service.p50_ms
     assert 2 * 20 < record.rate_achieved_per_s
     assert 0 == record.dropped_iterations
-
-
-@pytest.mark.slow
-def test_tls_on_all_transports(tmp_path: Path, scenario: Callable[[str], Path]) -> None:
-    """Versions and key exchange are the same, the report names the ciphers, nothing fails, and the keys are gone."""
-    path = scenario(
-        "question: Which transport is fastest over TLS?\n"
-        "factors: {transport: [rest, grpc, socket], tls: server}\n"
-        "load: {warmup_s: 0.2, window_s: 0.5}\nblocks: 1\n"
-    )
-    temporary = tmp_path / "tmp"
-    temporary.mkdir()
-    done = wirebench("run", path, "--out", tmp_path / "out", env={**os.environ, "TMPDIR": str(temporary)})
-
-    assert 0 == done.returncode, done.stderr
-    run = only_run(tmp_path / "out")
-    folder, records = run.folder, run.records
-    assert [{}] * 3 == [record.errors for record in records]
-    agreed = {(each.version, each.key_exchange, each.resumed) for record in records for each in record.tls}
-    assert {("TLS 1.3", "X25519", False)} == agreed
-    for cipher_suite in {each.cipher_suite for record in records for each in record.tls}:
-        assert f"TLS 1.3, {cipher_suite}, X25519" in " ".join(done.stdout.split())
-    assert [] == list(temporary.iterdir())
-    for file in filter(Path.is_file, folder.rglob("*")):
-        assert b"PRIVATE KEY" not in file.read_bytes()

@@ -39,7 +39,7 @@ def print_table(table: FigureTable, console: Console, *, has_notes: bool = True)
         _print_grid(figures, (names, *widths.values()), console)
         print_list("  •", (note for note in group.notes if has_notes and note not in everywhere), console)
     console.width = before
-    print_list("•", sorted(everywhere) if has_notes else (), console)
+    print_list("  •", sorted(everywhere) if has_notes else (), console)
 
 
 def _print_grid(rows: Iterable[Sequence[str]], widths: Sequence[int], console: Console, style: str = "") -> None:

@@ -29,6 +29,8 @@ from wirebench.system.tls import ClientTls
 DEFAULT = "default"
 _EMPTY: Any = Field(default={})
 _RESOLVE_TIMEOUT_S = 60.0
+#: The parts of the file that are checked here.
+_SECTIONS = {"variants.*": Variant}
 
 #: A request as an application file has it: `request`, `headers` and so on.
 Request = Mapping[str, Any]
@@ -219,7 +221,7 @@ def read_application(path: Path) -> Application:
     try:
         return Application.model_validate_json(text, context=dataclasses.replace(source, text=text))
     except ValidationError as error:
-        raise source.make_error(error.errors(), "docs/applications.md describes every key") from None
+        raise source.make_error(error.errors(), "docs/applications.md describes every key", _SECTIONS) from None
 
 
 def resolve(path: Path, descriptors: Mapping[str, Path] = MappingProxyType({})) -> str:

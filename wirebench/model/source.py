@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
+from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
 from wirebench.errors import UsageError
-from wirebench.model.validation_messages import describe_error
+from wirebench.model.validation_messages import describe_mistake
 from wirebench.system.files import read_limited
 
 FILE_BYTES_MAX = 1_000_000
@@ -93,10 +94,10 @@ class Source:
         return f"{self.find_option(field) or f'{self.name}:{line}'}: {join_field(field)}"
 
     def make_error(
-        self, errors: Iterable[ErrorDetails], hint: str, describe: Callable[[ErrorDetails], str] = describe_error
+        self, errors: Iterable[ErrorDetails], hint: str, sections: Mapping[str, type[BaseModel]]
     ) -> UsageError:
-        """Return the error of a file with these mistakes, each with its place."""
-        first, *others = (f"{self.locate(each['loc'])}: {describe(each)}" for each in errors)
+        """Return the error of a file with these mistakes, each with its place; `sections` are the file's."""
+        first, *others = (f"{self.locate(each['loc'])}: {describe_mistake(each, sections)}" for each in errors)
         return UsageError(first, hint, "\n".join(others))
 
     def find_option(self, field: FieldPath) -> str | None:

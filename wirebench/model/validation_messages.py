@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 import reprlib
+from collections.abc import Mapping
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
+
+from wirebench.errors import suggest
 
 #: Errors without a value to show, or whose words have it.
 _WORDS = {"missing": "is missing", "extra_forbidden": "no such key", "value_error": "{error}"}
@@ -24,6 +27,15 @@ def describe_error(error: ErrorDetails) -> str:
     if error["type"] == "json_invalid" or not isinstance(given, str | int | float | None):
         return said
     return f"{said} (it is {'nothing' if given is None else reprlib.repr(given)})"
+
+
+def describe_mistake(error: ErrorDetails, sections: Mapping[str, type[BaseModel]]) -> str:
+    """Describe what is wrong in a file, with the keys that there are; `sections` are its parts by where they stand."""
+    *section, key = map(str, error["loc"])
+    model = sections.get(".".join(section)) or sections.get(".".join((*section[:1], "*")))
+    if error["type"] != "extra_forbidden" or model is None:
+        return describe_error(error)
+    return f"{describe_error(error)}: {suggest(key, model.model_fields)}"
 
 
 def describe_first(error: ValidationError) -> str:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
 
 from wirebench.errors import UsageError, suggest
 from wirebench.model.application import Application, Context, load_builtin, read_application
@@ -22,7 +21,6 @@ from wirebench.model.scenario import (
     Scenario,
 )
 from wirebench.model.source import Source, read_yaml
-from wirebench.model.validation_messages import describe_error
 from wirebench.plan.overrides import Override, apply_overrides
 from wirebench.system.paths import APPLICATION, APPLICATIONS, SCENARIOS, list_scenarios
 
@@ -71,16 +69,7 @@ def check_scenario(
         for each in mistakes:
             each["loc"] = tuple(part for part in each["loc"] if part != EVERY_TRANSPORT)
         hint = "docs/scenarios.md describes every key; nothing was started"
-        raise source.make_error(mistakes, hint, _describe_mistake) from None
-
-
-def _describe_mistake(mistake: ErrorDetails) -> str:
-    words = describe_error(mistake)
-    section = ".".join(map(str, mistake["loc"][:-1]))
-    if mistake["type"] != "extra_forbidden" or section not in SECTIONS:
-        return words
-    known = SECTIONS[section].model_fields
-    return f"{words}: {suggest(str(mistake['loc'][-1]), known)}"
+        raise source.make_error(mistakes, hint, SECTIONS) from None
 
 
 def find_scenario(name: str) -> Path:

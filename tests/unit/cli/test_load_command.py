@@ -11,13 +11,9 @@ from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.cell import ServiceSpec
 from wirebench.plan.overrides import Override
 from wirebench.plan.plain_load import adopt_service, plan_load
-from wirebench.targets import deployed
 from wirebench.targets.cluster import namespace
-from wirebench.targets.cluster.agents import Agents
 from wirebench.targets.cluster.client import Access, Cluster
-from wirebench.targets.cluster.pods import PodGroup, is_rolled_out
 from wirebench.targets.deployed import DeployedTarget, read_service
-from wirebench.targets.endpoint import Endpoint
 
 
 @pytest.mark.parametrize(
@@ -97,15 +93,6 @@ def a_deployment(**status: int) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize(
-    "status", [{"observedGeneration": 2}, {"replicas": 3}, {"updatedReplicas": 1}, {"readyReplicas": 1}]
-)
-def test_a_rollout_is_waited_for(status: dict[str, int]) -> None:
-    """A change that the controller hasn't seen, an old pod, and one that isn't ready all count against it."""
-    assert is_rolled_out(a_deployment())
-    assert not is_rolled_out(a_deployment(**status))
-
-
 @pytest.fixture
 def services(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[dict[str, Any]]]:
     """Return what a cluster that can be reached has, by kind; nothing runs there."""
@@ -125,16 +112,3 @@ def test_a_missing_service_is_told_from_one_without_replicas(services: dict[str,
     services["deployments"].append({**deployment, "spec": {**deployment["spec"], "replicas": 0}})
     with pytest.raises(WirebenchError, match="grpc is scaled to no replica"):
         DeployedTarget(Access("it", None), "grpc").read_service()
-
-
-def test_verification_knows_how_many_replicas_there_are(
-    services: dict[str, list[dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It asks for one, and would write what the other one doesn't know."""
-    assert services["deployments"]
-    monkeypatch.setattr(PodGroup, "wait_ready", lambda *_: ("one pod", "another"))
-    monkeypatch.setattr(deployed, "read_agents", lambda _: Agents())
-    monkeypatch.setattr(deployed, "build_endpoint", lambda service, *_: Endpoint(service, "grpc:50051"))
-    asked = ServiceSpec(transport="grpc", runtime="sync", workers=4, threads=10)
-    (found,) = DeployedTarget(Access("it", None), "grpc").start([asked]).items()
-    assert (asked, 2) == (found[0], found[1].service.replicas)

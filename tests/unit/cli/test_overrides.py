@@ -15,7 +15,7 @@ from tests.support.scenario_text import read
 from wirebench.cli.run_options import Overrides
 from wirebench.errors import UsageError
 from wirebench.model.scenario import Scenario
-from wirebench.plan.overrides import Override, parse_assignment
+from wirebench.plan.overrides import Override
 from wirebench.plan.plan import make_plan
 from wirebench.present.facts import list_facts
 from wirebench.run.preparation import create_info
@@ -121,21 +121,6 @@ def test_levels_of_other_transports_and_unused_workloads_stay(tmp_path: Path) ->
     scenario = changed(tmp_path, *override(transport="grpc", operation="users.get"), text=text)
     assert {("protobuf", "users.get")} == {(cell.codec, cell.operation) for cell in make_plan(scenario, 1).cells}
     assert "compare" not in yaml.safe_load(scenario.source.text)
-
-
-@pytest.mark.parametrize(
-    ("assignment", "value"),
-    [
-        ("a=1", 1),
-        ("a=1,2", [1, 2]),
-        ('a="1, or 2"', "1, or 2"),
-        ("a=null", None),
-        ("a=x=y", "x=y"),
-    ],
-)
-def test_values_are_yaml(assignment: str, value: object) -> None:
-    """Several values with commas between them are a list."""
-    assert value == parse_assignment(assignment).value
 
 
 def test_a_factor_that_does_not_fit_can_be_removed(tmp_path: Path) -> None:

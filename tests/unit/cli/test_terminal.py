@@ -41,14 +41,15 @@ def show(shown: FigureTable, width: int) -> list[str]:
 
 
 def test_a_table_has_a_line_for_each_cell(tmp_path: Path) -> None:
-    """Grouped by operation and load, with the gates that failed below."""
+    """Grouped by operation and load; a note of all groups stands once, below them."""
     cells = [cell(each, concurrency=level) for level in (1, 64) for each in TRANSPORTS]
     builder = RunBuilder(cells=cells, blocks=2, gates=lambda of, _: (GENERATOR_GATE,) * (of.transport == "grpc"))
     lines = show(make_first_table(make_run_view(builder.write(tmp_path)).cells), 100)
     assert HEADINGS == lines[0].split()[: len(HEADINGS)]
     assert ["ms", "ms", "ms", "ms", "ms", "µs"] == lines[1].split()[:6]
-    first = ["users.get, 1 connection", "REST", "gRPC", "socket", "  • gRPC: failed gates: generator CPU"]
-    assert [*first, "users.get, 64 connections", *first[1:]] == [re.split(r" {3,}", line)[0] for line in lines[2:]]
+    rows = ["REST", "gRPC", "socket"]
+    expected = ["users.get, 1 connection", *rows, "users.get, 64 connections", *rows]
+    assert [*expected, "  • gRPC: failed gates: generator CPU"] == [re.split(r" {3,}", line)[0] for line in lines[2:]]
 
 
 def test_verdicts_are_a_table_that_fits_80_columns(tmp_path: Path) -> None:

@@ -139,19 +139,3 @@ def test_a_generator_that_does_not_turn_up_is_said(monkeypatch: pytest.MonkeyPat
     closed = free_port()
     with pytest.raises(WirebenchError, match="can't reach the first"), join_start_barrier(1, 2, "127.0.0.1", closed):
         pass
-
-
-def test_a_generator_that_ends_early_is_said() -> None:
-    """Its requests are missing in the total."""
-    port = free_port()
-
-    def come_and_go() -> None:
-        with join_start_barrier(1, 2, "127.0.0.1", port):
-            pass
-
-    thread = threading.Thread(target=come_and_go)
-    thread.start()
-    with join_start_barrier(0, 2, "", port) as barrier:
-        thread.join()
-        with pytest.raises(WirebenchError, match="has ended before its load"):
-            barrier.add_up(1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 from pathlib import Path
 from unittest.mock import MagicMock
 
@@ -20,7 +19,7 @@ from wirebench.plan.plan import make_plan
 from wirebench.run import preparation
 from wirebench.run.execution import Execution
 from wirebench.run.ids import lay_out
-from wirebench.run.preparation import create_info, prepare, raise_open_files
+from wirebench.run.preparation import create_info, prepare
 from wirebench.run.target_options import TargetOptions, plan_for_target
 from wirebench.targets.cluster.client import Access, Cluster
 from wirebench.targets.deployed import find_prometheus
@@ -73,16 +72,6 @@ def test_a_driver_that_is_asked_for_is_not_skipped(
     with pytest.raises(UsageError, match=f"the driver {missing.name} is not at") as error:
         prepare(plan, TARGET)
     assert next_step in error.value.hint
-
-
-def test_open_files_are_raised_to_what_is_allowed() -> None:
-    """The limit holds for all programs that are started from then on."""
-    before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (256, before[1]))
-        assert (raise_open_files(), before[1]) == resource.getrlimit(resource.RLIMIT_NOFILE)
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from wirebench.plan.plan import Plan, make_plan
 from wirebench.run.progress import TimeLeft
 from wirebench.run.resumption import plan_rest, resume_info
 from wirebench.run.target_options import TargetOptions
-from wirebench.store.runs import RunWriter, load_run
+from wirebench.store.runs import load_run
 from wirebench.web.report import write_report
 
 TEXT = """\
@@ -135,16 +135,6 @@ def test_an_incomplete_run_names_the_next_step_and_its_pause(tmp_path: Path, pla
         assert pause in shown
         assert f"wirebench resume {run.info.id}" in shown
     assert "`wirebench resume RUN` measures what an incomplete run has left." in wirebench("list", "--out", tmp_path)[1]
-
-
-def test_of_two_who_resume_a_run_the_second_is_rejected(tmp_path: Path, plan: Plan) -> None:
-    """Both have found it stopped, and one has begun by then."""
-    run = stopped(tmp_path, plan)
-    info = resume_info(run, run.info)
-    writer = RunWriter(tmp_path, info, found=run)
-    assert info.resumed_at == load_run(writer.folder).info.resumed_at
-    with pytest.raises(UsageError, match="has been resumed meanwhile"):
-        RunWriter(tmp_path, resume_info(run, run.info), found=run)
 
 
 def test_the_time_left_is_that_of_the_cells_to_come(tmp_path: Path) -> None:

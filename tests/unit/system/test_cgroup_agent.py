@@ -129,11 +129,3 @@ def test_an_agent_without_cgroups_is_not_ready(v2: Path, port: int) -> None:
 def test_nothing_else_is_answered(port: int, path: str) -> None:
     """Only a whole pod UID names something: no other file can be read."""
     assert (404, {}) == ask(port, path)
-
-
-def test_a_client_that_says_nothing_does_not_stop_it(port: int) -> None:
-    """It is hung up on after two seconds, and others are answered."""
-    silent = http.client.HTTPConnection("127.0.0.1", port)
-    silent.connect()
-    assert 200 == ask(port, f"/containers/{UID}")[0]
-    silent.close()

@@ -76,12 +76,6 @@ def test_the_last_lines_of_a_long_log_are_read_from_its_end(tmp_path: Path) -> N
     assert "first" not in processes.read_last_lines(log)
 
 
-def test_a_program_s_words_are_returned_and_it_reads_what_it_is_given() -> None:
-    """Output is what it prints, without its errors."""
-    program = [sys.executable, "-c", "import sys; print(sys.stdin.read()[::-1]); print('aside', file=sys.stderr)"]
-    assert "cba\n" == processes.run("python", program, TIMEOUT_S, "abc")
-
-
 def test_a_program_that_fails_says_why() -> None:
     """The error carries its last lines, and how it ended; so does one that isn't there."""
     program = [sys.executable, "-c", "import sys; print('no such cluster', file=sys.stderr); sys.exit(3)"]
