@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import sys
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from wirebench.cli.options import Json, Out, RunArgument
-from wirebench.errors import UsageError
 from wirebench.system.paths import DEFAULT_FOLDER, LAST
 
 if TYPE_CHECKING:
@@ -22,22 +17,15 @@ def results(
     *,
     out: Out = DEFAULT_FOLDER,
     json: Json = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Print CSV: a row for each cell.")] = False,
 ) -> None:
     """Show the figures and verdicts of a run.
 
     wirebench results
-    wirebench results last~1 --csv
+    wirebench results last~1 --json
     """
     from wirebench.store.runs import find_run
 
-    if json and csv:
-        raise UsageError("--json and --csv: they exclude each other", "choose one of them")
-    found = find_run(run, out)
-    if csv:
-        print_csv(found)
-    else:
-        show_run(found, json=json)
+    show_run(find_run(run, out), json=json)
 
 
 def show_run(run: Run, *, json: bool, known: Collection[str] = ()) -> None:
@@ -54,22 +42,3 @@ def show_run(run: Run, *, json: bool, known: Collection[str] = ()) -> None:
 
     data = TypeAdapter(RunView).dump_python(make_run_view(run), mode="json")
     print_json({**data, "records": run.records})
-
-
-def print_csv(run: Run) -> None:
-    """Print the cells of a run: their factors, their figures by the names of the API, and the gates that failed."""
-    from wirebench.analysis.results import describe_cells
-    from wirebench.analysis.summary import summarise
-    from wirebench.model.metric import METRICS, SPREAD, name_spread
-
-    figures = [metric.field for metric in METRICS.values()]
-    figures += [name for metric in SPREAD for name in name_spread(metric)]
-    rows = [
-        {"run_id": cell.run_id, "cell": cell.cell, **cell.factors, "blocks": cell.blocks}
-        | {name: getattr(cell, name) for name in figures}
-        | {"failed_gates": " ".join(cell.failed_gates)}
-        for cell in describe_cells(run.info, summarise(run.records))
-    ]
-    writer = csv.DictWriter(sys.stdout, list(rows[0]) if rows else [], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
