@@ -7,7 +7,6 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent import futures
 from dataclasses import replace
@@ -25,13 +24,13 @@ from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import Message
 
-from tests.support import command_line
+from tests.support.command_line import wirebench
 from tests.support.http_servers import QuietHandler, serving
 from tests.support.jobs import JOB, cell
-from tests.support.runs import needs_tools, only_run, wirebench
+from tests.support.runs import needs_tools
 from wirebench.drivers.wireload import compile_schema, send_requests
 from wirebench.model.contract import Transport
-from wirebench.system.paths import CONTRACT, ROOT
+from wirebench.system.paths import CONTRACT
 
 pytestmark = needs_tools
 
@@ -46,8 +45,8 @@ class Received(NamedTuple):
 
     @property
     def json(self) -> Any:  # noqa: ANN401 - JSON
-        """Its body as JSON."""
-        return json.loads(self.body)
+        """Its body as JSON; None without one."""
+        return json.loads(self.body) if self.body else None
 
     @property
     def form(self) -> dict[str, list[str]]:
@@ -56,69 +55,57 @@ class Received(NamedTuple):
 
 
 class Rest(NamedTuple):
-    """A document, a request of it, and whether the service takes what it gets."""
+    """A request of a document, its parameters or body there, and whether the service takes what it gets."""
 
-    document: str
     request: str
+    described: str
     accepts: Callable[[Received], bool]
+    version: str = "openapi: 3.1.0"
 
-
-_HEAD = "openapi: {version}\ninfo: {{title: Shop, version: '1'}}\npaths:\n"
-
-
-def _operation(path: str, method: str, parts: str, version: str = "3.1.0", rest: str = "") -> str:
-    return f"{_HEAD.format(version=version)}  {path}:\n    {method}:\n{parts}      responses: {{'200': {{description: a}}}}\n{rest}"
-
-
-def _body(media_type: str, schema: str) -> str:
-    return f"      requestBody: {{required: true, content: {{{media_type}: {{schema: {schema}}}}}}}\n"
-
-
-def _parameter(text: str) -> str:
-    return f"      parameters: [{text}]\n"
+    @property
+    def document(self) -> str:
+        """The document, with this request alone."""
+        verb, path = self.request.split()
+        head = f"{self.version}\ninfo: {{title: Shop, version: '1'}}\npaths:\n  {path}:\n    {verb.lower()}:\n"
+        return f"{head}      {self.described}\n      responses: {{'200': {{description: a}}}}\n"
 
 
 REST = {
-    "3.0 with nullable and limits": Rest(
-        _operation(
-            "/items/{id}",
-            "get",
-            _parameter("{name: id, in: path, required: true, schema: {type: integer, minimum: 100, exclusiveMinimum: true}}"),
-            "3.0.3",
-        ),
+    "3.0 with limits": Rest(
         "GET /items/{id}",
+        "parameters: [{name: id, in: path, required: true, schema: {type: integer, minimum: 100, exclusiveMinimum: true}}]",
         lambda got: int(got.path.rpartition("/")[2]) > 100,
+        "openapi: 3.0.3",
     ),
     "Swagger 2.0 with a base path": Rest(
-        "swagger: '2.0'\ninfo: {title: Shop, version: '1'}\nbasePath: /v2\nconsumes: [application/json]\npaths:\n  /pets:\n"
-        "    put:\n      parameters: [{name: pet, in: body, required: true, schema: {type: object, required: [tag],"
-        " properties: {tag: {type: string, enum: [new]}}}}]\n      responses: {'200': {description: a}}\n",
         "PUT /pets",
+        "parameters: [{name: pet, in: body, required: true, schema: {type: object, required: [tag], properties: {tag: {type: string, enum: [new]}}}}]",
         lambda got: got.path == "/v2/pets" and got.json == {"tag": "new"},
+        "swagger: '2.0'\nbasePath: /v2\nconsumes: [application/json]",
     ),
     "a form": Rest(
-        _operation("/a", "post", _body("application/x-www-form-urlencoded", "{type: object, required: [t, n], properties: {t: {type: array, minItems: 2, items: {enum: ['a b']}}, n: {type: integer}}}")),
         "POST /a",
+        "requestBody: {required: true, content: {application/x-www-form-urlencoded: {schema: {type: object, required: [t, n], properties: {t: {type: array, minItems: 2, items: {enum: ['a b']}}, n: {type: integer}}}}}}",
         lambda got: got.form["t"] == ["a b", "a b"] and got.form["n"][0].lstrip("-").isdigit(),
     ),
     "deepObject": Rest(
-        _operation("/a", "get", _parameter("{name: f, in: query, required: true, style: deepObject, explode: true, schema: {type: object, required: [x], properties: {x: {type: integer, minimum: 3}}}}")),
         "GET /a",
+        "parameters: [{name: f, in: query, required: true, style: deepObject, explode: true, schema: {type: object, required: [x], properties: {x: {type: integer, minimum: 3}}}}]",
         lambda got: int(got.query["f[x]"][0]) >= 3,
     ),
     "a header": Rest(
-        _operation("/a", "get", _parameter("{name: X-Tenant, in: header, required: true, schema: {type: string, pattern: '^t-[0-9]{3}$'}}")),
         "GET /a",
+        "parameters: [{name: X-Tenant, in: header, required: true, schema: {type: string, pattern: '^t-[0-9]{3}$'}}]",
         lambda got: bool(re.fullmatch("t-[0-9]{3}", got.headers["X-Tenant"])),
     ),
     "a cookie": Rest(
-        _operation("/a", "get", _parameter("{name: session, in: cookie, required: true, schema: {type: string, minLength: 8}}")),
         "GET /a",
+        "parameters: [{name: session, in: cookie, required: true, schema: {type: string, minLength: 8}}]",
         lambda got: len(SimpleCookie(got.headers["Cookie"])["session"].value) >= 8,
     ),
     "examples of its author": Rest(
-        _operation("/a/{id}", "get", _parameter("{name: id, in: path, required: true, example: b-17, schema: {type: string}}")),
         "GET /a/{id}",
+        "parameters: [{name: id, in: path, required: true, example: b-17, schema: {type: string}}]",
         lambda got: got.path == "/a/b-17",
     ),
 }  # fmt: skip
@@ -152,17 +139,8 @@ def test_requests_satisfy_the_document(name: str, receiver: tuple[str, list[Rece
     case = REST[name]
     (tmp_path / "shop.yaml").write_text(case.document, encoding="utf-8")
     address, received = receiver
-    drafted = command_line.wirebench(
-        "init",
-        "--openapi",
-        tmp_path / "shop.yaml",
-        "--rest",
-        case.request,
-        "--address",
-        address,
-        "--out",
-        tmp_path / "out",
-    )
+    named = ("--openapi", tmp_path / "shop.yaml", "--rest", case.request)
+    drafted = wirebench("init", *named, "--out", tmp_path / "out")
     assert drafted.status == 0, drafted.stderr
     _send(tmp_path / "out/shop.yaml", "rest", address, tmp_path)
 
@@ -247,7 +225,7 @@ def test_messages_satisfy_the_protos(name: str, receiver: tuple[str, list[Receiv
         (tmp_path / file).write_text(text, encoding="utf-8")
     proto, roots = tmp_path / next(iter(case.files)), [tmp_path / each for each in case.roots]
     imports = [option for each in roots for option in ("--imports", each)]
-    drafted = command_line.wirebench("init", "--proto", proto, *imports, *case.named, "--out", tmp_path / "out")
+    drafted = wirebench("init", "--proto", proto, *imports, *case.named, "--out", tmp_path / "out")
     assert drafted.status == 0, drafted.stderr
     application = tmp_path / "out/shop.yaml"
     compiled = tmp_path / "a.binpb"
@@ -261,7 +239,7 @@ def test_messages_satisfy_the_protos(name: str, receiver: tuple[str, list[Receiv
         address, received = receiver
         _send(application, "rest", address, tmp_path, compiled)
         path, query, body = case.rest
-        assert [(path, query, body)] == [(each.path, each.query, each.json if each.body else None) for each in received]
+        assert [(path, query, body)] == [(each.path, each.query, each.json) for each in received]
 
 
 @contextlib.contextmanager
@@ -307,30 +285,3 @@ def _send(application: Path, transport: Transport, address: str, folder: Path, d
         JOB, cell=own, address=address, application=application, descriptors=descriptors, output=folder / "out.json"
     )
     assert [""] == [answer.problem for answer in send_requests(job, 1)]
-
-
-@pytest.fixture
-def commands() -> list[str]:
-    """Return the options that start our services as if they were foreign."""
-    options = ("--admin-port", "{admin_port}", "--port", "{port}")
-    folder = Path(sys.executable).parent
-    started = {kind: " ".join((f"{folder}/wirebench-{kind}", *options)) for kind in ("rest", "grpc")}
-    return [option for kind, command in started.items() for option in ("--start", f"{kind}={command}")]
-
-
-@pytest.mark.slow
-def test_what_init_writes_is_measured(commands: list[str], tmp_path: Path) -> None:
-    """From protos and an OpenAPI document to records of both variants, with nothing edited but the id."""
-    described = ("--proto", ROOT / "proto/wirebench/v1/ledger.proto", "--imports", ROOT / "proto")
-    pair = "GET /accounts/{account_id}/balance = wirebench.v1.LedgerService/GetBalance"
-    document = ("--openapi", ROOT / "proto/openapi.yaml")
-    written = wirebench("init", *described, *document, "--pair", pair, *commands, "--out", tmp_path)
-    assert written.returncode == 0, written.stderr
-    (scenario,) = tmp_path.glob("*-scenario.yaml")
-    shorter = scenario.read_text().replace("window_s: 3", "window_s: 0.5").replace("[1, 16]", "2")
-    scenario.write_text(shorter)
-    done = wirebench("run", scenario, "--blocks", "2", "--no-calibrate", "--out", tmp_path / "results")
-    assert done.returncode == 0, done.stderr
-    records = only_run(tmp_path / "results").records
-    assert {"rest", "grpc"} == {record.factors["variant"] for record in records}
-    assert all(record.requests > 0 and not record.errors for record in records)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -76,7 +77,7 @@ def test_what_is_named_is_drafted(sources: tuple[str | Path, ...]) -> None:
         *("--pair", "GET /items/{itemId} = shop.v1.CatalogService/Find"),
         *("--pair", "POST /items = shop.v1.CatalogService/Buy"),
         *("--grpc", "shop.v1.CatalogService/Watch", "--reads", "shop.v1.CatalogService/Watch"),
-        *("--start", "rest=shop --http {port}", "--address", "grpc=10.1.2.3:50051"),
+        *("--start", "rest=shop --http {port}", "--address", "rest=localhost:80", "--address", "grpc=10.1.2.3:50051"),
     )
     drafted = wirebench("init", *sources, *named)
     assert drafted.status == 0, drafted.stderr
@@ -102,13 +103,15 @@ def test_what_is_named_is_drafted(sources: tuple[str | Path, ...]) -> None:
         "catalog.watch": {"stream": True, "grpc": {"call": f"{call}/Watch", "message": {"name": "name"}}},
     }
     variants, limit = application["variants"], {"rate_per_s": 10, "connections": 2}
-    assert variants["rest"] == {"transport": "rest", "start": "shop --http {port}"}
+    assert variants["rest"] == {"transport": "rest", "start": "shop --http {port}", "address": "localhost:80"}
     assert (variants["grpc"]["address"], variants["grpc"]["limit"]) == ("10.1.2.3:50051", limit)
-    scenario = yaml.safe_load((out / "the-shop-scenario.yaml").read_text(encoding="utf-8"))
+    planned = wirebench("run", out / "the-shop-scenario.yaml", "--target", "external", "--dry-run", "--json")
+    assert planned.status == 0, planned.stderr
+    cells = json.loads(planned.stdout)["cells"]
     operations = ["catalog.get_item", "catalog.find", "catalog.buy"]
-    variants = ["rest", "grpc"]
-    assert scenario["factors"] == {"variant": variants, "operation": operations, "concurrency": 2, "rate_per_s": 10}
-    assert scenario["load"]["model"] == "open"
+    assert {(kind, name, 2, 10) for kind in ("rest", "grpc") for name in operations} == {
+        (each["variant"], each["operation"], each["concurrency"], each["rate_per_s"]) for each in cells
+    }
     assert "is there already" in reject("init", *sources, *named)
 
 

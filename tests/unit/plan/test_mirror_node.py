@@ -56,12 +56,6 @@ def test_the_newest_messages_become_a_timing_file(tmp_path: Path) -> None:
     assert 4_000_000_004 == read_recording(out).offsets_ns[-1]
 
 
-def test_no_more_messages_are_kept_than_asked_for(answers: dict[str, tuple[int, str]]) -> None:
-    """A page may have more."""
-    answers[f"{MESSAGES}?limit=1&order=desc"] = page(TIMES[::-1], None)
-    assert TIMES[-1:] == read_message_times(TOPIC, "testnet", 1)
-
-
 @pytest.mark.parametrize(
     ("status", "body", "problem"),
     [

@@ -10,7 +10,6 @@ from tests.support import scenario_text
 from tests.support.command_line import reject
 from tests.support.shop import APPLICATION, PROTO, SCENARIO, read
 from wirebench.errors import UsageError
-from wirebench.model import labels as names
 from wirebench.model.contract import TargetName
 from wirebench.plan.plan import Plan, make_plan
 from wirebench.run.own_variants import check_variants
@@ -49,27 +48,16 @@ def test_all_variants_are_measured_where_none_is_chosen(tmp_path: Path) -> None:
     assert ["rest-v1", "rest-v2", "grpc", "lines"] == list(every.variants)
 
 
-def test_streams_without_a_number_of_items_send_what_they_like(tmp_path: Path) -> None:
-    """Nothing is said of how many they are asked for."""
-    (cell,) = plan(tmp_path, "[rest-v1, rest-v2]\n  operation: item", "grpc\n  operation: feed").cells
-    assert cell.is_stream
-    assert "feed, 1 connection" == names.describe_situation(cell.factors)
-    assert "item, 1 connection" == names.describe_situation(plan(tmp_path).cells[0].factors)
-
-
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
         ("shop.yaml", "shup.yaml", "2: application: there is no application 'shup.yaml'"),
         ("application: shop.yaml\n", "", "3: factors.variant: the built-in application has no variants"),
-        ("[rest-v1, rest-v2]", "[rest-v1, rest-v3]", "4: factors.variant: the application has no variant 'rest-v3'"),
         ("operation: item", "operation: itme", "5: factors.operation: there is no operation or workload 'itme'"),
         ("operation: item", "operation: feed", "5: factors.operation: feed has no rest request, which the variant"),
         ("operation: item", "transport: rest", "5: factors.transport: it is for the built-in application"),
         ("operation: item", "workers: [1, 2]", "5: factors.workers: it can't be set on the variant rest-v2"),
         ("operation: item", "driver: {rest: oha}", "5: factors.driver.rest: oha can't drive item: values of environ"),
-        ("operation: item", "stream_items: 5", "5: factors.stream_items: item is not a stream"),
-        ("{window_s: 1}", "{workloads: {w: {sequence: [itme]}}}", "6: load.workloads.w.sequence: must be one of item,"),
         ("{window_s: 1}", "{workloads: {item: {sequence: [note]}}}", "6: load.workloads.item: an operation has the"),
     ],
 )
@@ -90,12 +78,6 @@ def test_an_application_file_is_no_scenario(tmp_path: Path, command: str) -> Non
     assert "`application: shop.yaml`" in said
     assert "wirebench run SCENARIO" in said
     assert 2 == said.count("\n")
-
-
-def test_an_application_without_variants_has_nothing_to_measure(tmp_path: Path) -> None:
-    """It is named with its own file."""
-    with pytest.raises(UsageError, match=r"shop\.yaml:1: variants: there is none"):
-        read(tmp_path, application=APPLICATION.partition("variants:")[0])
 
 
 def test_the_target_is_where_all_variants_are(tmp_path: Path) -> None:
@@ -131,13 +113,6 @@ def test_a_foreign_service_has_a_limit(tmp_path: Path, limit: str, load: str, ex
         return
     with pytest.raises(UsageError, match=expected):
         make_plan(scenario, 1, "external")
-
-
-def test_a_file_for_tls_that_is_not_there_is_named(tmp_path: Path) -> None:
-    """The message has the line of the variant."""
-    application = APPLICATION.replace("tls: {}", "tls: {authority: none.pem}")
-    with pytest.raises(UsageError, match=r"shop\.yaml:13: variants\.rest-v2\.tls: can't read .*none\.pem"):
-        check_variants(read(tmp_path, application=application.replace("${SHOP_TOKEN}", "x")))
 
 
 def test_a_variable_that_is_not_set_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

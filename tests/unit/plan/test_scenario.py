@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from pathlib import Path
 from typing import get_args
 
@@ -11,11 +10,8 @@ import pytest
 
 from tests.support.scenario_text import GOOD, read
 from wirebench.errors import UsageError
-from wirebench.model.cell import FACTORS
 from wirebench.model.contract import CLUSTER_DRIVERS, TargetName
-from wirebench.model.labels import name_level
 from wirebench.plan.load import read_scenario
-from wirebench.plan.overrides import parse_assignment
 from wirebench.plan.plan import Plan, make_plan
 from wirebench.system.paths import SCENARIOS
 
@@ -45,31 +41,6 @@ def test_every_example_makes_a_plan(path: Path) -> None:
     """It measures the variants of an application file, and compares them."""
     plan = plan_everywhere(path)["local"]
     assert len({cell.variant for cell in plan.cells}) > 1
-
-
-def test_ten_thousand_users_are_shared_by_four_generators() -> None:
-    """In a cluster, the option that the scenario's first line names sets four generators."""
-    first_line = (SCENARIOS / "ten-thousand.yaml").read_text("utf-8").splitlines()[0]
-    (assignment,) = re.findall(r"--set (\S+)$", first_line)
-    plan = make_plan(read_scenario("ten-thousand", overrides=[parse_assignment(assignment)]), 0, "kubernetes")
-    assert 4 == plan.scenario.load.generators
-    assert [10_000] * 3 == [cell.concurrency for cell in plan.cells]
-
-
-def test_connections_are_shared_or_one_a_user() -> None:
-    """`none` is a level beside numbers, has a name in comparisons, and each is compared with REST."""
-    plan = make_plan(read_scenario("burst"), 0)
-    levels = {cell.connections: name_level("connections", cell.factors) for cell in plan.cells}
-    assert {None: "one connection a user", 1: "1 connection"} == levels
-    assert {"connections", "runtime"} < set(FACTORS["transport"].comes_with)
-
-
-def test_a_file_that_is_not_text_is_rejected(tmp_path: Path) -> None:
-    """Binary content gives one clear line."""
-    path = tmp_path / "scenario.yaml"
-    path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(UsageError, match="not UTF-8 text"):
-        read_scenario(path)
 
 
 def test_every_block_holds_every_cell_once_in_its_own_order(tmp_path: Path) -> None:

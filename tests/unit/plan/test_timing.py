@@ -36,12 +36,8 @@ def test_times_are_read_to_the_nanosecond(file: Path, text: str, expected: tuple
         ("[1,\n 2,,]", "not JSON: .*line 2 column 4"),
         ("[5]", "not a list of 2 to 1,000,000 times"),
         (json.dumps([0] * (ENTRIES_MAX + 1)), "not a list of 2 to 1,000,000 times"),
-        ("[3, 3, 3]", "the same time"),
         ("[1, 2, 1.5]", "entry 3: is earlier than the one before it"),
         ("[1, NaN]", "entry 2: must be a time in seconds"),
-        ("[1, 1767225600000]", "entry 2: must be a time in seconds"),
-        ("[1, 1e999999]", "entry 2: must be a time in seconds"),
-        ('[1, "2"]', "entry 2: must be a time in seconds"),
         (f"[1{'0' * 5000}]", "limit"),
         ("[" * 100_000, "not JSON"),
     ],
@@ -56,13 +52,10 @@ def test_what_is_no_timing_file_is_rejected_with_the_place(file: Path, text: str
     assert "" != caught.value.hint
 
 
-def test_files_that_cannot_be_read_or_are_too_large_are_rejected(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_cannot_be_read_are_rejected(file: Path) -> None:
     """A file that is no text is rejected too."""
     with pytest.raises(UsageError, match="No such file"):
         read_recording(file)
     file.write_bytes(b"\xff\xfe[1]")
     with pytest.raises(UsageError, match="not JSON"):
-        read_recording(file)
-    monkeypatch.setattr("wirebench.model.recording.FILE_BYTES_MAX", 3)
-    with pytest.raises(UsageError, match="over 0 MB"):
         read_recording(file)
