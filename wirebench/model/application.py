@@ -25,8 +25,6 @@ from wirebench.system.paths import APPLICATION, TOOLS
 from wirebench.system.processes import ProcessError
 from wirebench.system.tls import ClientTls
 
-#: The payload that an operation sends by default.
-DEFAULT = "default"
 _EMPTY: Any = Field(default={})
 _RESOLVE_TIMEOUT_S = 60.0
 #: The parts of the file that are checked here.
@@ -56,18 +54,12 @@ class Input(_Part):
     #: How many ids in a row are taken: a number, or the placeholder of an input that is one.
     count: int | str = 1
 
-    @property
-    def payloads(self) -> Iterator[str]:
-        """The names of its payloads, and of those of the input that it repeats."""
-        yield from (name for name in self.payload if name != DEFAULT)
-        yield from self.of.payloads if self.of else ()
-
     def takes(self, payload: str | int) -> bool:
         if self.of and self.of.takes(payload):
             return True
         if isinstance(payload, int):
             return self.max is not None and 0 < payload <= self.max
-        return payload != DEFAULT and payload in self.payload
+        return payload != "default" and payload in self.payload  # That is sent where a load names none.
 
     def choose(self, payload: str | int | None) -> Any:  # noqa: ANN401 - any JSON
         """Return what stands for a payload: the first choice for one that it doesn't take; None without choices."""
@@ -172,11 +164,6 @@ class Application(_Part):
     def streams(self) -> tuple[str, ...]:
         return tuple(name for name, each in self.operations.items() if each.stream)
 
-    @property
-    def payloads(self) -> tuple[str, ...]:
-        inputs = (each for operation in self.operations.values() for each in operation.inputs.values())
-        return tuple(dict.fromkeys(name for each in inputs for name in each.payloads))
-
     def find_tls(self, name: str) -> ClientTls | None:
         """Return what clients of a variant need for TLS; None is plain text."""
         given = self.variants[name].tls
@@ -186,21 +173,19 @@ class Application(_Part):
 
     def find_variables(self, variants: Collection[str], operations: Collection[str]) -> Iterator[tuple[str, FieldPath]]:
         """Yield the environment variables that these variants and operations name, each with where it stands."""
-        texts: dict[FieldPath, str] = {
-            ("variants", name, key, each): text
-            for name in variants
-            for key in ("headers", "environment")
-            for each, text in getattr(self.variants[name], key).items()
-        }
+        sections: dict[FieldPath, dict[str, str]] = {}
+        for name in variants:
+            for key in ("headers", "environment"):
+                sections["variants", name, key] = getattr(self.variants[name], key)
         for name in operations:
             operation = self.operations[name]
             requests: dict[FieldPath, Request | None] = {("rest",): operation.rest, ("grpc",): operation.grpc}
             requests |= {("variants", each): own for each, own in operation.variants.items() if each in variants}
             for field, request in requests.items():
-                key, sent = find_headers(request)
-                texts |= {("operations", name, *field, key, each): text for each, text in sent.items()}
-        for field, text in texts.items():
-            yield from ((variable, field) for variable in find_variables(text))
+                key, sections["operations", name, *field, key] = find_headers(request)
+        for field, texts in sections.items():
+            for key, text in texts.items():
+                yield from ((variable, (*field, key)) for variable in find_variables(text))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
@@ -180,11 +180,9 @@ class HistogramFile(FrozenModel):
 
     def require_window(self) -> Window:
         """Return the window. Raises WirebenchError if not one request was sent, or none after the warm-up."""
-        if self.window is None and self.requests_total:
-            hint = "lengthen load.window_s, which is the longest that all calls together may take"
-            raise WirebenchError("the warm-up by calls did not end", hint)
         if self.window is None:
-            raise WirebenchError("the driver sent no request", "see its log")
+            hint = "see the driver's log, or lengthen load.window_s, in which all calls have to end"
+            raise WirebenchError("no request was sent after the warm-up", hint)
         return self.window
 
     def count_full_seconds(self) -> tuple[int, ...]:
@@ -192,12 +190,7 @@ class HistogramFile(FrozenModel):
         seconds = int(self.window.duration_s) if self.window else 0
         if self.streams:
             return (*self.streams.items_per_second, *([0] * seconds))[:seconds]
-        totals = [0] * seconds
-        for each in self.per_second:
-            if each.code == OK:
-                for second, count in enumerate(each.counts[:seconds]):
-                    totals[second] += count
-        return tuple(totals)
+        return _add_up([(0,) * seconds, *(each.counts for each in self.per_second if each.code == OK)])[:seconds]
 
 
 def _sum_histograms(texts: Iterable[str]) -> Histogram:
@@ -215,25 +208,23 @@ def merge_files(files: Sequence[HistogramFile]) -> HistogramFile:
     if len(files) == 1:
         return files[0]
 
-    def chain(rows: str) -> Iterator[Any]:
-        return itertools.chain.from_iterable(getattr(file, rows) for file in files)
+    def merge(name: str, **combine: Callable[[list[Any]], Any]) -> tuple[Any, ...]:
+        return _merge_rows(itertools.chain.from_iterable(getattr(file, name) for file in files), combine)
 
     windows = [file.require_window() for file in files]
+    streams = [file.streams for file in files if file.streams]
+    counts: dict[str, Callable[[list[Any]], Any]] = {"items_total": sum, "items_per_second": _add_up, "cancelled": sum}
     merged: dict[str, Any] = {
         "window": Window(
             start_unix_ns=min(window.start_unix_ns for window in windows),
             end_unix_ns=max(window.end_unix_ns for window in windows),
         ),
-        "series": _merge_rows(
-            chain("series"), {"count": sum, "histogram": lambda texts: _sum_histograms(texts).encode()}
-        ),
-        "per_second": _merge_rows(chain("per_second"), {"counts": _add_up}),
-        "errors": choose_most_frequent(chain("errors")),
-        "tls": tuple(sorted(_merge_rows(chain("tls"), {"handshakes": sum}), key=lambda each: -each.handshakes)),
+        "series": merge("series", count=sum, histogram=lambda texts: _sum_histograms(texts).encode()),
+        "per_second": merge("per_second", counts=_add_up),
+        "errors": choose_most_frequent(itertools.chain.from_iterable(file.errors for file in files)),
+        "tls": merge("tls", handshakes=sum),
+        "streams": _merge_rows(streams, counts)[0] if streams else None,
     }
-    streams = [file.streams for file in files if file.streams]
-    if streams:
-        (merged["streams"],) = _merge_rows(streams, {"items_total": sum, "items_per_second": _add_up, "cancelled": sum})
     for name in ("requests_total", "error_classes"):
         merged[name] = dict(sum((Counter(getattr(file, name)) for file in files), start=Counter()))
     for name in ("mismatches", "dropped_iterations", "retried", "bytes_sent", "bytes_received", "bytes_requests"):

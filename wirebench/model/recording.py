@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bisect
-import itertools
 import json
 from dataclasses import dataclass
 from decimal import Decimal
@@ -57,13 +56,13 @@ def read_recording(path: Path) -> Recording:
         raise UsageError(f"{path}: not JSON: {error}", _HINT) from None
     if not isinstance(data, list) or not ENTRIES_MIN <= len(data) <= ENTRIES_MAX:
         raise UsageError(f"{path}: not a list of {ENTRIES_MIN} to {ENTRIES_MAX:,} times", _HINT)
+    times_ns: list[int] = []
     for place, time in enumerate(data, start=1):
         # JSON's reader takes NaN and Infinity as floats, and nothing else.
         if not isinstance(time, int | Decimal) or isinstance(time, bool) or not 0 <= time <= _LATEST_S:
             raise UsageError(f"{path}: entry {place}: must be a time in seconds (it is {str(time)[:40]})", _HINT)
-    times_ns = [round(each * _NS) for each in data]
-    for place, (before, time) in enumerate(itertools.pairwise(times_ns), start=2):
-        if time < before:
+        times_ns.append(round(time * _NS))
+        if times_ns[-1] < max(times_ns[-2:]):
             raise UsageError(f"{path}: entry {place}: is earlier than the one before it", "sort the list by time")
     if times_ns[-1] == times_ns[0]:
         raise UsageError(f"{path}: all entries have the same time", "record for longer")

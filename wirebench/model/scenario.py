@@ -14,35 +14,18 @@ from wirebench.model.cell import FACTORS, Cell, Comparable, make_level_type
 from wirebench.model.contract import BLOCKS_MAX, TRANSPORTS, Driver, Implementation, LoadModel, Shape, Transport
 from wirebench.model.frozen import StrictModel
 from wirebench.model.recording import Recording
-from wirebench.model.source import FieldPath, Source, join_field
+from wirebench.model.source import FieldPath, Source
 from wirebench.model.variant import CONNECTIONS_MAX, RATE_MAX, Variant
 from wirebench.model.workload import Workload, Workloads
 
-SWEEP_MAX = 4096
 CALLS_MAX = 100_000
-#: The most seconds that a number of calls may take, by default.
-CALLS_LIMIT_S = 60.0
 #: More would fail the gate `error_rate`: errors are often faster than answers.
 ERROR_SHARE_MAX = 0.001
-#: Of a search for the capacity.
-RESOLUTION = 0.03
-SEARCH_WINDOWS = 20
-SEARCH_WINDOWS_MAX = 100
 #: Histograms go no further.
 TIMEOUT_S_MAX = 60.0
 WINDOW_S_MIN = 0.5
 WINDOW_S_MAX = 3600
-QUESTION_CHARACTERS_MAX = 500
 EVERY_TRANSPORT: Final = "*"
-
-A_LOAD: dict[LoadModel, str] = {
-    "closed": "a closed load",
-    "sweep": "a sweep",
-    "calls": "a load of calls",
-    "open": "an open load",
-    "replay": "a replay",
-    "capacity": "a search for the capacity",
-}
 
 T = TypeVar("T")
 
@@ -55,7 +38,7 @@ class Only(NamedTuple):
 
 
 def _convert_levels(value: Any) -> Any:  # noqa: ANN401 - untrusted, checked next
-    if value in ([], None):
+    if value in ([], {}, None):
         raise ValueError("needs at least one level")
     levels = value if isinstance(value, list) else [value]
     if any(level in levels[:place] for place, level in enumerate(levels)):
@@ -64,13 +47,10 @@ def _convert_levels(value: Any) -> Any:  # noqa: ANN401 - untrusted, checked nex
 
 
 def _group_by_transport(value: Any) -> Any:  # noqa: ANN401 - untrusted, checked next
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or not value:
         return {EVERY_TRANSPORT: _convert_levels(value)}
-    for key in value:
-        if key not in TRANSPORTS:
-            raise ValueError(f"no transport {key!r}; levels by transport are for {', '.join(TRANSPORTS)}")
-    if not value:
-        raise ValueError("needs at least one level")
+    if unknown := [key for key in value if key not in TRANSPORTS]:
+        raise ValueError(f"no transport {unknown[0]!r}; levels by transport are for {', '.join(TRANSPORTS)}")
     return {key: _convert_levels(levels) for key, levels in value.items()}
 
 
@@ -85,17 +65,13 @@ def find_own(levels: Mapping[Any, tuple[T, ...]], transport: Transport) -> tuple
 
 #: A factor's levels: written as one value, as a list, or as either for each transport by name.
 Levels = Annotated[dict[Literal["*", "rest", "grpc", "socket"], tuple[T, ...]], BeforeValidator(_group_by_transport)]
-_LEFT_OUT: Any = Field(default={})
 
 
 def _make_section() -> Any:  # noqa: ANN401 - a class that is known by the declarations alone
     """Return a model with a field for each factor that has levels by transport."""
     levels_of: Any = Levels
-    fields: dict[str, Any] = {
-        name: (levels_of[make_level_type(name)], Field(default={}))
-        for name in FACTORS
-        if name not in ("transport", "variant", "shape")
-    }
+    names = FACTORS.keys() - {"transport", "variant", "shape"}
+    fields: dict[str, Any] = {name: (levels_of[make_level_type(name)], {}) for name in FACTORS if name in names}
     return create_model("Section", __base__=StrictModel, **fields)
 
 
@@ -130,15 +106,13 @@ class Load(StrictModel):
     """How requests are sent.
 
     `closed`: each connection sends when it has its reply. `sweep`: the same, with 1, 2, 4 … connections. `calls`: the
-    same, until each has sent so many requests; the window is as long as that takes. `open`: at a fixed rate.
-    `replay`: at the times of a recording. `capacity`: open loads, each at a rate of its own, in
-    search of the highest that keeps an objective.
+    same, until each has sent so many requests; the window is as long as that takes. `open`: at a fixed rate. `replay`:
+    at the times of a recording. `capacity`: open loads, in search of the highest rate that keeps an objective.
     """
 
     model: LoadModel = "closed"
-    #: What each connection sends under `calls`.
+    #: What each connection sends under `calls`, and before them; these don't count.
     calls: Annotated[int | None, Field(ge=1, le=CALLS_MAX), Only(("calls",), ("wireload",))] = None
-    #: What each sends before them; these don't count.
     warmup_calls: Annotated[int | None, Field(ge=1, le=CALLS_MAX), Only(("calls",), ("wireload",))] = None
     #: The last number of connections of a sweep; under `open` and `replay`, how many there may be: a request
     #: that is due while all are busy opens a new one.
@@ -163,8 +137,8 @@ class Load(StrictModel):
     objective: Annotated[Objective | None, Only(("capacity",))] = None
     #: How near to each other the highest rate that keeps it and the lowest that doesn't are to be, as a share, and how
     #: many windows the search may take.
-    resolution: Annotated[float, Field(ge=0.005, le=0.5), Only(("capacity",))] = RESOLUTION
-    windows_max: Annotated[int, Field(ge=8, le=SEARCH_WINDOWS_MAX), Only(("capacity",))] = SEARCH_WINDOWS
+    resolution: Annotated[float, Field(ge=0.005, le=0.5), Only(("capacity",))] = 0.03
+    windows_max: Annotated[int, Field(ge=8, le=100), Only(("capacity",))] = 20
     #: The rate that a search for the capacity begins with.
     from_rate_per_s: Annotated[int | None, Field(ge=1, le=RATE_MAX), Only(("capacity",))] = None
     #: The timing file of a replay, relative to the scenario's folder, and how much faster it goes.
@@ -218,9 +192,9 @@ class Load(StrictModel):
     @model_validator(mode="before")
     @classmethod
     def _count_every_call(cls, given: Any) -> Any:  # noqa: ANN401 - untrusted, checked next
-        """Have a number of calls begin without a warm-up, and give it time."""
+        """Have a number of calls begin without a warm-up, and give it a minute."""
         if isinstance(given, dict) and given.get("model") == "calls":
-            return {"warmup_s": 0, "window_s": CALLS_LIMIT_S, **given}
+            return {"warmup_s": 0, "window_s": 60.0, **given}
         return given
 
     @property
@@ -228,7 +202,7 @@ class Load(StrictModel):
         """The numbers of connections of a sweep: powers of two, and the last one; empty of other loads."""
         if self.model != "sweep":
             return ()
-        last = self.concurrency_max or SWEEP_MAX
+        last = self.concurrency_max or 4096
         return (*(2**power for power in range((last - 1).bit_length())), last)
 
     def add_connections(self, cell: Cell) -> Cell:
@@ -248,8 +222,8 @@ class CrossCheck(StrictModel):
     """
 
     driver: Levels[Driver]
-    operation: Levels[str] = _LEFT_OUT
-    concurrency: Levels[int] = _LEFT_OUT
+    operation: Levels[str] = Field(default={})
+    concurrency: Levels[int] = Field(default={})
 
     def list_drivers(self, cell: Cell) -> tuple[Driver, ...]:
         """Return the drivers that check a cell."""
@@ -267,7 +241,7 @@ def _choose_main_factor(read: dict[str, Any]) -> Comparable:
 class Scenario(StrictModel):
     """A question, and what is measured to answer it."""
 
-    question: Annotated[str, Field(min_length=1, max_length=QUESTION_CHARACTERS_MAX)]
+    question: Annotated[str, Field(min_length=1, max_length=500)]
     #: In the file, the path of the application file relative to it, or the name of one that comes with wirebench.
     application: Annotated[Application, BeforeValidator(_read_before)] = Field(default_factory=load_builtin)
     factors: Factors
@@ -310,13 +284,6 @@ class Scenario(StrictModel):
     def source(self) -> Source:
         """The YAML that it was read from."""
         return self._source
-
-    def suggest_removal(self, field: FieldPath) -> str:
-        """Return the option that removes a factor which overrides don't fit; empty for other fields."""
-        is_factor = field[0] == "factors" and len(field) > 1 and field[1] not in ("transport", "variant")
-        if not (is_factor and self.source.overrides) or self.source.find_option(field):
-            return ""
-        return f"--set {join_field(field)}=null removes the key"
 
     def locate(self, field: FieldPath) -> str:
         """Return a field's name, and before it the file and line."""

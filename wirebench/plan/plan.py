@@ -100,8 +100,7 @@ def _list_foreign(target: TargetName) -> tuple[str, ...]:
 def _raise_first(scenario: Scenario, *messages: Iterable[ValidationMessage]) -> None:
     """Raise UsageError for the first message, if there is one."""
     for field, text, hint in itertools.chain.from_iterable(messages):
-        hints = filter(None, (hint, scenario.suggest_removal(field)))
-        raise UsageError(f"{scenario.locate(field)}: {text}", "; ".join(hints))
+        raise UsageError(f"{scenario.locate(field)}: {text}", hint)
 
 
 def count_cells(scenario: Scenario, target: TargetName) -> int:

@@ -16,7 +16,6 @@ from wirebench.model.cell import DEFAULTS, FACTORS, Cell
 from wirebench.model.contract import CLUSTER_DRIVERS, TRANSPORTS, LoadModel, TargetName
 from wirebench.model.factor import Level
 from wirebench.model.scenario import (
-    A_LOAD,
     CALLS_MAX,
     EVERY_TRANSPORT,
     Load,
@@ -91,7 +90,7 @@ def _validate_variants(scenario: Scenario, target: TargetName) -> ValidationMess
 
 def _validate_load(scenario: Scenario) -> ValidationMessages:
     """Reject a load that lacks a key or a factor, or has one that its model or drivers don't know."""
-    load, a_load = scenario.load, A_LOAD[scenario.load.model]
+    load, a_load = scenario.load, f"the load model {scenario.load.model}"
     section, key = _NEEDED.get(load.model, ("load", "model"))
     if not (getattr(scenario.factors if section == "factors" else load, key) or load.recording):
         yield ("load", "model"), f"{a_load} needs {section}.{key}", f"add {section}.{key}"
@@ -118,7 +117,8 @@ def _validate_key(scenario: Scenario, key: str, rules: Sequence[Only]) -> Valida
     only = next((only for only in rules if scenario.load.model in only.models), None)
     if only is None:
         models = " or ".join(model for only in rules for model in only.models)
-        yield ("load", key), f"{A_LOAD[scenario.load.model]} has no {key}", f"remove it, or set load.model to {models}"
+        message = f"the load model {scenario.load.model} has no {key}"
+        yield ("load", key), message, f"remove it, or set load.model to {models}"
         return
     for field, driver in scenario.drivers.items():
         if driver not in only.drivers:
@@ -168,7 +168,7 @@ def _validate_work(scenario: Scenario) -> ValidationMessages:
             message = f"the kinds of clients of {name} share a fixed number of connections"
             yield ("load", "concurrency_max"), message, "remove it, or give all connections the same work"
         if count and load.model != "calls":
-            message = f"{A_LOAD[load.model]} has no phases: no user knows when one ends"
+            message = f"the load model {load.model} has no phases: no user knows when one ends"
             yield (*field, "phases"), message, "set load.model to calls, and load.calls"
         elif count and (load.calls or 0) % count:
             message = f"{load.calls} calls can't be divided among the {count} phases of {name}"
@@ -322,7 +322,7 @@ def _validate_streams(cell: Cell, scenario: Scenario, operations: Sequence[Opera
             hint = f"remove {name}, or set factors.operation to {' or '.join(asking) or 'a stream'} alone"
             yield ("factors", name), f"{cell.operation} {what}", hint
     if cell.is_stream and scenario.load.shape:
-        message = f"{A_LOAD[scenario.load.model]} is of requests that end soon, and not of streams"
+        message = f"the load model {scenario.load.model} is of requests that end soon, and not of streams"
         yield ("load", "model"), message, "use a closed or an open load, or another operation"
 
 

@@ -129,7 +129,6 @@ def test_a_factor_that_does_not_fit_can_be_removed(tmp_path: Path) -> None:
     text = text.replace("operation: users.get, ", "")
     with pytest.raises(UsageError, match=r"yaml:5: factors\.payload: users\.get has no payload 'profile'") as error:
         make_plan(read(tmp_path, text, *override(operation="users.get")), 1)
-    assert error.value.hint.endswith("; --set factors.payload=null removes the key")
     changed(tmp_path, *override("factors.payload=null", operation="users.get"), text=text)
     with pytest.raises(UsageError) as error:
         make_plan(read(tmp_path, text.replace("users.create", "users.get")), 1)
@@ -141,7 +140,11 @@ def test_a_factor_that_does_not_fit_can_be_removed(tmp_path: Path) -> None:
     [
         (("--operation", "users.gt"), "--operation users.gt: factors.operation: there is no operation", "users.get"),
         (("--driver", "ghz"), "--driver ghz: factors.driver: rest has no driver 'ghz'", "choose from wireload"),
-        (("--rate", "9", "--set", "load.model=closed"), "--rate 9: factors.rate_per_s: a closed load has no", "open"),
+        (
+            ("--rate", "9", "--set", "load.model=closed"),
+            "--rate 9: factors.rate_per_s: the load model closed has no",
+            "open",
+        ),
         (("--set", "factors.wrokers=1"), "factors.wrokers: no such key: there are workers", "scenarios.md"),
         (("--set", "blocks=many"), "--set blocks=many: blocks: must be a valid integer (it is 'many')", ""),
         (("--set", "blocks.x=1"), "--set blocks.x=1: blocks has no keys in", "--set 'blocks={x: …}'"),

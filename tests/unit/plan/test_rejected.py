@@ -36,8 +36,8 @@ REJECTED = {
         (OPERATION, "workers: 2\n  operation: users.create", "4: factors.workers: users.create on 2"),
         ("blocks: 3", "compare: workers", "8: compare: there is nothing to compare: no two cells differ in workers"),
         (OPERATION, f"workers: {[*range(1, 65)]}\n  threads: {{rest: {[*range(1, 1025)]}}}", "2: factors: 131456"),
-        ("closed", "open", "7: load.model: an open load needs factors.rate_per_s"),
-        (OPERATION, "rate_per_s: 5", "4: factors.rate_per_s: a closed load has no rate_per_s"),
+        ("closed", "open", "7: load.model: the load model open needs factors.rate_per_s"),
+        (OPERATION, "rate_per_s: 5", "4: factors.rate_per_s: the load model closed has no rate_per_s"),
         (OPERATION, "connections: {rest: 1}", "4: factors.connections.rest: REST over HTTP/1.1 has one request at"),
         (OPERATION, "implementation: go\n  http: {rest: 2}", "5: factors.http.rest: http 2 needs driver wireload"),
     ],
@@ -65,20 +65,20 @@ REJECTED = {
         ("[users.create, users.update,", "[users.delete, users.create,", "9: load.workloads.crud: users.delete needs"),
     ],
     base.SWEEP: [
-        ("]}", "], concurrency: 4}", "2: factors.concurrency: a sweep has no concurrency of its own"),
-        ("model: sweep", "model: closed", "3: load.concurrency_max: a closed load has no concurrency_max"),
+        ("]}", "], concurrency: 4}", "2: factors.concurrency: the load model sweep has no concurrency of its own"),
+        ("model: sweep", "model: closed", "3: load.concurrency_max: the load model closed has no concurrency_max"),
     ],
     base.OPEN: [
         ("48}", "48, workloads: {w: {clients: {a: {mix: {users.get: 1}}}}}}", "3: load.concurrency_max: the kinds of"),
-        ("concurrency_max: 48", "spawn_rate_per_s: 9", "3: load.spawn_rate_per_s: an open load has no"),
+        ("concurrency_max: 48", "spawn_rate_per_s: 9", "3: load.spawn_rate_per_s: the load model open has no"),
     ],
     base.CALLS: [
         ("calls: 500", "calls: 500, warmup_s: 1", "3: load.warmup_s: every call counts"),
-        ("calls: 500", "generators: 2, calls: 500", "3: load.generators: a load of calls has no generators"),
+        ("calls: 500", "generators: 2, calls: 500", "3: load.generators: the load model calls has no generators"),
         ("grpc]}", "grpc], concurrency: 1000}", "3: load.calls: 500 calls on each of 1000 connections are over"),
     ],
     base.PHASES: [
-        ("  model: calls\n  calls: 40\n", "", "5: load.workloads.crud.phases: a closed load has no phases"),
+        ("  model: calls\n  calls: 40\n", "", "5: load.workloads.crud.phases: the load model closed has no phases"),
         ("calls: 40", "calls: 42", "5: load.calls: 42 calls can't be divided among the 4 phases of crud"),
         ("[users.create, users.list", "[users.list", "7: load.workloads.crud: users.delete needs users.create before"),
     ],
@@ -86,10 +86,10 @@ REJECTED = {
         ("warmup_s: 2", "warmup_s: 1.9", "3: load.spawn_rate_per_s: the last of 21 users starts after 2 s, and the"),
     ],
     base.CAPACITY: [
-        ("  objective: {p99_ms: 50}\n", "", "4: load.model: a search for the capacity needs load.objective"),
+        ("  objective: {p99_ms: 50}\n", "", "4: load.model: the load model capacity needs load.objective"),
         ("p99_ms: 50", "p99_ms: 201", "6: load.window_s: a window of 2 s is too short to show a p99 of 201 ms"),
         ("window_s: 2", "window_s: 2\n  timeout_s: 0.05", "7: load.timeout_s: requests end after 0.05 s, and none"),
-        ("16}", "16, operation: ledger.stream_transactions}", "4: load.model: a search for the capacity is of req"),
+        ("16}", "16, operation: ledger.stream_transactions}", "4: load.model: the load model capacity is of req"),
     ],
     base.STREAMS: [
         ("stream_transactions", "get_balance", "5: factors.stream_rate_limit_per_s: ledger.get_balance is not a str"),
@@ -104,7 +104,7 @@ REJECTED = {
     ],
     base.REPLAY: [
         ("timing.json", "gone.json", "3: load.timing: {folder}/gone.json: No such file"),
-        (", timing: timing.json", "", "3: load.model: a replay needs load.timing"),
+        (", timing: timing.json", "", "3: load.model: the load model replay needs load.timing"),
         ("timing.json", "timing.json, speedup: 3", "3: load.timing: a window of 0.333 s is not"),
     ],
 }
