@@ -6,19 +6,13 @@ import json
 import subprocess
 from pathlib import Path
 
-import psutil
 import pytest
 
 from tests.support.runs import needs_tools, only_run, second_lane, wirebench
 from tests.support.waiting import wait_until
-from wirebench.errors import WirebenchError
-from wirebench.model.application import read_application
-from wirebench.model.cell import ServiceSpec
 from wirebench.model.run_info import Run
 from wirebench.system.paths import TOOLS
 from wirebench.system.ports import LOOPBACK, accepts_connections, reserve_ports
-from wirebench.targets.cores import divide_cores
-from wirebench.targets.local import LocalTarget
 
 pytestmark = [
     second_lane,
@@ -38,9 +32,6 @@ variants:
   v2: {transport: rest, start: "podinfo --port {port} --level error --h2c", ready: GET /readyz}
   other: {transport: rest, start: "podinfo --port {port} --level error --ui-message=other", ready: GET /readyz}
   told: {transport: rest, start: "podinfo --port {port} --level error", environment: {TOKEN: "${GREETER_TOKEN}"}}
-  broken: {transport: rest, start: "sh -c 'echo there is no database; exit 3' {port}"}
-  silent: {transport: rest, start: "sleep 60 {port}", ready: GET /readyz, ready_timeout_s: 0.3}
-  missing: {transport: rest, start: "./no-such-server {port}"}
 """
 LOAD = "load: {warmup_s: 0.2, window_s: 0.5}\nblocks: 2\n"
 
@@ -109,32 +100,6 @@ def test_replies_that_differ_are_both_shown_before_anything_is_measured(tmp_path
     assert 'v1 has message: "greetings from podinfo' in done.stderr
     assert 'other has message: "other"' in done.stderr
     assert () == only_run(tmp_path / "results").records
-
-
-@pytest.mark.parametrize(
-    ("variant", "line", "said"),
-    [
-        ("broken", 11, "there is no database"),
-        ("silent", 12, "was not ready after 0.3 s"),
-        ("missing", 13, "the command './no-such-server' is not found"),
-    ],
-)
-def test_a_command_that_does_not_start_is_named(tmp_path: Path, variant: str, line: int, said: str) -> None:
-    """With file and line, and its last lines; and nothing of it is left."""
-    before = psutil.Process().children()
-    (tmp_path / "greeter.yaml").write_text(APPLICATION, encoding="utf-8")
-    application = read_application(tmp_path / "greeter.yaml")
-    target = LocalTarget(divide_cores(), lambda name: tmp_path / f"{name}.log", application)
-    service = ServiceSpec(transport="rest", store=None, implementation=None, variant=variant)
-    try:
-        with pytest.raises(WirebenchError) as failed:  # noqa: PT012 - one of both says it
-            target.prepare([service])
-            target.start([service])
-    finally:
-        target.clean_up()
-    assert f"{tmp_path}/greeter.yaml:{line}: variants.{variant}.start: " in failed.value.message
-    assert said in f"{failed.value.message}\n{failed.value.details}"
-    assert before == psutil.Process().children()
 
 
 @pytest.mark.slow

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.runs import TINY, all_cores, needs_tools, only_run, wirebench
-from wirebench.model.cell import ServiceSpec
 from wirebench.model.run_info import Run
-from wirebench.targets.cores import divide_cores
-from wirebench.targets.local import LocalTarget
 
 pytestmark = [all_cores, needs_tools]
 
@@ -72,39 +67,3 @@ def test_figures_are_plausible(tiny: tuple[Run, dict[str, Any]]) -> None:
             assert record.bytes_received_per_request is not None
             assert 10 < record.bytes_sent_per_request < 1000
             assert 30 < record.bytes_received_per_request < 1000
-
-
-def test_an_external_target_is_loaded_but_not_restarted(
-    scenario: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Services that run already are measured by address; what can't be seen there is absent.
-
-    The driver runs here, and so is calibrated here.
-    """
-    monkeypatch.setenv("WIREBENCH_CALIBRATION", str(tmp_path / "calibration"))
-    target = LocalTarget(divide_cores(), lambda name: tmp_path / f"{name}.log")
-    services = [
-        ServiceSpec(transport="rest", runtime="net-http", implementation="go"),
-        ServiceSpec(transport="socket", runtime="goroutines", implementation="go"),
-    ]
-    try:
-        rest, socket = target.start(services).values()
-        text = TINY.replace("[rest, grpc, socket]", "[rest, socket]")
-        addresses = ["--rest", f"http://{rest.address}", "--socket", socket.address]
-        options = ["--target", "external", *addresses, "--calibrate"]
-        done = wirebench("run", scenario(text), *options, "--out", tmp_path / "results")
-        assert 0 == done.returncode, done.stderr
-        target.check()
-    finally:
-        target.stop()
-    run = only_run(tmp_path / "results")
-    assert "complete" == run.info.status
-    assert 4 == len(run.records)
-    assert any("services were not restarted" in note for note in run.info.notes)
-    assert any("users that it creates stay" in note for note in run.info.notes)
-    assert any("server CPU and memory are missing: the target external" in note for note in run.info.notes)
-    for record in run.records:
-        assert {} == record.errors
-        assert (None, None) == (record.server.cpu_us_per_request, record.server.requests_by_replica)
-        # On a busy machine, the run says that it couldn't calibrate.
-        assert record.instrument is not None or any("isn't known everywhere: " in note for note in run.info.notes)

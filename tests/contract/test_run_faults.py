@@ -6,7 +6,6 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-import psutil
 import pytest
 
 from tests.support.runs import (
@@ -23,9 +22,6 @@ from tests.support.runs import (
     wirebench,
 )
 from tests.support.waiting import TIMEOUT_S
-from wirebench.model.cell import ServiceSpec
-from wirebench.targets.cores import divide_cores
-from wirebench.targets.local import LocalTarget
 
 pytestmark = [first_lane, needs_tools]
 
@@ -68,20 +64,6 @@ def test_a_service_that_dies_is_named_with_its_last_words(scenario: Callable[[st
     assert "the server ended with status -9" in errors
     assert "Traceback" not in errors
     assert "incomplete" == only_run(out).info.status
-
-
-def test_what_a_killed_service_leaves_is_ended(tmp_path: Path) -> None:
-    """Workers that don't even notice that their supervisor was killed are gone when the target has stopped."""
-    target = LocalTarget(divide_cores(), lambda name: tmp_path / f"{name}.log")
-    (endpoint,) = target.start([ServiceSpec(transport="rest", runtime="gunicorn-gthread", workers=2)]).values()
-    supervisor = psutil.Process(endpoint.replicas[0].root_pid)
-    family = supervisor.children(recursive=True)
-    for each in family:
-        each.suspend()
-    supervisor.kill()
-    target.stop()
-    assert len(family) > 2
-    assert [] == [each for each in family if each.is_running() and each.status() != psutil.STATUS_ZOMBIE]
 
 
 @pytest.mark.slow

@@ -12,12 +12,11 @@ from unittest.mock import patch
 import pytest
 
 from tests.support.command_line import Terminal, reject, render_run, wirebench
-from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell
+from tests.support.report_run import RunBuilder, cell
 from tests.support.waiting import run_program
 from wirebench.cli.console import make_console
 from wirebench.cli.output import print_run
 from wirebench.model.histogram_file import ErrorText
-from wirebench.model.labels import name_gate
 from wirebench.system.paths import list_scenarios
 
 
@@ -42,6 +41,17 @@ def test_what_cannot_be_printed_is_one_line(results: Path) -> None:
     assert "Traceback" not in f"{full.stderr}{closed.stderr}{left.stderr}"
 
 
+@pytest.mark.parametrize("kind", ["file", "dangling"])
+def test_a_folder_that_runs_cannot_be_written_to_is_found_at_once(tmp_path: Path, kind: str) -> None:
+    """A file, or a link that leads nowhere: before anything is waited for or started."""
+    path = tmp_path / kind
+    if kind == "file":
+        path.touch()
+    else:
+        path.symlink_to("nowhere")
+    assert f"--out {path}: {path} is no folder that can be written to" in reject("run", "quick", "--out", path)
+
+
 def _last_error(said: str) -> str:
     return [line for line in said.splitlines() if line.startswith("error: ")][-1]
 
@@ -56,17 +66,6 @@ def test_the_most_frequent_errors_are_shown(tmp_path: Path) -> None:
     assert "! 320× internal: \\x1b[2J 0 (16 cells, most in users.create, 1 connection: REST)" == lines[0]
     assert "! 2 more\n" in shown
     assert "[red]Which[/] [/x]?" in shown
-
-
-def test_gates_are_named_in_words_and_whole_without_a_terminal(tmp_path: Path) -> None:
-    """A table that is piped is as wide as it has to be, whatever COLUMNS says."""
-    names = ("generator_cpu", *(f"gate_of_a_long_name_{number}" for number in range(20)))
-    gates = tuple(GENERATOR_GATE.model_copy(update={"name": name}) for name in names)
-    run = RunBuilder(blocks=2, gates=gates).write(tmp_path)
-    with patch.dict("os.environ", {"COLUMNS": "60"}):
-        text = render_run(run)
-    assert [] == [name for name in names if f"! gate {name_gate(name)} failed in 32 of 32 windows: " not in text]
-    assert "generator_cpu" not in text
 
 
 def test_names_to_type_are_never_cut(results: Path) -> None:
@@ -98,13 +97,6 @@ def test_the_last_run_is_the_last_that_can_be_read(results: Path, command: tuple
     damaged = results / "20260102T000000Z-new"
     assert f"warning: skipped {damaged}, which can't be read: run.json: Invalid JSON" in stderr
     assert ("Is [it] whole?" in stdout) == (command == ("results",))
-
-
-@pytest.mark.parametrize("command", ["list", "results", "report"])
-def test_a_file_is_no_folder_of_runs(tmp_path: Path, command: str) -> None:
-    """There is one clear line, and the status of wrong usage."""
-    (tmp_path / "file").write_text("")
-    assert f"error: --out {tmp_path / 'file'}: not a folder\n" in reject(command, "--out", tmp_path / "file")
 
 
 def test_a_caveat_that_stands_on_the_terminal_is_not_repeated(tmp_path: Path) -> None:

@@ -82,15 +82,6 @@ def test_a_run_that_would_leave_int32_is_rejected(plan: Callable[..., Plan]) -> 
         lay_out(plan(3600, blocks=3), restarts_services=False)
 
 
-def test_connections_that_may_be_opened_have_ids(tmp_path: Path) -> None:
-    """Each skips the ids of all others, and the first one may create all: 300 users, every ten-thousandth id."""
-    text = (
-        "question: Do ids collide?\nfactors: {transport: rest, operation: users.create, rate_per_s: 50}\n"
-        "load: {model: open, concurrency_max: 10000, warmup_s: 1, window_s: 5}\nblocks: 1\n"
-    )
-    assert 300 * 10_000 == lay_out(make_plan(read(tmp_path, text), seed=1), restarts_services=True).count
-
-
 def test_ids_that_are_taken_are_avoided(serve_ids: Callable[[Iterable[int]], None]) -> None:
     """What earlier runs left is never met again, wherever the draw falls."""
     taken = range(CREATED_FIRST_ID, CREATED_FIRST_ID + 1000 * ID_STEP, ID_STEP)

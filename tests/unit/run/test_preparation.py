@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from unittest.mock import MagicMock
 
 import pytest
 
@@ -12,17 +11,11 @@ from tests.support.scenario_text import read
 from wirebench.drivers import K6
 from wirebench.drivers.oha import Oha
 from wirebench.drivers.wireload import Wireload
-from wirebench.errors import UsageError, WirebenchError
-from wirebench.measure.calibration import Calibration
+from wirebench.errors import UsageError
 from wirebench.model.contract import Driver
-from wirebench.plan.plan import make_plan
 from wirebench.run import preparation
-from wirebench.run.execution import Execution
-from wirebench.run.ids import lay_out
 from wirebench.run.preparation import create_info, prepare
 from wirebench.run.target_options import TargetOptions, plan_for_target
-from wirebench.targets.cluster.client import Access, Cluster
-from wirebench.targets.deployed import find_prometheus
 from wirebench.targets.external import ExternalTarget
 
 CHECKED = "question: x\nfactors: {transport: rest}\ncross_check: {driver: k6}\n"
@@ -93,35 +86,3 @@ def test_users_that_do_not_fit_are_rejected_with_how_many_do(
     assert f"error: {path}:{expected}" in errors
     assert f"and a process may have 1,024 (ulimit -Hn): {412 if 'delay_ms' in rest else 824} fit" in errors
     assert not (tmp_path / "results").exists()
-
-
-def test_a_run_goes_on_without_calibration(tmp_path: Path) -> None:
-    """The run notes why no load pod could be had for it."""
-    text = "question: x\nfactors: {transport: rest, concurrency: 4}\nload: {generators: 2}\n"
-    plan = make_plan(read(tmp_path, text), seed=1, target="kubernetes")
-    target = MagicMock(start=MagicMock(side_effect=WirebenchError("no room for a pod", "make room")), cores=None)
-    ids = lay_out(plan, restarts_services=True)
-    execution = Execution(plan, target, ids, MagicMock(), MagicMock())
-    assert Calibration() == execution.find_calibration()
-    expected = "the drivers' error isn't known everywhere: no room for a pod: make room"
-    execution.writer.note.assert_called_once_with(expected)  # type: ignore[attr-defined]
-    execution.end(None, None, None)
-
-
-@pytest.mark.parametrize("ready", [True, False, None])
-def test_the_prometheus_of_a_cluster_is_found_when_it_is_ready(
-    monkeypatch: pytest.MonkeyPatch, *, ready: bool | None
-) -> None:
-    """A run measures without one that is ready, and without the right to look for it."""
-    condition = {"type": "Ready", "status": str(ready), "lastTransitionTime": "2026-11-23T23:46:40Z"}
-    pod = {"metadata": {"name": "p"}, "spec": {}, "status": {"phase": "Running", "conditions": [condition]}}
-    service = {"metadata": {"name": "observability-prometheus"}, "spec": {"ports": [{"port": 9090}]}}
-
-    def get(_: Cluster, kind: str, _selector: str) -> list[dict[str, object]]:
-        if ready is None:
-            raise WirebenchError("services is forbidden", "ask for the right")
-        return {"services": [service], "pods": [pod]}[kind]
-
-    monkeypatch.setattr(Cluster, "get", get)
-    expected = "http://observability-prometheus.wirebench-observability:9090" if ready else None
-    assert expected == find_prometheus(Access("kind", None))

@@ -149,10 +149,7 @@ def test_the_time_left_is_that_of_the_cells_to_come(tmp_path: Path) -> None:
     now_s += 1.5
     left.count_done(4)
     assert 6.0 == left.compute_s()
-    now_s += 5.0
-    left.count_done(5)
-    assert 7.0 == left.compute_s()
     now_s += 600.0
-    assert 3.5 == left.compute_s(), "a cell that takes long leaves the time of those to come"
+    assert 4.0 == left.compute_s(), "a cell that takes long leaves the time of those to come"
     left.count_done(7)
     assert 0.0 == left.compute_s()
