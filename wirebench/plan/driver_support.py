@@ -16,7 +16,6 @@ from wirebench.model.placeholders import find_placeholders, find_variables
 REPLAYED_S_MAX = 120.0
 #: Memory of a driver without users.
 _DRIVER_MIB = 60
-
 #: Memory that a user takes, in KiB: the most that was seen of 1,000 to 10,000 users of small requests (docs/method.md).
 _USER_KIB: Mapping[tuple[Driver, Transport], int] = {
     ("wireload", "rest"): 40,
@@ -67,6 +66,9 @@ def explain_unsupported(
         "values of environment variables would stand in a file": has_variables,
         "it varies the URL alone, and sends no body": driver == "oha" and (varies or request.get("body") is not None),
         "it sends the same metadata with all calls": driver == "ghz" and varies,
+        "it finds replicas by their common name, and proxies and own services have none": (
+            driver == "ghz" and cell.balancing == "headless" and (cell.delay_ms is not None or bool(cell.variant))
+        ),
         f"it counts status {status} as a failure": driver != "ghz" and status // 100 != 2,  # noqa: PLR2004 - 2xx
     }
     return next((why for why, applies in reasons.items() if applies), "")

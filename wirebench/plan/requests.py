@@ -16,17 +16,12 @@ from wirebench.model.variant import REFLECTION, Limit, is_loopback
 from wirebench.plan.drafts.files import make_address_keys
 from wirebench.system.tls import ClientTls, split_address
 
-#: The file of the application, its name, and its only operation.
+#: The file of the application, and its only operation.
 APPLICATION_NAME = "requests-application.yaml"
-_NAME = "requests"
 _OPERATION = "request"
 _REST = re.compile(r"(?:(GET|POST|PUT|PATCH|DELETE) +)?(https?://\S+)(?: +(.+))?", re.DOTALL)
 _GRPC = re.compile(r"(\S+) +([\w.]+/\w+)(?: +(.+))?", re.DOTALL)
 _SOCKET = re.compile(r"(\S+) +([^\r\n]+)")
-#: Defaults of the load.
-_CONCURRENCY = 8
-_WINDOW_S = 5.0
-_BLOCKS = 5
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -68,12 +63,12 @@ def compare_requests(  # noqa: PLR0913 - requests by transport, and what all hav
     scenario = {
         "question": question,
         "application": APPLICATION_NAME,
-        "factors": {"variant": list(variants), "operation": _OPERATION, "concurrency": _CONCURRENCY},
-        "load": {"model": "closed", "warmup_s": 1.0, "window_s": _WINDOW_S},
-        "blocks": _BLOCKS,
+        "factors": {"variant": list(variants), "operation": _OPERATION, "concurrency": 8},
+        "load": {"model": "closed", "warmup_s": 1.0, "window_s": 5.0},
+        "blocks": 5,
         **({"compare": "variant"} if len(variants) > 1 else {}),
     }
-    application = {"application": _NAME, "operations": {_OPERATION: operation}, "variants": variants}
+    application = {"application": "requests", "operations": {_OPERATION: operation}, "variants": variants}
     return dump_yaml(application), dump_yaml(scenario)
 
 

@@ -308,9 +308,6 @@ def _validate_driver(cell: Cell, scenario: Scenario, operations: Sequence[Operat
     if reason := reasons[cell.driver]:
         able = (name for name in drivers if not reasons[name])
         yield "driver", f"{cell.driver} can't drive {cell.operation}: {reason}", f"drive it by {' or '.join(able)}"
-    if cell.driver == "ghz" and cell.balancing == "headless" and (cell.delay_ms is not None or cell.variant):
-        message = "ghz finds the replicas by their common name, and proxies and own services have none"
-        yield "driver", message, "drive it by wireload, or choose another balancing"
 
 
 def _validate_streams(cell: Cell, scenario: Scenario, operations: Sequence[Operation]) -> ValidationMessages:

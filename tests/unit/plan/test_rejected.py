@@ -130,20 +130,20 @@ def timing(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("text", "old", "new", "expected"), [(text, *change) for text, changes in REJECTED.items() for change in changes]
+    ("target", "text", "change"),
+    [
+        (target, text, change)
+        for target, rejected in (("local", REJECTED), ("kubernetes", REJECTED_IN_A_CLUSTER))
+        for text, changes in rejected.items()
+        for change in changes
+    ],
 )
-def test_a_mistake_is_named_with_its_line(tmp_path: Path, text: str, old: str, new: str, expected: str) -> None:
-    """The line has the field and says in plain words what is wrong with it."""
-    reject(tmp_path, text.replace(old, new), expected.replace("{folder}", str(tmp_path)))
-
-
-@pytest.mark.parametrize(
-    ("text", "old", "new", "expected"),
-    [(text, *change) for text, changes in REJECTED_IN_A_CLUSTER.items() for change in changes],
-)
-def test_what_a_cluster_can_not_do_is_rejected(tmp_path: Path, text: str, old: str, new: str, expected: str) -> None:
-    """It is rejected before anything is deployed, and another target takes it."""
-    reject(tmp_path, text.replace(old, new), expected, "kubernetes")
+def test_a_mistake_is_named_with_its_line(
+    tmp_path: Path, target: TargetName, text: str, change: tuple[str, ...]
+) -> None:
+    """The line has the field and says in plain words what is wrong with it, before anything starts."""
+    old, new, expected = change
+    reject(tmp_path, text.replace(old, new), expected.replace("{folder}", str(tmp_path)), target)
 
 
 def test_every_mistake_is_named(tmp_path: Path) -> None:
@@ -160,12 +160,6 @@ def test_every_mistake_is_named(tmp_path: Path) -> None:
         (base.DRIVEN, "[oha, k6]", "[ghz, k6]", "choose from wireload, k6,"),
         (base.DRIVEN, "users.get", "users.create", "drive it by wireload"),
         (base.HTTP, "{rest: [1, 2]}", "2", "for some transports alone: http: {rest: …}"),
-        (
-            base.GOOD,
-            "factors:\n",
-            "compare: workers\nfactors:\n  workers: {rest: 1, grpc: 2, socket: 1}\n",
-            "give the cells the same levels of all others",
-        ),
     ],
 )
 def test_the_next_step_names_what_would_do(tmp_path: Path, text: str, old: str, new: str, hint: str) -> None:
@@ -178,12 +172,6 @@ def test_yaml_that_stands_for_more_than_itself_is_read_at_once(tmp_path: Path) -
     multiplied = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 30))
     reject(tmp_path, f"{base.GOOD}a0: &a0 [x]\n{multiplied}", "9: a0: no such key")
     reject(tmp_path, f"{base.GOOD}a: &a [*a]\n", "9: a: no such key")
-
-
-def test_a_mistake_in_a_timing_file_is_named_with_the_scenarios_line(tmp_path: Path, timing: Path) -> None:
-    """The line is where the file is asked for, and the message names its entry."""
-    timing.write_text("[2, 1]", encoding="utf-8")
-    assert "sort" in reject(tmp_path, base.REPLAY, f"3: load.timing: {timing}: entry 2: is earlier")
 
 
 def test_a_recording_that_no_task_holds_is_rejected_in_a_cluster(tmp_path: Path, timing: Path) -> None:

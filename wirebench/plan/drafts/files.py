@@ -28,9 +28,8 @@ application: {name}
 
 operations:"""
 _ABOUT_VARIANTS = """
-# What is compared: `start` is a command, `address` is where a service runs already, and `limit` the most load that a
-# run may send there: ask the service's owner before you raise it. `ready: GET /healthz` or `ready: health` (gRPC) says
-# when it is ready; without it, when its port accepts connections."""
+# What is compared. `start` is a command, and `address` where a service runs already: ask its owner before you raise its
+# limit. `ready: GET /healthz` or `ready: health` (gRPC) says when it is ready: otherwise when its port is open."""
 
 Kind = Literal["rest", "grpc"]
 KINDS: tuple[Kind, ...] = ("rest", "grpc")
