@@ -3,8 +3,6 @@ package engine
 import (
 	"bufio"
 	"fmt"
-	"io"
-	"maps"
 	"net"
 	"sync/atomic"
 	"testing"
@@ -17,19 +15,14 @@ import (
 )
 
 func TestFailuresAreCountedByClass(t *testing.T) {
-	faults := map[transport.Class]func(protocol, net.Conn, *bufio.Reader){
-		transport.Closed: func(protocol, net.Conn, *bufio.Reader) {},
-		transport.Reset:  func(_ protocol, c net.Conn, _ *bufio.Reader) { reset(c) },
-		transport.CutShort: func(p protocol, c net.Conn, r *bufio.Reader) {
-			_, _ = c.Write(p.reply(0)[:len(p.reply(0))-3])
-			_ = c.(*net.TCPConn).CloseWrite()
-			_, _ = io.Copy(io.Discard, r) // What it hasn't read would have the kernel reset the connection.
-		},
-		transport.Garbage: func(_ protocol, c net.Conn, r *bufio.Reader) {
+	faults := map[transport.Class]func(net.Conn, *bufio.Reader){
+		transport.Closed: func(net.Conn, *bufio.Reader) {},
+		transport.Reset:  func(c net.Conn, _ *bufio.Reader) { _ = c.(*net.TCPConn).SetLinger(0) },
+		transport.Garbage: func(c net.Conn, r *bufio.Reader) {
 			_, _ = c.Write([]byte("\xff\xff\xff this is no reply of any protocol\r\n\r\n"))
 			_, _ = r.ReadByte() // Until the client has had enough.
 		},
-		transport.Timeout: func(_ protocol, _ net.Conn, r *bufio.Reader) { _, _ = r.ReadByte() },
+		transport.Timeout: func(_ net.Conn, r *bufio.Reader) { _, _ = r.ReadByte() },
 	}
 	for name, p := range protocols {
 		for class, fault := range faults {
@@ -37,7 +30,7 @@ func TestFailuresAreCountedByClass(t *testing.T) {
 				address := transporttest.Serve(t, func(c net.Conn) {
 					r := bufio.NewReader(c)
 					if p.readRequest(r) == nil {
-						fault(p, c, r)
+						fault(c, r)
 					}
 				})
 				load := p.load(address, time.Minute)
@@ -68,20 +61,14 @@ func TestARefusedConnectionIsAFailure(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = listener.Close()
-	tried := maps.Clone(protocols)
-	shared := protocols["grpc"]
-	shared.connections = 1
-	tried["shared"] = shared
-	for name, p := range tried {
-		t.Run(name, func(t *testing.T) {
-			load := p.load(listener.Addr().String(), time.Minute)
-			load.Users, load.Connections, load.Calls = 4, p.connections, 5
-			measured := measure(t, load)
-			expectOnly(t, measured, transport.Refused)
-			if got := measured.ErrorClasses[string(transport.Refused)]; got != 20 {
-				t.Errorf("want 20 failures, got %d", got)
-			}
-		})
+	for connections := range 2 {
+		load := protocols["grpc"].load(listener.Addr().String(), time.Minute)
+		load.Users, load.Connections, load.Calls = 4, connections, 5
+		measured := measure(t, load)
+		expectOnly(t, measured, transport.Refused)
+		if got := measured.ErrorClasses[string(transport.Refused)]; got != 20 {
+			t.Errorf("want 20 failures, got %d", got)
+		}
 	}
 }
 
@@ -129,15 +116,15 @@ var rejections = map[transport.Class]func(server *http2.Framer, stream uint32) e
 // is idempotent, because a rejected one can be sent again in any case.
 func TestARequestThatWasRejectedIsSentAgainAndTimedFromItsDueMoment(t *testing.T) {
 	const requests, takes = 5, 50 * time.Millisecond
-	forRejections := func(name string, class transport.Class) {
-		p := protocols[name]
+	p := protocols["grpc"]
+	for class, reject := range rejections {
 		var seen atomic.Int64
 		serve := func(c net.Conn) {
 			r := bufio.NewReader(c)
 			for n := 0; p.readRequest(r) == nil; n++ {
 				if seen.Add(1)%2 == 1 {
 					time.Sleep(takes)
-					_ = rejections[class](http2.NewFramer(c, nil), uint32(2*n+1))
+					_ = reject(http2.NewFramer(c, nil), uint32(2*n+1))
 				} else {
 					_, _ = c.Write(p.reply(n))
 				}
@@ -147,20 +134,16 @@ func TestARequestThatWasRejectedIsSentAgainAndTimedFromItsDueMoment(t *testing.T
 		load.RatePerS, load.Measured.ByDue = 100, true
 		measured := measure(t, load)
 		if measured.RequestsTotal[histogram.OK] != requests || len(measured.Errors) != 0 || measured.Retried != requests {
-			t.Fatalf("%s, %s: want %d successes, all at the second try, got %v, %d retried: %v",
-				name, class, requests, measured.RequestsTotal, measured.Retried, measured.Errors)
+			t.Fatalf("%s: want %d successes, all at the second try, got %v, %d retried: %v",
+				class, requests, measured.RequestsTotal, measured.Retried, measured.Errors)
 		}
 		response := measured.Merged("response")
 		// The last one also waits for those before it, less the time between their due moments.
 		const last = requests*takes - (requests-1)*10*time.Millisecond
 		if response.TotalCount() != requests || response.Min() < int64(takes)*999/1000 || response.Max() < int64(last)*999/1000 {
-			t.Errorf("%s, %s: want %d response times from %s to at least %s, got %d from %s to %s", name, class, requests, takes, last,
+			t.Errorf("%s: want %d response times from %s to at least %s, got %d from %s to %s", class, requests, takes, last,
 				response.TotalCount(), time.Duration(response.Min()), time.Duration(response.Max()))
 		}
-	}
-	for class := range rejections {
-		forRejections("h2c", class)
-		forRejections("grpc", class)
 	}
 }
 

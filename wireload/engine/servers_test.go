@@ -185,6 +185,3 @@ func measure(t *testing.T, load *Load) histogram.File {
 	}
 	return measured
 }
-
-// reset closes a connection so that its client gets a reset.
-func reset(connection net.Conn) { _ = connection.(*net.TCPConn).SetLinger(0) }

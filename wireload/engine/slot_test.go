@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -60,7 +59,6 @@ func echo(w http.ResponseWriter, r *http.Request) {
 type multiplexed struct {
 	server      http2.Server
 	handler     http.HandlerFunc
-	tls         *tls.Config
 	connections atomic.Int64
 }
 
@@ -74,11 +72,7 @@ func (m *multiplexed) load(t *testing.T, name string, users, connections, calls,
 	if name == "h2c" {
 		p.request.Method = "POST"
 	}
-	handle := m.serve
-	if m.tls != nil {
-		handle = secured(m.tls, m.serve)
-	}
-	load := p.load(transporttest.Serve(t, handle), time.Minute)
+	load := p.load(transporttest.Serve(t, m.serve), time.Minute)
 	load.Users, load.Connections, load.Calls, load.CheckEvery = users, connections, calls, 1
 	load.OnMismatch = func(_ string, err error) { t.Error(err) }
 	load.NewSource = func(user int) request.Source {
@@ -101,7 +95,6 @@ func expectSuccesses(t *testing.T, measured histogram.File, want int64) {
 }
 
 func TestUsersShareConnections(t *testing.T) {
-	certificate, trusted := certify(t)
 	for what, each := range map[string]struct {
 		server                                 http2.Server
 		users, connections, calls, padding, at int
@@ -110,7 +103,6 @@ func TestUsersShareConnections(t *testing.T) {
 		"several":                  {users: 10, connections: 4, calls: 50},
 		"big replies in parallel":  {users: 8, connections: 1, calls: 5, padding: 300_000},
 		"one stream at once":       {users: 8, connections: 1, calls: 20, at: 1, server: http2.Server{MaxConcurrentStreams: 1}},
-		"windows of one byte":      {users: 8, connections: 1, calls: 5, padding: 20, server: http2.Server{MaxUploadBufferPerStream: 1}},
 		"windows smaller than all": {users: 8, connections: 1, calls: 5, padding: 100_000, server: http2.Server{MaxUploadBufferPerConnection: 65_535}},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -122,11 +114,6 @@ func TestUsersShareConnections(t *testing.T) {
 					echo(w, r)
 				}}
 				load := m.load(t, name, each.users, each.connections, each.calls, each.padding)
-				if what == "several" {
-					m.tls = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}, NextProtos: []string{"h2"}}
-					load = m.load(t, name, each.users, each.connections, each.calls, each.padding)
-					load.TLS = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: trusted, NextProtos: []string{"h2"}}
-				}
 				measured := measure(t, load)
 				expectSuccesses(t, measured, int64(each.users*each.calls))
 				if got := m.connections.Load(); got != int64(each.connections) || measured.BytesReceived == 0 {
@@ -138,23 +125,6 @@ func TestUsersShareConnections(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestASharedConnectionIsReplacedWhenTheServerLeaves has a server say goodbye every so often, which it does without a loss.
-func TestASharedConnectionIsReplacedWhenTheServerLeaves(t *testing.T) {
-	forMultiplexed(t, func(t *testing.T, name string) {
-		var seen atomic.Int64
-		m := &multiplexed{handler: func(w http.ResponseWriter, r *http.Request) {
-			if seen.Add(1)%100 == 0 {
-				w.Header().Set("Connection", "close")
-			}
-			echo(w, r)
-		}}
-		expectSuccesses(t, measure(t, m.load(t, name, 16, 1, 50, 0)), 800)
-		if got := m.connections.Load(); got < 3 {
-			t.Errorf("want a connection for each hundred requests, got %d", got)
-		}
-	})
 }
 
 func TestOneStreamsFailureIsNoOthers(t *testing.T) {

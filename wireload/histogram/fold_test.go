@@ -21,17 +21,3 @@ func TestWhatIsHeldDoesNotGrowWithErrors(t *testing.T) {
 		t.Errorf("want every request counted all the same, got %v", made.RequestsTotal)
 	}
 }
-
-func TestAddDoesNotAllocate(t *testing.T) {
-	fold := NewFold(Options{Window: time.Hour})
-	fold.Open(start)
-	moment := start
-	add := func() {
-		moment += 1000
-		fold.Add(Key{"users.get", OK}, Request{EndUnixNS: moment, ServiceNS: 1000, DueUnixNS: moment - 2000})
-	}
-	add()
-	if allocations := testing.AllocsPerRun(1000, add); allocations != 0 {
-		t.Errorf("want none, got %v a request", allocations)
-	}
-}

@@ -77,6 +77,11 @@ func TestFramesAreThoseOfTheVectors(t *testing.T) {
 			t.Errorf("%s: want %x, got %x", each.Name, each.Hex, encoded)
 		}
 	}
+	client.Open(transporttest.Connect(transporttest.AppendReply(nil, transporttest.Reply{ID: 1, Status: 8, Message: "too long"})))
+	client.id = 1
+	if got, _, err := client.read(); err != nil || got.Code != histogram.ResourceExhausted || !got.Close {
+		t.Errorf("want the server to close after that, got %+v, %v", got, err)
+	}
 	tooLong := vector{Name: "too long", Hex: hexBytes{4, 0, 0, 1}}
 	for _, each := range append(vectors.MalformedReplies, tooLong) {
 		client.Open(transporttest.Connect(each.Hex))
