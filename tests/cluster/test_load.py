@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -109,27 +108,6 @@ def test_what_ghz_has_sent_is_in_prometheus_when_it_has_ended(cluster: Cluster, 
     of_pod = f'namespace="{NAMESPACE}", pod=~"load-grpc-.+", transport="grpc", driver="ghz"'
     (sent,) = values(f"sum(last_over_time(k6_iterations_total{{{of_pod}}}[1m]))")
     assert record.requests <= sent
-
-
-@pytest.mark.slow  # two minutes
-@pytest.mark.usefixtures("cluster")
-def test_a_service_that_is_scaled_is_live(out: Path) -> None:
-    """Prometheus has three replicas within 10 s of helm's end."""
-    text = (ROOT / "docs/cluster.md").read_text()
-    (upgrade,) = re.findall("^.tools/bin/helm .*", text, re.MULTILINE)
-    load = start("make", "load-rest", "RATE=60", "DURATION=70s", f"ARGS=--set factors.connection=reopen --out {out}")
-    rates = f'namespace_transport_pod:wirebench_requests:rate15s{{namespace="{NAMESPACE}", transport="rest"}}'
-    try:
-        wait_until(lambda: any(rate > 0 for rate in values(rates)), "it loads")
-        time.sleep(10)
-        subprocess.run([*upgrade.split(), "--wait"], cwd=ROOT, check=True, capture_output=True)
-        wait_until(lambda: 3 == len(values(rates)), "Prometheus has three replicas", timeout_s=10)
-    finally:
-        status, _, stderr = ended(load)
-        subprocess.run([*upgrade.replace("=3", "=1").split(), "--wait"], cwd=ROOT, check=True, capture_output=True)
-    assert 0 == status, stderr
-    (record,) = only_run(out).records
-    assert {} == record.errors
 
 
 @pytest.mark.slow

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import shutil
 from collections.abc import Callable, Iterator
-from concurrent import futures
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 
-import grpc
 import pytest
 
 from tests.support import report_run
-from tests.support.http_servers import QuietHandler, serving
+from tests.support.recorders import Received, Recorder, record_grpc, record_rest
 from wirebench.drivers import DRIVERS, Job
 from wirebench.model.contract import Driver, Transport
 from wirebench.model.histogram_file import HistogramFile
@@ -65,57 +61,17 @@ WITH_SECRET = {
 }
 
 
-@dataclasses.dataclass
-class Recorder:
-    """A service that answers all alike, and keeps what it was sent: method or call, path, and body."""
-
-    address: str = ""
-    requests: set[tuple[str, str, bytes]] = dataclasses.field(default_factory=set)
-    #: Names of headers or metadata in lower case, with their values.
-    headers: set[tuple[str, str]] = dataclasses.field(default_factory=set)
+def answer(request: Received) -> bytes:
+    """Answer with the number of an item, as it is expected."""
+    number = request.path.removeprefix("/items/").partition("?")[0]
+    return json.dumps({"n": int(number) if number.isdigit() else 0}).encode()
 
 
 @pytest.fixture
-def rest() -> Iterator[Recorder]:
-    """Start a REST service."""
-    recorder = Recorder()
-
-    class Handler(QuietHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
-
-        def record(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            recorder.requests.add((self.command, self.path, body))
-            recorder.headers.update((name.lower(), value) for name, value in self.headers.items())
-            number = self.path.removeprefix("/items/").partition("?")[0]
-            self.answer(200, json.dumps({"n": int(number) if number.isdigit() else 0}).encode())
-
-        do_GET = do_POST = do_PUT = record  # noqa: N815 - names of http.server
-
-    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as recorder.address:
-        yield recorder
-
-
-@pytest.fixture
-def grpc_() -> Iterator[Recorder]:
-    """Start a gRPC service that has any method, and an empty reply."""
-    recorder = Recorder()
-
-    class Methods(grpc.GenericRpcHandler):
-        def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[bytes, bytes]:
-            def answer(request: bytes, _: grpc.ServicerContext) -> bytes:
-                recorder.requests.add(("", details.method, request))
-                recorder.headers.update((name, str(value)) for name, value in details.invocation_metadata)
-                return b""
-
-            return grpc.unary_unary_rpc_method_handler(answer)
-
-    server = grpc.server(futures.ThreadPoolExecutor(4), [Methods()])
-    recorder.address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
-    server.start()
-    yield recorder
-    server.stop(None).wait()
+def recorder(transport: Transport) -> Iterator[Recorder]:
+    """Start a service of a test's transport."""
+    with record_rest(answer) if transport == "rest" else record_grpc(lambda _: b"") as started:
+        yield started
 
 
 @pytest.fixture
@@ -165,7 +121,7 @@ def test_drivers_send_the_same_requests(
     transport: Transport,
     driver: Driver,
     operation: str,
-    request: pytest.FixtureRequest,
+    recorder: Recorder,
     drive: Callable[..., tuple[HistogramFile, str]],
 ) -> None:
     """Method, path and body are those that wireload sends; only these headers differ."""
@@ -173,14 +129,13 @@ def test_drivers_send_the_same_requests(
         pytest.skip(f"{driver} is not installed: {DRIVERS[driver].setup}")
     if driver == "oha" and operation != "item":
         pytest.skip("oha varies the URL alone")
-    recorder: Recorder = request.getfixturevalue({"rest": "rest", "grpc": "grpc_"}[transport])
     sent = []
     for each in ("wireload", driver):
-        recorder.requests.clear()
-        recorder.headers.clear()
+        recorder.received.clear()
         measured, _ = drive(APPLICATION, operation, transport, each, recorder.address)
         assert {"ok"} == set(measured.requests_total), measured.errors
-        sent.append((set(recorder.requests), set(recorder.headers)))
+        headers = {pair for request in recorder.received for pair in request.headers.items()}
+        sent.append(({(request.method, request.path, request.body) for request in recorder.received}, headers))
     (ours, our_headers), (theirs, their_headers) = sent
     assert 2 <= len(ours) <= 3
     # Locust takes most of a second to start, and may not have come to all of them.
@@ -192,16 +147,16 @@ def test_drivers_send_the_same_requests(
 @pytest.mark.parametrize("transport", ["rest", "grpc"])
 def test_values_of_variables_are_sent_and_shown_nowhere(
     transport: Transport,
-    request: pytest.FixtureRequest,
+    recorder: Recorder,
     drive: Callable[..., tuple[HistogramFile, str]],
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
     """A value stands in no argument and no file."""
     monkeypatch.setenv("OWN_TOKEN", SECRET)
-    recorder: Recorder = request.getfixturevalue({"rest": "rest", "grpc": "grpc_"}[transport])
     _, arguments = drive(WITH_SECRET, "note", transport, "wireload", recorder.address)
-    assert ("authorization", f"Bearer {SECRET}") in recorder.headers
-    assert transport == "rest" or ("trace-bin", str(b"\x00\xff")) in recorder.headers
+    headers = recorder.received[0].headers
+    assert f"Bearer {SECRET}" == headers["authorization"]
+    assert transport == "rest" or str(b"\x00\xff") == headers["trace-bin"]
     assert SECRET not in arguments
     assert [] == [path for path in tmp_path.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()]

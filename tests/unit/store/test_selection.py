@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from wirebench.store.query import Filters, ParameterError, Query
-from wirebench.web.api.runs import CompareQuery
+from wirebench.store.query import Filters, ParameterError
 
 
 def test_a_filter_has_the_levels_that_are_given() -> None:
@@ -65,21 +64,3 @@ def test_what_is_malformed_is_rejected(name: str, value: str, message: str) -> N
     assert caught.value.message.startswith(message)
     assert name == caught.value.parameter
     assert caught.value.hint
-
-
-@pytest.mark.parametrize(
-    ("query", "pairs", "message", "hint"),
-    [
-        (Filters, [("since", "2026-01-01"), ("since", "2026-01-02")], "since: given more than once", "correct since"),
-        (Filters, [("protocl", "rest")], "protocl: there is no such", "did you mean protocol? known are machine,"),
-        (Query, [("a", "b")], "a: there is no such parameter", "this address takes none"),
-        (CompareQuery, [("head", "x")], "base: is missing", ""),
-        (CompareQuery, [("base", ""), ("head", "x")], "base: is missing", ""),
-    ],
-)
-def test_a_hint_says_what_to_ask_for(query: type[Query], pairs: list[tuple[str, str]], message: str, hint: str) -> None:
-    """What is meant twice, mistyped, unknown or missing."""
-    with pytest.raises(ParameterError) as caught:
-        query.read(pairs)
-    assert caught.value.message.startswith(message)
-    assert caught.value.hint.startswith(hint)

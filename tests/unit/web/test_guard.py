@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from http import HTTPStatus
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -13,7 +11,6 @@ from starlette.types import Receive, Scope, Send
 
 from wirebench.errors import UsageError
 from wirebench.web.guard import Guard, Hosts
-from wirebench.web.problems import HttpError
 from wirebench.web.server import listen
 
 
@@ -86,10 +83,3 @@ def test_numeric_addresses_are_ours_where_all_are_listened_on() -> None:
         assert hosts.allow("10.0.0.7:8400")
         assert not hosts.allow("evil.example")
     assert Hosts.of("::", "::").allow("[fd00::7]:8400")
-
-
-def test_a_folder_is_taken_out_of_paths_and_not_of_addresses() -> None:
-    """`wirebench serve --out runs` has both in its hints."""
-    error = HttpError(HTTPStatus.NOT_FOUND, "runs/a/run.json: it is damaged", "/api/v1/runs/a lists its cells")
-    shown = error.within(Path("runs"))
-    assert ("a/run.json: it is damaged", "/api/v1/runs/a lists its cells") == (shown.message, shown.hint)
