@@ -94,14 +94,6 @@ class Ratio:
         return _compute_exp(self.reach(level, self.blocks))
 
 
-def mean(figures: Sequence[float]) -> Ratio:
-    """Return the geometric mean of a cell's blocks with its interval, as a ratio to one of its unit; all positive.
-
-    Raises ValueError for no figures, or some that aren't positive.
-    """
-    return paired_ratio(figures, [1.0] * len(figures))
-
-
 def paired_ratio(subject: Sequence[float], baseline: Sequence[float]) -> Ratio:
     """Return subject / baseline of figures that stand in the order of their blocks; all must be positive.
 

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from wirebench.analysis.ratio import Ratio, mean
+from wirebench.analysis.ratio import Ratio, paired_ratio
 from wirebench.model.cell import sort_key
 from wirebench.model.histogram_file import ErrorText, choose_most_frequent
 from wirebench.model.labels import Factors, name_cell, name_cell_fully
@@ -133,7 +133,7 @@ class CellSummary:
         if not blocks or figure is None:
             return None
         if metric.over_blocks == "geometric mean":
-            return mean(blocks)
+            return paired_ratio(blocks, [1.0] * len(blocks))
         low, high = (min(blocks), max(blocks)) if len(blocks) > 1 else (None, None)
         return Ratio(figure, low, high, len(blocks), None, None)
 
