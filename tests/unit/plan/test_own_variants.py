@@ -120,16 +120,11 @@ def test_a_variable_that_is_not_set_is_named(tmp_path: Path, monkeypatch: pytest
     monkeypatch.delenv("SHOP_TOKEN", raising=False)
     with pytest.raises(UsageError, match=r"shop\.yaml:5: .*Authorization: the environment variable SHOP_TOKEN is not"):
         check_variants(read(tmp_path))
-    text = SCENARIO.replace("[rest-v1, rest-v2]\n  operation: item", "rest-v1\n  operation: note")
-    check_variants(read(tmp_path, text))
+    check_variants(
+        read(tmp_path, SCENARIO.replace("[rest-v1, rest-v2]\n  operation: item", "rest-v1\n  operation: note"))
+    )
     monkeypatch.setenv("SHOP_TOKEN", "secret")
     check_variants(read(tmp_path, SCENARIO.replace("[rest-v1, rest-v2]", "rest-v1")))
-    monkeypatch.delenv("SHOP_TOKEN")
-    # A transport that names no operation has the first one.
-    application = APPLICATION.replace("Get, message", 'Get, metadata: {token: "${SHOP_TOKEN}"}, message')
-    text = SCENARIO.replace("[rest-v1, rest-v2]\n  operation: item", "[rest-v1, grpc]\n  operation: {rest: note}")
-    with pytest.raises(UsageError, match="SHOP_TOKEN is not set"):
-        check_variants(read(tmp_path, text, application))
 
 
 IN_CLUSTER = """\
@@ -145,29 +140,15 @@ variants:
 
 def plan_in_cluster(folder: Path, factors: str, load: str = "{window_s: 1}") -> Plan:
     """Plan a scenario with these factors for a cluster."""
-    text = f"question: Which?\napplication: shop.yaml\nfactors: {{{factors}}}\nload: {load}\n"
+    text = f"question: Which?\napplication: shop.yaml\nfactors: {{variant: theirs, {factors}}}\nload: {load}\n"
     return make_plan(read(folder, text, IN_CLUSTER), 1, "kubernetes")
 
 
 def test_a_run_takes_a_service_in_a_cluster_as_it_is(tmp_path: Path) -> None:
-    """What a cell can't set isn't known of it."""
-    (cell,) = plan_in_cluster(tmp_path, "variant: theirs, rate_per_s: 10", "{model: open, window_s: 1}").cells
+    """What a cell can't set isn't known of it, and what it could is named with the scenario's line."""
+    (cell,) = plan_in_cluster(tmp_path, "rate_per_s: 10", "{model: open, window_s: 1}").cells
     assert (None, None) == (cell.replicas, cell.cpu_limit_millicores)
     assert ("service", "cross-node") == (cell.balancing, cell.placement)
-
-
-@pytest.mark.parametrize(
-    ("factors", "expected"),
-    [
-        ("variant: theirs, cpu_limit_millicores: 100", "cpu_limit_millicores: it can't be set on theirs"),
-        ("variant: theirs, placement: same-pod", "placement: it can't be set on theirs"),
-        ("variant: theirs, replicas: 2", "replicas: it can't be set on theirs"),
-        ("variant: theirs", "only an open load keeps to its limit"),
-    ],
-)
-def test_what_a_service_in_a_cluster_can_not_be_given_is_named(tmp_path: Path, factors: str, expected: str) -> None:
-    """The scenario's line is named before anything starts."""
-    with pytest.raises(UsageError, match=expected) as raised:
-        plan_in_cluster(tmp_path, factors)
-    assert "scenario.yaml:" in raised.value.message
-    assert raised.value.hint
+    for level in ("cpu_limit_millicores: 100", "placement: same-pod", "replicas: 2"):
+        with pytest.raises(UsageError, match=rf"yaml:3: factors\.{level.partition(':')[0]}: it can't be set on"):
+            plan_in_cluster(tmp_path, level)
