@@ -23,7 +23,6 @@ from wirebench.run.load_pod.task import (
     Files,
 )
 from wirebench.targets.cluster import pods as pods_module
-from wirebench.targets.cluster.agents import Agents
 from wirebench.targets.cluster.client import Access
 from wirebench.targets.cluster.client import Cluster as Namespace
 from wirebench.targets.cluster.pods import Pod
@@ -159,14 +158,6 @@ def test_pods_that_go_or_restart_under_load_are_said(
     cluster.objects["pods"] = after
     with pytest.raises(WirebenchError, match=message):
         backend.pods.check(before)
-
-
-def test_all_containers_of_a_pod_are_read() -> None:
-    """Side cars of both kinds; not what ran before them and has ended."""
-    found = Agents({"a": "http://10.0.1.1:9110"}).find_containers(Pod.read(POD))
-    assert found is not None
-    assert ("u1", ("c1", "c2")) == (found.pod_uid, found.ids)
-    assert Agents({"b": "http://10.0.1.2:9110"}).find_containers(Pod.read(POD)) is None
 
 
 APPLICATION = """\
