@@ -88,7 +88,6 @@ class Result:
     cpu_us_per_item: float | None
     #: What the driver's figures are worth; None where it wasn't calibrated.
     ceiling_share_percent: float | None
-    coarse_blocks: int | None
     requests: int
     successful: int
     failed: int

@@ -76,7 +76,6 @@ def make_record(  # noqa: PLR0913 - what only some records have, each with a def
         reference_us=seen.reference_us,
         bytes_sent_per_request=divide_if_known(merged.bytes_sent, merged.bytes_requests),
         bytes_received_per_request=divide_if_known(merged.bytes_received, merged.bytes_requests),
-        tls=merged.tls,
         search=search,
         gates=(),
     )

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import json
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field, PrivateAttr, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from wirebench.errors import UsageError
 from wirebench.model.frozen import ONE_OR_MORE, FrozenModel
@@ -133,16 +133,13 @@ class Application(_Part):
     seeded: dict[str, dict[str, int]] = _EMPTY
     operations: Annotated[dict[str, Operation], Field(min_length=1)]
     variants: dict[str, Variant] = _EMPTY
-    _source: Source = PrivateAttr(default=Source(Path("application.yaml")))
-
-    def model_post_init(self, context: Source | None, /) -> None:
-        """Keep the source that it is read from, given as the validation's context, so that errors name its lines."""
-        self._source = context or self._source
+    #: What it is read from, so that errors name its lines.
+    source: Source = Source(Path("application.yaml"))
 
     @property
     def path(self) -> Path:
         """The file that it was read from; paths in it are relative to its folder."""
-        return self._source.path.absolute()
+        return self.source.path.absolute()
 
     @property
     def folder(self) -> Path:
@@ -154,11 +151,11 @@ class Application(_Part):
 
         Of the built-in application it is the file.
         """
-        return self._source.text
+        return self.source.text
 
     def locate(self, field: FieldPath) -> str:
         """Return a field's name, and before it the file and line."""
-        return self._source.locate(field)
+        return self.source.locate(field)
 
     @property
     def streams(self) -> tuple[str, ...]:
@@ -188,23 +185,12 @@ class Application(_Part):
                 yield from ((variable, (*field, key)) for variable in find_variables(text))
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
-    """What a scenario is validated with: its file, and the application that it names.
-
-    Without one, nothing is checked that depends on them: what is read then has been checked before.
-    """
-
-    source: Source
-    application: Application
-
-
 def read_application(path: Path) -> Application:
     """Read an application file, which wireload checks. Raises UsageError."""
     _, source = read_yaml(path, "an application file", "applications/ has those that come with wirebench")
     text = resolve(path)
     try:
-        return Application.model_validate_json(text, context=dataclasses.replace(source, text=text))
+        return Application.model_validate({**json.loads(text), "source": dataclasses.replace(source, text=text)})
     except ValidationError as error:
         raise source.make_error(error.errors(), "docs/applications.md describes every key", _SECTIONS) from None
 
@@ -231,4 +217,4 @@ def resolve(path: Path, descriptors: Mapping[str, Path] = MappingProxyType({})) 
 def load_builtin() -> Application:
     """Return the built-in application. Raises UsageError."""
     data, source = read_yaml(APPLICATION, "an application file", "install wirebench again")
-    return Application.model_validate(data, context=source)
+    return Application.model_validate({**data, "source": source})

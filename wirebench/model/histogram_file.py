@@ -46,21 +46,24 @@ class Window(FrozenModel):
         return (self.end_unix_ns - self.start_unix_ns) / 1e9
 
 
-class Series(FrozenModel):
-    """One operation, code and clock of the window."""
+class _Requests(FrozenModel):
+    """Requests of the window with the same operation and outcome."""
 
     operation: str
     code: str
+
+
+class Series(_Requests):
+    """Their latencies on one clock."""
+
     clock: Clock
     count: int
     histogram: str
 
 
-class PerSecond(FrozenModel):
-    """How many requests of the window ended in each of its seconds."""
+class PerSecond(_Requests):
+    """How many of them ended in each second of the window."""
 
-    operation: str
-    code: str
     counts: tuple[int, ...]
 
 
@@ -76,11 +79,9 @@ class Streams(FrozenModel):
     cancelled: int
 
 
-class Calls(FrozenModel):
-    """The service time of each request of an operation and outcome, in the order of their ends, in nanoseconds."""
+class Calls(_Requests):
+    """The service time of each, in the order of their ends, in nanoseconds."""
 
-    operation: str
-    code: str
     latencies_ns: tuple[int, ...]
 
 
@@ -93,16 +94,6 @@ class ErrorText(FrozenModel):
 
     def __str__(self) -> str:
         return f"{self.code}: {self.message} ({self.count}×)"
-
-
-class Handshakes(FrozenModel):
-    """What TLS handshakes agreed on, and how many came to the same; a resumed one continued an earlier session."""
-
-    version: str
-    cipher_suite: str
-    key_exchange: str
-    resumed: bool
-    handshakes: int
 
 
 class HistogramFile(FrozenModel):
@@ -128,8 +119,6 @@ class HistogramFile(FrozenModel):
     error_classes: dict[str, int] = Field(default_factory=dict)
     #: Where the load is a number of calls.
     calls: tuple[Calls, ...] = ()
-    #: Of the whole load; empty in plain text, and where the driver doesn't report it.
-    tls: tuple[Handshakes, ...] = ()
 
     @classmethod
     def read(cls, path: Path) -> HistogramFile:
@@ -222,7 +211,6 @@ def merge_files(files: Sequence[HistogramFile]) -> HistogramFile:
         "series": merge("series", count=sum, histogram=lambda texts: _sum_histograms(texts).encode()),
         "per_second": merge("per_second", counts=_add_up),
         "errors": choose_most_frequent(itertools.chain.from_iterable(file.errors for file in files)),
-        "tls": merge("tls", handshakes=sum),
         "streams": _merge_rows(streams, counts)[0] if streams else None,
     }
     for name in ("requests_total", "error_classes"):

@@ -122,7 +122,6 @@ _ALL = (
         "The requests/s as a share of the most that the driver makes on as many connections.",
         short="of ceiling",
     ),
-    _count("coarse", "coarsely calibrated", "blocks", "instrument.coarse_blocks", "Blocks of a brief calibration."),
 )
 
 #: All of them, in the order in which they are shown.

@@ -12,7 +12,7 @@ from wirebench.model.cell import DEFAULTS, FACTORS
 from wirebench.model.contract import TRANSPORTS
 from wirebench.model.factor import Level
 from wirebench.model.frozen import FrozenModel
-from wirebench.model.histogram_file import Clock, ErrorText, Handshakes
+from wirebench.model.histogram_file import Clock, ErrorText
 
 if TYPE_CHECKING:
     from wirebench.model.histogram import Histogram
@@ -136,10 +136,6 @@ class Instrument(FrozenModel):
     def ceiling_share_percent(self) -> float | None:
         return None if self.ceiling_share is None else 100 * self.ceiling_share
 
-    @property
-    def coarse_blocks(self) -> int:
-        return int(self.coarse)
-
 
 class SearchWindow(FrozenModel):
     """One window of a search for the capacity: an open load, and whether it kept the objective.
@@ -246,8 +242,6 @@ class Record(FrozenModel):
     reference_us: float | None = None
     bytes_sent_per_request: float | None
     bytes_received_per_request: float | None
-    #: What the load's connections agreed on; empty in plain text, and where the driver doesn't report it.
-    tls: tuple[Handshakes, ...] = ()
     #: Under the load model `capacity`.
     search: CapacitySearch | None = None
     gates: tuple[Gate, ...]

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar, get_args
 
-from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, create_model, model_validator
+from pydantic import BeforeValidator, Field, PrivateAttr, create_model, model_validator
 
-from wirebench.model.application import Application, Context, load_builtin
+from wirebench.model.application import Application, load_builtin
 from wirebench.model.cell import FACTORS, Cell, Comparable, make_level_type
 from wirebench.model.contract import BLOCKS_MAX, TRANSPORTS, Driver, Implementation, LoadModel, Shape, Transport
 from wirebench.model.frozen import StrictModel
@@ -52,10 +52,6 @@ def _group_by_transport(value: Any) -> Any:  # noqa: ANN401 - untrusted, checked
     if unknown := [key for key in value if key not in TRANSPORTS]:
         raise ValueError(f"no transport {unknown[0]!r}; levels by transport are for {', '.join(TRANSPORTS)}")
     return {key: _convert_levels(levels) for key, levels in value.items()}
-
-
-def _read_before(value: Any, info: ValidationInfo) -> Any:  # noqa: ANN401 - untrusted, checked next
-    return info.context.application if info.context else value
 
 
 def find_own(levels: Mapping[Any, tuple[T, ...]], transport: Transport) -> tuple[T, ...]:
@@ -243,7 +239,7 @@ class Scenario(StrictModel):
 
     question: Annotated[str, Field(min_length=1, max_length=500)]
     #: In the file, the path of the application file relative to it, or the name of one that comes with wirebench.
-    application: Annotated[Application, BeforeValidator(_read_before)] = Field(default_factory=load_builtin)
+    application: Application = Field(default_factory=load_builtin)
     factors: Factors
     load: Load = Load()
     cross_check: CrossCheck | None = None
@@ -252,11 +248,8 @@ class Scenario(StrictModel):
     compare: Comparable = Field(default_factory=_choose_main_factor)
     #: Ratios this close to 1 make no difference to the asker: 0.05 is 5 %.
     equivalence_margin: Annotated[float, Field(gt=0, lt=1)] = 0.05
-    _source: Source = PrivateAttr(default=Source(Path("scenario.yaml")))
-
-    def model_post_init(self, context: Context | None, /) -> None:
-        """Keep the source that it is read from, so that errors name its lines."""
-        self._source = context.source if context else self._source
+    #: What it is read from, so that errors name its lines.
+    source: Source = Source(Path("scenario.yaml"))
 
     @property
     def variants(self) -> dict[str, Variant]:
@@ -279,11 +272,6 @@ class Scenario(StrictModel):
             if transport in (EVERY_TRANSPORT, *self.transports)
             for place, driver in enumerate(levels)
         }
-
-    @property
-    def source(self) -> Source:
-        """The YAML that it was read from."""
-        return self._source
 
     def locate(self, field: FieldPath) -> str:
         """Return a field's name, and before it the file and line."""

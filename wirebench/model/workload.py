@@ -14,7 +14,7 @@ _Weight = Annotated[int, Field(ge=1, le=10_000)]
 
 
 def _check_operation(name: str, info: ValidationInfo) -> str:
-    operations = info.context.application.operations if info.context else {}
+    operations = info.context.operations if info.context else {}
     known = [each for each, operation in operations.items() if not operation.stream]
     if info.context and name not in known:
         raise ValueError(f"must be one of {', '.join(known)} (it is {name!r})")
@@ -44,7 +44,7 @@ class Workload(StrictModel):
         for name, client in self.clients.items():
             if client.phases or client.clients:
                 raise ValueError(f"clients.{name}: phases are for all users: write them in place of clients")
-        known = info.context.application.operations if info.context else {}
+        known = info.context.operations if info.context else {}
         creating = [each for each, operation in known.items() if operation.creates]
         own = (*self.sequence, *self.phases, *self.mix)
         for place, name in enumerate(own if known else ()):

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from wirebench.errors import UsageError, suggest
-from wirebench.model.application import Application, Context, load_builtin, read_application
+from wirebench.model.application import Application, load_builtin, read_application
 from wirebench.model.recording import read_recording
 from wirebench.model.scenario import (
     EVERY_TRANSPORT,
@@ -60,9 +60,10 @@ def check_scenario(
         hint = f"write a scenario with `application: {name}` (docs/own-services.md), then: wirebench run SCENARIO"
         raise UsageError(f"{source.name}: this is an application file, not a scenario", hint)
     data, source = apply_overrides(data, source, overrides)
-    context = Context(source, _find_application(data.get("application"), source, application))
+    found = _find_application(data.get("application"), source, application)
     try:
-        return _add_recording(Scenario.model_validate(data, context=context), source.path, timing)
+        scenario = Scenario.model_validate({**data, "application": found, "source": source}, context=found)
+        return _add_recording(scenario, source.path, timing)
     except ValidationError as error:
         # A default that depends on other fields has none where these are mistaken: that is no mistake of its own.
         mistakes = [each for each in error.errors() if each["type"] != "default_factory_not_called"]

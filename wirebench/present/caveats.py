@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from wirebench.analysis.summary import CellSummary
-from wirebench.model.labels import capitalise, name_transport, pluralise
+from wirebench.model.labels import pluralise
 from wirebench.model.metric import METRICS
 from wirebench.model.record import CALIBRATED_CONNECTIONS_MAX, FAIRNESS_MIN
 from wirebench.model.run_info import Run, RunInfo
@@ -31,14 +31,9 @@ def list_caveats(run: Run, cells: Sequence[CellSummary]) -> tuple[str, ...]:
     )
 
 
-def list_service_notes(cells: Sequence[CellSummary]) -> tuple[str, ...]:
-    """Return what is to be said of TLS, and of workers that were uneven."""
-    return (*describe_handshakes(cells), *describe_uneven_workers(cells))
-
-
 def describe_calibration(cells: Sequence[CellSummary]) -> Iterator[str]:
     """Say which cells' drivers are calibrated coarsely, and for which loads the error may be larger."""
-    if coarse := sum(bool(cell.figure(METRICS["coarse"])) for cell in cells):
+    if coarse := sum(any(each.instrument and each.instrument.coarse for each in cell.records) for cell in cells):
         where = f"{coarse} of {pluralise(len(cells), 'cell')}"
         yield (
             f"the drivers' error and ceiling are known coarsely in {where}, measured briefly at the start of a run; "
@@ -94,23 +89,3 @@ def describe_uneven_workers(cells: Iterable[CellSummary]) -> Iterator[str]:
             f"several workers. The least even is {worst}: Jain's index {least[worst]:.2f}, where 1 is even. "
             "A connection stays with the worker that accepted it; with more connections, shares are more even."
         )
-
-
-def describe_handshakes(cells: Iterable[CellSummary]) -> Iterator[str]:
-    """Say what cells with TLS agreed on with their services, and which drivers don't report it."""
-    encrypted = [cell for cell in cells if cell.factors["tls"] != "none"]
-    agreed: dict[str, dict[str, None]] = {}
-    for cell in encrypted:
-        for each in (each for record in cell.records for each in record.tls):
-            agreement = f"{each.version}, {each.cipher_suite}, {each.key_exchange}"
-            agreed.setdefault(agreement, {})[name_transport(cell.factors)] = None
-    if len(agreed) == 1:
-        yield f"All connections with TLS agreed on {next(iter(agreed))}."
-    elif agreed:
-        each_on = "; ".join(f"{', '.join(transports)} on {agreement}" for agreement, transports in agreed.items())
-        yield f"Not all connections with TLS agreed on the same, which is part of what is compared: {each_on}."
-    silent = dict.fromkeys(
-        str(cell.factors["driver"]) for cell in encrypted if not any(each.tls for each in cell.records)
-    )
-    if silent:
-        yield f"{capitalise(', '.join(silent))} doesn't report what its connections with TLS agreed on."

@@ -9,7 +9,6 @@ import (
 	"syscall"
 	"time"
 
-	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/transport"
 )
 
@@ -57,9 +56,6 @@ func (u *user) dial(deadline time.Time) (net.Conn, *meteredConnection, error) {
 		return socket, socket, err
 	}
 	secured, err := transport.Secure(ctx, socket, u.address, u.run.load.TLS)
-	if err == nil {
-		u.run.update(func(f *histogram.Fold) { f.AddHandshake(secured.ConnectionState()) })
-	}
 	return secured, socket, err
 }
 

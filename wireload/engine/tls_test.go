@@ -47,9 +47,6 @@ func TestTLS(t *testing.T) {
 			if measured.RequestsTotal[histogram.OK] != 20 {
 				t.Errorf("want 20 successes, got %v: %v", measured.RequestsTotal, measured.Errors)
 			}
-			if len(measured.TLS) != 1 || measured.TLS[0].Version != "TLS 1.3" || measured.TLS[0].Handshakes != 1 {
-				t.Errorf("want one handshake of TLS 1.3, got %v", measured.TLS)
-			}
 		})
 	}
 }

@@ -35,7 +35,6 @@ type File struct {
 	Streams       *FileStreams     `json:"streams,omitempty"`
 	Errors        []FileError      `json:"errors"`
 	ErrorClasses  map[string]int64 `json:"error_classes,omitempty"`
-	TLS           []FileTLS        `json:"tls,omitempty"`
 }
 
 // Driver is the tool that made the load.
@@ -90,16 +89,6 @@ type FileError struct {
 	Count   int64  `json:"count"`
 }
 
-// FileTLS is what TLS handshakes came to.
-type FileTLS struct {
-	Version     string `json:"version"`
-	CipherSuite string `json:"cipher_suite"`
-	KeyExchange string `json:"key_exchange"`
-	// Resumed says whether an earlier session was resumed, which saves most of a handshake.
-	Resumed    bool  `json:"resumed"`
-	Handshakes int64 `json:"handshakes"`
-}
-
 // Latencies is a histogram of nanoseconds.
 type Latencies struct{ *hdr.Histogram }
 
@@ -142,10 +131,6 @@ func (f *Fold) Report(driver Driver, endedUnixNS int64) File {
 		made.Streams.PerSecond = made.Streams.PerSecond[:min(int(seconds), len(made.Streams.PerSecond))]
 		made.addClock(Key{f.streamed, OK}, "first_item", f.firstItem)
 		made.addClock(Key{f.streamed, OK}, "gap", f.gap)
-	}
-	for each, count := range f.handshakes {
-		each.Handshakes = count
-		made.TLS = append(made.TLS, each)
 	}
 	made.Errors = f.reportErrors()
 	return *made

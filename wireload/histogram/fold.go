@@ -3,7 +3,6 @@
 package histogram
 
 import (
-	"crypto/tls"
 	"time"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
@@ -57,7 +56,6 @@ type Fold struct {
 	lastEnd    int64
 	series     map[Key]*series
 	reasons    map[FileError]int64
-	handshakes map[FileTLS]int64
 	// A load has streams of one operation. Their histograms are nil until the window has a value for them.
 	streamed       string
 	firstItem, gap *hdr.Histogram
@@ -79,7 +77,7 @@ func NewFold(options Options) *Fold {
 		File:    File{ErrorClasses: map[string]int64{}},
 		options: options,
 		series:  map[Key]*series{},
-		reasons: map[FileError]int64{}, handshakes: map[FileTLS]int64{},
+		reasons: map[FileError]int64{},
 	}
 }
 
@@ -147,14 +145,6 @@ func (f *Fold) Streams(operation string) *FileStreams {
 		f.streamed, f.File.Streams = operation, &FileStreams{PerSecond: []int64{}}
 	}
 	return f.File.Streams
-}
-
-// AddHandshake counts what a TLS handshake came to.
-func (f *Fold) AddHandshake(state tls.ConnectionState) {
-	f.handshakes[FileTLS{
-		Version: tls.VersionName(state.Version), CipherSuite: tls.CipherSuiteName(state.CipherSuite),
-		KeyExchange: state.CurveID.String(), Resumed: state.DidResume,
-	}]++
 }
 
 func (f *Fold) isInside(moment int64) bool { return f.start <= moment && moment < f.end }
