@@ -16,31 +16,17 @@ from wirebench.plan.plan import Plan, make_plan
 from wirebench.system.paths import SCENARIOS
 
 
-def plan_everywhere(path: Path) -> dict[TargetName, Plan]:
-    """Return the plans of a scenario on all targets that have one."""
-    scenario, plans = read_scenario(path), {}
+@pytest.mark.parametrize("path", sorted(SCENARIOS.glob("**/*.yaml")), ids=lambda path: path.stem)
+def test_every_shipped_scenario_makes_a_plan(path: Path) -> None:
+    """A scenario that comes with wirebench can be run, in a cluster too unless it needs what that lacks."""
+    scenario, plans = read_scenario(path), dict[TargetName, Plan]()
     for target in get_args(TargetName):
         with contextlib.suppress(UsageError):
             plans[target] = make_plan(scenario, 0, target)
-    return plans
-
-
-@pytest.mark.parametrize("path", sorted(SCENARIOS.glob("*.yaml")), ids=lambda path: path.stem)
-def test_every_shipped_scenario_makes_a_plan(path: Path) -> None:
-    """A scenario that comes with wirebench can be run, in a cluster too unless it needs what that lacks."""
-    targets = plan_everywhere(path)
-    plan = next(iter(targets.values()))
-    assert plan.cells
-    in_pods = all(cell.driver in CLUSTER_DRIVERS and cell.shape != "capacity" for cell in plan.cells)
-    has_database = any(cell.store == "postgres" for cell in plan.cells)
-    assert (in_pods and not has_database) == ("kubernetes" in targets)
-
-
-@pytest.mark.parametrize("path", sorted(SCENARIOS.glob("examples/*.yaml")), ids=lambda path: path.stem)
-def test_every_example_makes_a_plan(path: Path) -> None:
-    """It measures the variants of an application file, and compares them."""
-    plan = plan_everywhere(path)["local"]
-    assert len({cell.variant for cell in plan.cells}) > 1
+    cells = next(iter(plans.values())).cells
+    assert len({cell.factors[scenario.compare] for cell in cells}) > 1
+    in_pods = all(cell.driver in CLUSTER_DRIVERS and cell.store != "postgres" for cell in cells)
+    assert (in_pods and not scenario.variants) == ("kubernetes" in plans)
 
 
 def test_every_block_holds_every_cell_once_in_its_own_order(tmp_path: Path) -> None:
