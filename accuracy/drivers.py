@@ -25,7 +25,7 @@ from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import CLOCKS, OK, merge_files
 from wirebench.model.scenario import Load
 from wirebench.present.numbers import ABSENT
-from wirebench.system.signals import STOPPING, Interrupted, handle_interrupts
+from wirebench.system.signals import Interrupted, handle_interrupts
 from wirebench.targets.cores import CoreClaim, Cores, divide_cores
 
 WARMUP_S = 1.0
@@ -83,7 +83,7 @@ def main(arguments: Sequence[str]) -> int:
     options = _parse(arguments)
     try:
         cores = divide_cores()
-        with handle_interrupts(STOPPING), CoreClaim(cores.all, lambda text: print(text, file=sys.stderr)):
+        with handle_interrupts(), CoreClaim(cores.all, lambda text: print(text, file=sys.stderr)):
             cases = select_cases(options.drivers, options.transports, options.behaviours)
             print(f"{describe_origin()}\n{options.repetitions} × {options.window:g} s each.\n")
             measured = _measure_all(options, cases, cores)

@@ -33,7 +33,7 @@ from wirebench.run.runner import execute
 from wirebench.run.target_options import TargetOptions, plan_for_target
 from wirebench.store.runs import load_run
 from wirebench.system.paths import ROOT
-from wirebench.system.signals import STOPPING, Interrupted, handle_interrupts
+from wirebench.system.signals import Interrupted, handle_interrupts
 
 RUNS_FOLDER = ROOT / "results" / "replicate"
 _SERVICES = ("rest", "grpc", "socket")
@@ -75,7 +75,7 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     status = 0
     try:
-        with handle_interrupts(STOPPING):
+        with handle_interrupts():
             for number in range(options.copies):
                 service = _SERVICES[number % len(_SERVICES)]
                 measure("copies", [f"factors.variant={','.join(f'{service}-{copy}' for copy in 'abcd')}"])

@@ -27,7 +27,6 @@ from wirebench.model.contract import Driver, Transport
 from wirebench.model.labels import format_error
 from wirebench.present.numbers import format_duration
 from wirebench.run.environment import find_warnings, read_machine
-from wirebench.system.signals import STOPPING, handle_interrupts
 from wirebench.targets.cores import CoreClaim, divide_cores
 
 _HEADINGS = ("driver", "transport", "load", "connections", "reply, ms", "requests/s", "p50 error, ms", "p99 error, ms")
@@ -54,8 +53,7 @@ def calibrate(
     """
     verbosity.apply()
     pairs = _choose_drivers(driver, transport)
-    with handle_interrupts(STOPPING):
-        path = _calibrate(pairs)
+    path = _calibrate(pairs)
     LOG.info("%s is written; `wirebench doctor` shows it", path)
 
 

@@ -11,7 +11,6 @@ from wirebench.cli import options as common
 from wirebench.cli.run_options import LoadOptions
 from wirebench.model.contract import Transport
 from wirebench.system.paths import DEFAULT_FOLDER
-from wirebench.system.signals import STOPPING, handle_interrupts
 
 LoadTarget = Literal["kubernetes", "local"]
 
@@ -49,8 +48,7 @@ def load(  # noqa: PLR0913 - one parameter an option
     plan = plan_load(transport, options.parse(), target)
     if target == "kubernetes":
         deployed = DeployedTarget(find_access(cluster.context, cluster.values or ()), transport)
-        with handle_interrupts(STOPPING):
-            wanted = (find_own(plan.scenario.factors.find_levels(name), transport) for name in ("replicas", "workers"))
-            plan = adopt_service(plan, deployed.read_service(*(each[0] if each else None for each in wanted)))
+        wanted = (find_own(plan.scenario.factors.find_levels(name), transport) for name in ("replicas", "workers"))
+        plan = adopt_service(plan, deployed.read_service(*(each[0] if each else None for each in wanted)))
         place = dataclasses.replace(place, deployed=deployed)
     show_and_report(*measure(plan, place, out, calibrate=False), json=json)

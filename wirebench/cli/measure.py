@@ -16,7 +16,7 @@ from wirebench.plan.plan import Plan
 from wirebench.run.runner import execute
 from wirebench.run.target_options import TargetOptions
 from wirebench.store.runs import load_info, record_paths
-from wirebench.system.signals import STOPPING, Interrupted, handle_interrupts
+from wirebench.system.signals import Interrupted
 
 
 def measure(  # noqa: PLR0913 - options, some with a default
@@ -34,16 +34,15 @@ def measure(  # noqa: PLR0913 - options, some with a default
     """
     progress = TerminalProgress(plan)
     try:
-        with handle_interrupts(STOPPING):
-            run = execute(
-                plan,
-                target,
-                out,
-                resumed=resumed,
-                calibrate=calibrate,
-                keep_application=keep_application,
-                progress=progress,
-            )
+        run = execute(
+            plan,
+            target,
+            out,
+            resumed=resumed,
+            calibrate=calibrate,
+            keep_application=keep_application,
+            progress=progress,
+        )
     except (WirebenchError, Interrupted) as error:
         if progress.folder:
             _describe_rest(progress.folder, is_interrupted=isinstance(error, Interrupted))

@@ -23,7 +23,6 @@ from wirebench.plan.plan import Plan
 from wirebench.run.load_source import LoadSource
 from wirebench.run.own_variants import VERIFIED_IDS, Variants, check_variants
 from wirebench.run.target_options import choose_target, plan_for_target
-from wirebench.system.signals import STOPPING, handle_interrupts
 from wirebench.targets.endpoint import Endpoint
 
 
@@ -56,7 +55,7 @@ def verify(
     if unused := given.keys() - {service.transport for service in verified}:
         flags = ", ".join(f"--{name}" for name in sorted(unused))
         raise UsageError(f"{flags}: {scenario} has no such service", "remove it, or name a scenario that has it")
-    with tempfile.TemporaryDirectory(prefix="wirebench-") as folder, handle_interrupts(STOPPING):
+    with tempfile.TemporaryDirectory(prefix="wirebench-") as folder:
         (Path(folder) / "logs").mkdir()
         target = options.make_target(plan.scenario, "", Path(folder))
         try:

@@ -7,6 +7,7 @@ results/20261121T101500Z-quick/
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import os
 import re
@@ -25,7 +26,7 @@ from wirebench.model.labels import pluralise
 from wirebench.model.record import Record
 from wirebench.model.run_info import Run, RunInfo
 from wirebench.model.validation_messages import describe_first
-from wirebench.system.files import lock_folder, make_write_error, write_atomic
+from wirebench.system.files import make_write_error, write_atomic
 from wirebench.system.paths import DEFAULT_FOLDER, LAST
 
 _LOG = logging.getLogger(__name__)
@@ -75,14 +76,16 @@ class RunWriter:
         self._write_info()
 
     def _take_over(self, found: Run) -> None:
-        """Resume a run; a second process that tries the same finds it running."""
+        """Resume a run; of two processes that try the same, one has its lock, which stays until it ends."""
+        taken = UsageError(f"run {self.info.id} has been resumed meanwhile", "wait until that process has ended")
         try:
-            with lock_folder(self.folder):
-                if load_info(self.folder) != found.info:
-                    raise UsageError(
-                        f"run {self.info.id} has been resumed meanwhile", "wait until that process has ended"
-                    )
-                self._write_info()
+            fcntl.flock(os.open(self.folder, os.O_RDONLY), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise taken from None
+        if load_info(self.folder) != found.info:
+            raise taken
+        self._write_info()
+        try:
             self._remove_what_has_no_record(found.records)
         except OSError as error:
             raise make_write_error(self.folder, error) from error

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 from wirebench.errors import UsageError, WirebenchError
@@ -50,17 +48,6 @@ def read_limited(path: Path, bytes_max: int, hint: str, hint_too_long: str) -> b
     if len(content) > bytes_max:
         raise UsageError(f"{path}: over {bytes_max // 1_000_000} MB", hint_too_long)
     return content
-
-
-@contextlib.contextmanager
-def lock_folder(folder: Path) -> Iterator[None]:
-    """Let one process at a time into the `with` block, of all that ask for this folder; one that dies is out of it."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def make_write_error(path: Path, error: OSError) -> WirebenchError:

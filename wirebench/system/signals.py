@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import NoReturn
 
-#: What to announce where stopping may take a while.
-STOPPING = "\nstopping …\n"
 _STDERR = 2
 #: After how long an interrupt that was lost in a finaliser is raised again.
 _RERAISE_DELAY_S = 0.01
@@ -23,11 +21,11 @@ class Interrupted(BaseException):
 
 
 @contextlib.contextmanager
-def handle_interrupts(announcement: str = "") -> Iterator[None]:
+def handle_interrupts() -> Iterator[None]:
     """Turn SIGINT, SIGTERM and SIGHUP into Interrupted, once: what stops us must not be stopped again half-way.
 
-    The announcement is written to stderr at once, before anything is undone. Python drops what is raised in a finaliser
-    or a callback of its garbage collector, and reports that to `sys.unraisablehook`; it is raised again a moment later.
+    It is said on stderr at once, before anything is undone. Python drops what is raised in a finaliser or a callback of
+    its garbage collector, and reports that to `sys.unraisablehook`; it is raised again a moment later.
     """
 
     def interrupt(number: int, _frame: FrameType | None) -> NoReturn:
@@ -35,7 +33,7 @@ def handle_interrupts(announcement: str = "") -> Iterator[None]:
             signal.signal(each, signal.SIG_IGN)
         # Past Python's buffers: they may be in the middle of a write that the signal came into.
         with contextlib.suppress(OSError):
-            os.write(_STDERR, announcement.encode())
+            os.write(_STDERR, "\nstopping …\n".encode())
         raise Interrupted(signal.Signals(number).name)
 
     def raise_later(dropped: sys.UnraisableHookArgs) -> None:
