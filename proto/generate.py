@@ -1,4 +1,4 @@
-"""Writes what follows from the protos and the application file: `make proto` runs it by scripts/generate-proto.
+"""Writes what follows from the protos: `make proto` runs it by scripts/generate-proto.
 
 The protos come as a set of descriptors, with the HTTP rules (google.api.http) and comments. Stubs are generated without
 the rules: no service and no client needs Google's packages for them.
@@ -10,17 +10,16 @@ import sys
 from pathlib import Path
 
 import openapi
+import yaml
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
-
-from wirebench.errors import WirebenchError
-from wirebench.model.application import load_builtin
 
 
 def main() -> None:
     """Read a set of descriptors, and write what is generated below a folder; stubs' descriptors beside the first."""
     annotated, output = map(Path, sys.argv[1:3])
     every = FileDescriptorSet.FromString(annotated.read_bytes()).file
-    (output / "proto/openapi.yaml").write_text(openapi.describe(every, load_builtin()), encoding="utf-8")
+    base = yaml.safe_load(Path(__file__).with_name("openapi.base.yaml").read_text(encoding="utf-8"))
+    (output / "proto/openapi.yaml").write_text(openapi.describe(every, base), encoding="utf-8")
     files = [file for file in every if file.name.startswith("wirebench/")]
     for file in files:
         _strip_rules(file)
@@ -47,7 +46,4 @@ def _strip_rules(file: FileDescriptorProto) -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except WirebenchError as error:
-        sys.exit(f"error: {error.message}\nnext: {error.hint}")
+    main()

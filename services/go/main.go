@@ -95,8 +95,8 @@ func serve(config *settings.Settings) error {
 	}
 	defer store.Close()
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(metrics.StoreWaits(store.Waits), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	metrics.RegisterProcess(registry, config.Transport, config.Runtime, config.Store)
+	registry.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	metrics.RegisterService(registry, config.Transport, config.Runtime, config.Store, store.Waits)
 	requests := metrics.NewRequests(registry, config.Transport)
 	service := newServer(config, application.New(stopping, store), requests)
 	admin := metrics.NewAdmin(registry, func(ctx context.Context) error {

@@ -39,14 +39,6 @@ def read_rejection(channel: grpc.Channel, method: str, request: bytes) -> tuple[
     return caught.value.code(), caught.value.details()
 
 
-@pytest.mark.parametrize(
-    "method", ["/wirebench.v1.UserService/Nope", "/wirebench.v1.Nope/GetUser", "/wirebench.v2.UserService/GetUser"]
-)
-def test_unknown_methods(channel: grpc.Channel, method: str) -> None:
-    """A method that isn't there is unimplemented; the words are the framework's."""
-    assert grpc.StatusCode.UNIMPLEMENTED == read_rejection(channel, method, b"")[0]
-
-
 def test_messages_over_the_limit(channel: grpc.Channel, client: Client) -> None:
     """A message over the limit is rejected, and the service keeps working."""
     request = echo_pb2.EchoRequest(payload=bytes(BODY_BYTES_MAX)).SerializeToString()

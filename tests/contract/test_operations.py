@@ -180,6 +180,15 @@ def test_batch_is_all_or_nothing(client: Client, user_id: int) -> None:
     assert "not_found" == client.call("users.get", {"id": other_id}).code
 
 
+def test_a_batch_names_the_first_taken_ids(client: Client) -> None:
+    """Ten of them, in order, however many there are."""
+    users = [{"id": user_id, **ADA} for user_id in range(1_000_012, 1_000_000, -1)]
+
+    shown = ", ".join(map(str, range(1_000_001, 1_000_011)))
+    expected = Reply("already_exists", f"Users with ids {shown}, … already exist.")
+    assert expected == client.call("users.create_batch", {"users": users})
+
+
 @pytest.mark.parametrize(
     ("users", "expected"),
     [

@@ -23,12 +23,12 @@ variants:
     transport: rest
     start: BIN/wirebench-rest --port {port} --admin-port {admin_port} FLAGS
     ready: GET /api/users/1000001
-    tls: {authority: theirs.crt}
+    tls: {authority: theirs.ca}
   grpc:
     transport: grpc
     start: BIN/wirebench-grpc --port {port} --admin-port {admin_port} FLAGS
     ready: health
-    tls: {authority: theirs.crt}
+    tls: {authority: theirs.ca}
 """
 SCENARIO = """\
 question: Is gRPC faster than REST over TLS?

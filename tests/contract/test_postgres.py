@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -91,6 +92,23 @@ def test_a_service_recovers_from_an_outage(postgres: PostgresServer, tmp_path: P
         assert ["ok"] * len(clients) == [reply.code for reply in created]
 
 
+@pytest.mark.slow
+def test_unexpected_errors(postgres: PostgresServer, tmp_path: Path) -> None:
+    """Every runtime answers with the same words, and goes on; the log has the reason."""
+    url = postgres.fresh()
+    with all_runtimes(tmp_path, url) as services, contextlib.ExitStack() as stack:
+        clients = [stack.enter_context(service.connect()) for service in services]
+        with psycopg.connect(url) as connection:
+            connection.execute("ALTER TABLE users DROP COLUMN bio")
+        assert ["internal: Internal error."] * len(clients) == [says(client) for client in clients]
+        assert all(client.call("echo.upper", {"text": "still here"}).ok for client in clients)
+        for service in services:
+            if service.kind.transport == "rest":
+                reply = service.request("GET", "/api/users/1000001")
+                assert (500, b'{"success":false,"data":null,"message":"Internal error."}') == (reply.status, reply.body)
+            assert re.search("Traceback|the store failed", service.logged()), service.kind
+
+
 @pytest.mark.parametrize("kind", [GTHREAD, NET_HTTP], ids=str)
 def test_an_empty_database_is_not_ready(postgres: PostgresServer, kind: Kind, tmp_path: Path) -> None:
     """A database without tables is left as it is: someone may restore a dump. The reason names the command."""
@@ -169,15 +187,6 @@ def test_replicas_that_migrate_at_once_do_it_once(postgres: PostgresServer) -> N
             for table in ("users", "balances", "transactions")
         ]
     assert [(10_000,), (seed.ACCOUNTS,), (seed.TRANSACTIONS,)] == counts
-
-
-@pytest.mark.parametrize("kind", [GTHREAD, NET_HTTP], ids=str)
-def test_a_database_without_tables_is_rejected(postgres: PostgresServer, kind: Kind, tmp_path: Path) -> None:
-    """The service names the next step."""
-    flags = ("--store", "postgres", "--store-url-file", url_file(tmp_path, postgres.empty()), "--port", 0)
-    status, (line,) = run_to_the_end(tmp_path, kind, *flags)
-    assert 1 == status
-    assert line.endswith("the database has no wirebench tables; run: wirebench-store migrate")
 
 
 @pytest.mark.parametrize("kind", [GTHREAD, NET_HTTP], ids=str)

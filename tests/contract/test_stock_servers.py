@@ -5,19 +5,17 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 from wirebench_services.client import ClientError
 
 from tests.support.services import (
     GRPC_AIO,
     GRPC_GO,
-    GRPC_KINDS,
     GRPC_SYNC,
     GTHREAD,
     NET_HTTP,
@@ -104,47 +102,23 @@ def test_the_read_timeout_of_net_http(sent: bytes, tmp_path: Path) -> None:
         assert exchange(service.address, sent, half_close=False).startswith(b"HTTP/1.1 400 ")
 
 
-@pytest.mark.parametrize("kind", GRPC_KINDS, ids=str)
-def test_calls_without_a_message_hold_threads(kind: Kind, tmp_path: Path) -> None:
-    """Of the sync server, for ever; the others keep working."""
-    left = threading.Event()
-
-    def send_nothing() -> Iterator[bytes]:
-        left.wait()
-        yield from ()
-
-    with started(kind, tmp_path, "--threads", 2, "--drain-timeout-s", 1) as service, contextlib.ExitStack() as channels:
-        stalled: list[Any] = []
-        for _ in range(2):
-            channel = channels.enter_context(connect(service))
-            method: Any = channel.stream_unary(GET_USER)
-            stalled.append(method.future(send_nothing()))
-        with service.connect(timeout_s=2) as client:
-            try:
-                if kind == GRPC_SYNC:  # What comes before the stalled calls is answered.
-                    wait_until(lambda: fails_in_time(client), "no thread is free")
-                else:
-                    assert {"ok"} == {client.call("users.get", {"id": 1_000_001}).code for _ in range(3)}
-            finally:
-                for each in stalled:
-                    each.cancel()
-                left.set()
-        with service.connect() as client:
-            assert client.call("users.get", {"id": 1_000_001}).ok
-
-
 def connect(service: Service) -> grpc.Channel:
     """Return a channel with a connection of its own."""
     return grpc.insecure_channel(str(service.address), [("grpc.use_local_subchannel_pool", 1)])
 
 
-def fails_in_time(client: Any) -> bool:  # noqa: ANN401 - any client
-    """Return whether a call takes longer than its client waits."""
-    try:
-        client.call("users.get", {"id": 1_000_001})
-    except ClientError:
-        return True
-    return False
+@pytest.mark.parametrize("kind", [GTHREAD, GRPC_SYNC], ids=str)
+def test_health_needs_no_thread_of_the_application(kind: Kind, tmp_path: Path) -> None:
+    """A service whose threads are all busy is alive, ready and healthy."""
+    with started(kind, tmp_path, "--threads", 1) as service, service.connect() as client:
+        items = client.stream(STREAM, {"rate_limit": 1})
+        next(items)
+
+        assert [(200, "ok\n")] * 2 == [service.admin("/livez"), service.admin("/readyz")]
+        if kind == GRPC_SYNC:
+            with connect(service) as channel:
+                stub: Any = health_pb2_grpc.HealthStub(channel)
+                assert 1 == stub.Check(health_pb2.HealthCheckRequest(), timeout=TIMEOUT_S).status
 
 
 @pytest.mark.parametrize("kind", [GTHREAD, UVICORN, GRPC_SYNC, GRPC_AIO], ids=str)

@@ -31,7 +31,7 @@ FULL: dict[str, Any] = {
 }
 
 
-@pytest.fixture(params=["memory", "memory, awaited", "postgres", "postgres, awaited"])
+@pytest.fixture(params=["memory", "postgres", "postgres, awaited"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StoreClient]:
     """Return each store, with the data that all start with."""
     kind, _, awaited = request.param.partition(", ")

@@ -21,8 +21,6 @@ from wirebench_proto import ledger_pb2
 from wirebench_services.client import Client, Reply
 
 from tests.support.services import (
-    ASYNCIO,
-    GOROUTINES,
     REST_KINDS,
     RUNTIME_KINDS,
     SOCKET_KINDS,
@@ -45,9 +43,6 @@ FIRST = {
     "description": "Rent, from account 05219 to account 01391",
 }
 NOON_S = 1_767_268_800
-
-#: Servers that answer several requests of a connection at once.
-PARALLEL_KINDS = (ASYNCIO, GOROUTINES)
 
 every_runtime = pytest.mark.parametrize("service", RUNTIME_KINDS, ids=str, indirect=True)
 
@@ -136,22 +131,6 @@ def frames_of(data: bytes) -> Iterator[tuple[int, int, int, str]]:
         data = data[4 + length :]
 
 
-@pytest.mark.parametrize("service", PARALLEL_KINDS, ids=str, indirect=True)
-def test_streams_and_requests_share_a_connection(service: Service) -> None:
-    """Two streams and a request at once: each gets its own frames, and the request needn't wait for the streams."""
-    with contextlib.closing(socket.create_connection(service.address, TIMEOUT_S)) as connection:
-        slow = b'{"rate_limit":10,"limit":4}'
-        streams = frame(1, STREAM, slow) + frame(2, STREAM, slow)
-        connection.sendall(
-            b"WB1J" + streams + frame(3, "users.get", b'{"id":1000001}') + frame(4, STREAM, b'{"limit":0}')
-        )
-        frames = list(frames_of(until(connection, lambda data: ends_of(data) == 4)))
-
-    assert {1: 5, 2: 5, 3: 1, 4: 1} == Counter(request_id for request_id, *_ in frames)
-    assert (3, 0, 0, "User retrieved successfully") == next(each for each in frames if each[0] == 3)
-    assert frames.index((3, 0, 0, "User retrieved successfully")) < frames.index((1, 0, 0, ""))
-
-
 def ends_of(data: bytes) -> int:
     """Return how many whole last frames there are."""
     with contextlib.suppress(struct.error):
@@ -171,15 +150,17 @@ def until(connection: socket.socket, is_enough: Callable[[bytes], bool]) -> byte
 
 @pytest.mark.parametrize("service", SOCKET_KINDS, ids=str, indirect=True)
 def test_cancelling_on_the_wire(service: Service) -> None:
-    """A cancelled stream ends with its end mark; what cancels nothing gets no answer, and the connection stays open."""
+    """A cancelled stream ends with its end mark; what cancels nothing has no answer. Requests wait for its end."""
     with contextlib.closing(socket.create_connection(service.address, TIMEOUT_S)) as connection:
         connection.sendall(b"WB1J" + frame(9, "cancel") + frame(7, STREAM, b'{"rate_limit":1}'))
         assert [(7, 0, 1, "")] == list(frames_of(until(connection, bool)))
         connection.sendall(frame(7, "cancel"))
         frames = list(frames_of(until(connection, lambda data: ends_of(data) == 1)))
         assert (7, 1, 0, "The stream was cancelled.") == frames[-1]
-        connection.sendall(frame(7, "echo.upper", b'{"text":"a"}'))
-        assert [(7, 0, 0, "Text upper-cased successfully")] == list(frames_of(until(connection, bool)))
+        waiting = frame(8, "echo.upper", b'{"text":"a"}')
+        connection.sendall(frame(7, STREAM, b'{"limit":2}') + waiting + frame(8, "cancel") + waiting)
+        answered = [(7, 0, 1, "")] * 2 + [(7, 0, 0, "")] + [(8, 0, 0, "Text upper-cased successfully")] * 2
+        assert answered == list(frames_of(until(connection, lambda data: ends_of(data) == 3)))
 
 
 @every_runtime

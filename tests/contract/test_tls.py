@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 import socket
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives import serialization
 from wirebench_services.client import CLIENTS, Client, ClientError
 
 from tests.support import certificates
@@ -18,7 +20,6 @@ from tests.support.services import (
     GTHREAD,
     NET_HTTP,
     RUNTIME_KINDS,
-    SOCKET_KINDS,
     Kind,
     Service,
     receive_all,
@@ -76,7 +77,7 @@ def test_a_wrong_authority_is_rejected(secure: Service, certificate: Certificate
 @pytest.mark.parametrize("kind", DEFAULT_KINDS, ids=str)  # it is our client that says so
 def test_certificates_that_have_expired_are_named(kind: Kind, tmp_path: Path) -> None:
     """Our client says that the service's has."""
-    expired = certificates.expired(tmp_path, "service")
+    expired = certificates.make(tmp_path, "service", dt.datetime.now(dt.UTC) - dt.timedelta(hours=1))
     with started(kind, tmp_path, *expired.flags) as service:
         expected = f"{service.address}: its certificate is not trusted: certificate has expired"
         with connect_trusting(service, expired) as client, pytest.raises(ClientError, match=re.escape(expected)):
@@ -103,24 +104,15 @@ def is_served(service: Service, certificate: Certificate) -> bool:
         return client.call("users.get", {"id": 1_000_001}).ok
 
 
-@pytest.mark.parametrize("secure", SOCKET_KINDS, ids=str, indirect=True)
-def test_records_are_no_frames(secure: Service, certificate: Certificate) -> None:
-    """Text needs no preface, and a preface may come in any pieces."""
-    for sent, expected in ((b"one\n", b"ONE\n"), (b"WB2\n", b"WB2\n")):
-        opened = socket.create_connection(secure.address, TIMEOUT_S)
-        with certificate.trust().wrap_socket(opened, server_hostname=secure.host) as connection:
-            for byte in sent:
-                connection.sendall(bytes([byte]))
-            assert expected == connection.recv(100)
-
-
 @pytest.mark.parametrize("kind", [GTHREAD, NET_HTTP], ids=str)  # all transports of a language read them alike
 def test_what_can_not_be_served_is_rejected(
     kind: Kind, certificate: Certificate, stranger: Certificate, tmp_path: Path
 ) -> None:
     """Status 2, and a last line that names the option or the file."""
     encrypted, missing = tmp_path / "encrypted.key", tmp_path / "missing"
-    certificates.openssl("pkey", "-in", certificate.key, "-aes256", "-passout", "pass:secret", "-out", encrypted)
+    key = serialization.load_pem_private_key(certificate.key.read_bytes(), None)
+    encryption = serialization.BestAvailableEncryption(b"secret")
+    encrypted.write_bytes(key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, encryption))
     cases = {
         ("--tls-cert", certificate.cert): "--tls-key",
         ("--tls-cert", missing, "--tls-key", certificate.key): str(missing),

@@ -99,14 +99,6 @@ class HttpReply(NamedTuple):
     body: bytes
 
 
-class AdminReply(NamedTuple):
-    """What the admin port answers."""
-
-    status: int
-    headers: dict[str, str]
-    body: str
-
-
 @dataclass
 class Service:
     """A running service."""
@@ -130,13 +122,8 @@ class Service:
 
     def admin(self, path: str) -> tuple[int, str]:
         """Return status and body of a GET at the admin port."""
-        response = self.ask_admin("GET", path)
-        return response.status, response.body
-
-    def ask_admin(self, method: str, path: str) -> AdminReply:
-        """Send a request to the admin port."""
-        reply = self.request(method, path, port=self.admin_port)
-        return AdminReply(reply.status, dict(reply.headers), reply.body.decode())
+        response = self.request("GET", path, port=self.admin_port)
+        return response.status, response.body.decode()
 
     def request(
         self,

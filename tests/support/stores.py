@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from wirebench_services.application.operations import resolve
 from wirebench_services.application.stores import open_async_store, open_store
 from wirebench_services.settings import RestSettings, Settings, read_settings
 
@@ -25,7 +26,7 @@ class StoreClient:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         """Return the method of that name."""
         method = getattr(self._store, name)
-        return lambda *arguments, **named: self._wait(method(*arguments, **named))
+        return lambda *arguments: self._wait(method(*arguments))
 
 
 def make_settings(store: str, folder: Path, url: str = "") -> Settings:
@@ -50,8 +51,8 @@ def opened(settings: Settings, *, asynchronous: bool = False) -> Iterator[StoreC
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
 
-    def wait(result: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401 - what the method returns
-        return asyncio.run_coroutine_threadsafe(result, loop).result(TIMEOUT_S)
+    def wait(result: object) -> Any:  # noqa: ANN401 - what the method returns
+        return asyncio.run_coroutine_threadsafe(resolve(result), loop).result(TIMEOUT_S)
 
     try:
         client = StoreClient(open_async_store(settings), wait)

@@ -5,16 +5,13 @@ descendants.
 """
 
 import contextlib
-import http.client
 import re
 import socket
 import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http import HTTPStatus
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 import psutil
 import uvicorn
@@ -26,9 +23,9 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from wirebench_services.settings import Settings, format_address
+from wirebench_services.settings import Settings
 
-_PROBE_TIMEOUT_S, _READY_TIMEOUT_S = 2.0, 5.0
+_CONNECT_TIMEOUT_S = 2.0
 #: Of cgroup version 2 and of version 1; in a container they are the container's own.
 _CPU_STAT_FILES = (Path("/sys/fs/cgroup/cpu.stat"), Path("/sys/fs/cgroup/cpu/cpu.stat"))
 
@@ -37,11 +34,8 @@ class NotReadyError(Exception):
     """Why the service isn't ready, in one line."""
 
 
-def _read_version() -> str:
-    try:
-        return version("wirebench-services")
-    except PackageNotFoundError:  # one wheel has all distributions of the project
-        return version("wirebench")
+#: prometheus_client creates a worker's file empty and then lets it grow: to a reader in between it is too short.
+NOT_READY = (NotReadyError, struct.error)
 
 
 class ServiceCollector(Collector):
@@ -53,7 +47,6 @@ class ServiceCollector(Collector):
             "runtime": settings.runtime,
             "implementation": "python",
             "store": settings.store,
-            "version": _read_version(),
         }
 
     def collect(self) -> Iterator[Metric]:
@@ -72,109 +65,71 @@ class ServiceCollector(Collector):
                 yield CounterMetricFamily(name, "Periods in which the cgroup reached its CPU limit.", int(throttled[1]))
 
 
-def create_app(settings: Settings, metrics_folder: Path) -> Starlette:
-    """Create the application of the admin port. Starlette runs its handlers in threads, because they block."""
+@contextlib.contextmanager
+def serve_admin(settings: Settings, metrics_folder: Path) -> Iterator[Callable[[], None]]:
+    """Serve the admin port in a thread, and yield what checks readiness, which raises NOT_READY.
+
+    The thread ends with the context: Python may crash when it exits beside one.
+    """
     registry = CollectorRegistry()
     multiprocess.MultiProcessCollector(registry, str(metrics_folder))  # type: ignore[no-untyped-call]
     registry.register(ServiceCollector(settings))
 
-    def check_live(_: Request) -> Response:
-        probe(settings)
-        return PlainTextResponse("ok\n")
-
-    def check_ready(_: Request) -> Response:
-        forget_dead_workers(metrics_folder)
+    def check_ready() -> None:
         started = int(registry.get_sample_value("wirebench_workers") or 0)
         if started < settings.workers:
             raise NotReadyError(f"{started} of {settings.workers} workers have started")
-        probe(settings)
+        check_port(settings)
         if settings.store == "postgres":
             check_postgres(settings)
-        return PlainTextResponse("ok\n")
 
     def export_metrics(_: Request) -> Response:
-        forget_dead_workers(metrics_folder)
         return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
+    # Starlette runs these in threads, because they block.
+    def answer_live(_: Request) -> Response:
+        check_port(settings)
+        return PlainTextResponse("ok\n")
+
+    def answer_ready(_: Request) -> Response:
+        check_ready()
+        return PlainTextResponse("ok\n")
+
     def explain(_: Request, error: Exception) -> Response:
-        # prometheus_client creates a worker's file empty and then lets it grow: to a reader in between it is too short.
-        reason = "a worker is creating its metrics file" if isinstance(error, struct.error) else error
+        reason = error if isinstance(error, NotReadyError) else "a worker is creating its metrics file"
         return PlainTextResponse(f"{reason}\n", HTTPStatus.SERVICE_UNAVAILABLE)
 
-    routes = [Route("/livez", check_live), Route("/readyz", check_ready), Route("/metrics", export_metrics)]
-    return Starlette(routes=routes, exception_handlers={NotReadyError: explain, struct.error: explain})
-
-
-@contextlib.contextmanager
-def serve_admin(settings: Settings, metrics_folder: Path) -> Iterator[None]:
-    """Serve the admin port in a thread, which ends with the context: Python may crash when it exits beside one."""
-    app = create_app(settings, metrics_folder)
+    routes = [Route("/livez", answer_live), Route("/readyz", answer_ready), Route("/metrics", export_metrics)]
+    app = Starlette(routes=routes, exception_handlers=dict.fromkeys(NOT_READY, explain))
     port = settings.admin_port or 0
     config = uvicorn.Config(app, host=settings.host, port=port, log_level="warning", timeout_graceful_shutdown=1)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, name="admin")
     thread.start()
     try:
-        yield
+        yield check_ready
     finally:
         server.should_exit = True
         thread.join()
 
 
-def is_ready(settings: Settings) -> bool:
-    """Return whether `/readyz` answers 200."""
-    try:
-        _probe_http(settings.host, settings.admin_port or 0, "/readyz", _READY_TIMEOUT_S)
-    except (OSError, http.client.HTTPException):
-        return False
-    return True
-
-
-def forget_dead_workers(metrics_folder: Path) -> None:
-    """Drop the gauges of workers that have ended; their counters stay."""
-    for path in metrics_folder.glob("gauge_live*_*.db"):
+def forget_dead_workers(metrics_folder: Path) -> set[int]:
+    """Return workers that have died since the last call, and remove their gauges and empty files; counters stay."""
+    dead = set()
+    for path in metrics_folder.glob("*.db"):
         pid = int(path.stem.rpartition("_")[2])
-        if not psutil.pid_exists(pid):
-            multiprocess.mark_process_dead(pid, str(metrics_folder))  # type: ignore[no-untyped-call]
+        if not psutil.pid_exists(pid) and (path.name.startswith("gauge_live") or not path.stat().st_size):
+            path.unlink()
+            dead.add(pid)
+    return dead
 
 
-def probe(settings: Settings) -> None:
-    """Send a health request to the service's port; with TLS, only connect. Raises NotReadyError."""
-    host, port = settings.host, settings.port  # connecting to 0.0.0.0 or :: reaches this machine
-    probes = {"rest": _probe_http, "grpc": _probe_grpc, "socket": _probe_socket}
-    try:
-        if settings.tls_cert is None:
-            probes[settings.transport](host, port)
-        else:
-            socket.create_connection((host, port), _PROBE_TIMEOUT_S).close()
-    except (OSError, http.client.HTTPException) as error:
-        raise NotReadyError(f"port {port} does not answer: {error}") from error
-
-
-def _probe_http(host: str, port: int, path: str = "/healthz", timeout_s: float = _PROBE_TIMEOUT_S) -> None:
-    with contextlib.closing(http.client.HTTPConnection(host, port, timeout=timeout_s)) as connection:
-        connection.request("GET", path)
-        if (status := connection.getresponse().status) != HTTPStatus.OK:
-            raise OSError(f"{path} answered {status}")
-
-
-def _probe_grpc(host: str, port: int) -> None:
-    import grpc  # noqa: PLC0415 - a process loads only what it runs
-    from grpc_health.v1 import health_pb2, health_pb2_grpc  # noqa: PLC0415
-
-    with grpc.insecure_channel(format_address(host, port)) as channel:
-        stub: Any = health_pb2_grpc.HealthStub(channel)
-        try:
-            stub.Check(health_pb2.HealthCheckRequest(), timeout=_PROBE_TIMEOUT_S)
-        except grpc.RpcError as error:
-            raise OSError(error.code().name) from None
-
-
-def _probe_socket(host: str, port: int) -> None:
-    with socket.create_connection((host, port), _PROBE_TIMEOUT_S) as connection:
-        connection.sendall(b"health\n")
-        if connection.recv(16) != b"HEALTH\n":
-            raise OSError("unexpected answer")
+def check_port(settings: Settings) -> None:
+    """Check that the service's port takes connections, however busy its workers are. Raises NotReadyError."""
+    try:  # connecting to 0.0.0.0 or :: reaches this machine
+        socket.create_connection((settings.host, settings.port), _CONNECT_TIMEOUT_S).close()
+    except OSError as error:
+        raise NotReadyError(f"port {settings.port} does not answer: {error}") from error
 
 
 def check_postgres(settings: Settings) -> None:

@@ -17,8 +17,6 @@ from prometheus_client import Gauge, Histogram, Summary
 BUCKETS_S = (
     0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0,
 )  # fmt: skip
-#: The operation of requests that name none of ours, so that no client can invent labels.
-UNKNOWN = "unknown"
 
 #: Its count is the number of requests: a metric of its own would cost each request another write.
 DURATION = Histogram(

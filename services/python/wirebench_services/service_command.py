@@ -11,18 +11,29 @@ import socket
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
 
 from wirebench_services import tls
-from wirebench_services.admin import NotReadyError, check_postgres, is_ready, serve_admin
-from wirebench_services.settings import SETTINGS, RestSettings, Settings, SettingsError, format_address, read_settings
+from wirebench_services.admin import NOT_READY, NotReadyError, check_postgres, forget_dead_workers, serve_admin
+from wirebench_services.settings import (
+    SETTINGS,
+    STOP_SIGNALS,
+    RestSettings,
+    Settings,
+    SettingsError,
+    format_address,
+    read_settings,
+)
 
 _POLL_S = 0.05
 #: What a server may take to end after its own drain timeout.
 _STOP_GRACE_S = 5.0
 _PR_SET_PDEATHSIG = 1
+#: gunicorn waits as long for its workers.
+_HEALTH_CHECK_TIMEOUT_S = 30
 
 
 def run(transport: str, arguments: list[str]) -> int:
@@ -62,58 +73,75 @@ def choose_ports(settings: Settings) -> Settings:
 
 
 def make_server_command(settings: Settings) -> list[str]:
-    binaries = Path(sys.executable).parent
+    """Return the command of a server: of all its workers for REST, of one worker for the others."""
     if not isinstance(settings, RestSettings):
         return [sys.executable, "-m", f"wirebench_services.{settings.transport}.{settings.runtime}_server"]
+    flags: dict[str, object] = {"workers": settings.workers, "log-level": "warning"}
+    # Load generators keep connections and may pause longer than servers wait by default, as proxies do.
+    idle_timeout_s = max(1, round(settings.idle_timeout_s))
     if settings.runtime == "gunicorn-gthread":
-        configuration = Path(__file__).parent / "rest" / "gunicorn.conf.py"
-        application = "wirebench_services.rest.flask_app:create_app()"
-        return [str(binaries / "gunicorn"), "--config", str(configuration), application]
-    flags: dict[str, object] = {
-        "factory": None,  # None is a flag without a value
-        "host": settings.host,
-        "port": settings.port,
-        "workers": settings.workers,
-        "loop": "uvloop",
-        "http": "httptools",
-        "log-level": "warning",
-        "no-access-log": None,
-        "timeout-keep-alive": max(1, round(settings.idle_timeout_s)),
-        "timeout-graceful-shutdown": round(settings.drain_timeout_s),
-    }
+        # The control socket is one file for all services of a user by default, and nothing here uses it.
+        command = ["gunicorn", "wirebench_services.rest.flask_app:create_app()", "--no-control-socket"]
+        flags |= {
+            "bind": format_address(settings.host, settings.port),
+            "worker-class": "gthread",
+            "threads": settings.threads,
+            "keep-alive": idle_timeout_s,
+            "graceful-timeout": max(1, round(settings.drain_timeout_s)),
+        }
+        tls_flags = ("certfile", "keyfile")
+    else:
+        command = ["uvicorn", "wirebench_services.rest.starlette_app:create_app", "--factory", "--no-access-log"]
+        flags |= {
+            "host": settings.host,
+            "port": settings.port,
+            "loop": "uvloop",
+            "http": "httptools",
+            "timeout-keep-alive": idle_timeout_s,
+            "timeout-graceful-shutdown": round(settings.drain_timeout_s),
+            "timeout-worker-healthcheck": _HEALTH_CHECK_TIMEOUT_S,
+        }
+        tls_flags = ("ssl-certfile", "ssl-keyfile")
     if settings.tls_cert:
-        flags |= {"ssl-certfile": settings.tls_cert, "ssl-keyfile": settings.tls_key}
-    written = (f"--{name}" if value is None else f"--{name}={value}" for name, value in flags.items())
-    return [str(binaries / "uvicorn"), "wirebench_services.rest.starlette_app:create_app", *written]
+        flags |= zip(tls_flags, (settings.tls_cert, settings.tls_key), strict=True)
+    command[0] = str(Path(sys.executable).with_name(command[0]))
+    return [*command, *(f"--{name}={value}" for name, value in flags.items())]
 
 
 def serve(settings: Settings, folder: Path) -> int:
     """Run the server and the admin port until a signal or the server's end; return the exit status."""
     log = functools.partial(print, f"wirebench-{settings.transport}:", file=sys.stderr, flush=True)
     received: list[int] = []
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in STOP_SIGNALS:
         signal.signal(number, lambda number, _: received.append(number))
-    metrics_folder = folder / "metrics"
-    metrics_folder.mkdir()
-    environment = settings.to_environment() | {"PROMETHEUS_MULTIPROC_DIR": str(metrics_folder)}
+    environment = settings.to_environment() | {"PROMETHEUS_MULTIPROC_DIR": str(folder)}
     command = make_server_command(settings)
     log("server:", *(f"{name}={shlex.quote(value)}" for name, value in environment.items()), shlex.join(command))
-    # In a process group of its own, the server gets no Ctrl-C, and its workers can be found when it has died.
-    server = psutil.Popen(command, env=os.environ | environment, preexec_fn=end_with_parent, process_group=0)
-    ready = False
-    with serve_admin(settings, metrics_folder):
+    # In process groups of their own, servers get no Ctrl-C, and their workers can be found when they have died.
+    servers = [
+        psutil.Popen(command, env=os.environ | environment, preexec_fn=end_with_parent, process_group=0)
+        for _ in range(1 if settings.transport == "rest" else settings.workers)
+    ]
+    is_ready = False
+    with serve_admin(settings, folder) as check_ready:
         try:
             while not received:
-                if (status := server.poll()) is not None:
-                    log(f"the server ended with status {status}; the service stops")
-                    return 1
-                if not ready and (ready := is_ready(settings)):
-                    log(describe(settings))
+                for server in servers:
+                    if (status := server.poll()) is not None:
+                        log(f"process {server.pid} of the server ended with status {status}; the service stops")
+                        return 1
+                for pid in forget_dead_workers(folder):
+                    log(f"worker {pid} has died")
+                if not is_ready:
+                    with contextlib.suppress(*NOT_READY):
+                        check_ready()
+                        is_ready = True
+                        log(describe(settings))
                 time.sleep(_POLL_S)
             log("stopping: requests in flight are finished")
             return 0
         finally:
-            if not stop(server, settings.drain_timeout_s + _STOP_GRACE_S):
+            if not stop(servers, settings.drain_timeout_s + _STOP_GRACE_S):
                 log("the server did not stop in time and was killed")
 
 
@@ -124,15 +152,17 @@ def describe(settings: Settings) -> str:
     return f"listening on {address} ({settings.runtime}, {workers}, store {settings.store}{security}); admin on {admin}"
 
 
-def stop(server: psutil.Popen, timeout_s: float) -> bool:
-    """Stop the server, if it runs. Return whether it did in time. What is left of its processes is killed."""
-    alive: list[psutil.Process] = []
-    with contextlib.suppress(psutil.NoSuchProcess):
-        processes = [server, *server.children(recursive=True)]
-        server.terminate()
-        _, alive = psutil.wait_procs(processes, timeout_s)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(server.pid, signal.SIGKILL)
+def stop(servers: Sequence[psutil.Popen], timeout_s: float) -> bool:
+    """Stop the servers that run. Return whether all did in time. What is left of their processes is killed."""
+    processes: list[psutil.Process] = []
+    for server in servers:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            processes += [server, *server.children(recursive=True)]
+            server.terminate()
+    _, alive = psutil.wait_procs(processes, timeout_s)
+    for server in servers:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(server.pid, signal.SIGKILL)
     psutil.wait_procs(alive, _STOP_GRACE_S)
     return not alive
 

@@ -1,16 +1,18 @@
 """The settings of a service: command-line flags, and environment variables of the same names."""
 
 import os
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
-from pydantic_settings import BaseSettings, CliApp, SettingsConfigDict
+from pydantic_settings import BaseSettings, CliApp, CliPositionalArg, SettingsConfigDict
 
 if TYPE_CHECKING:  # a process loads only what it runs
     from sqlalchemy import URL
 
 ENVIRONMENT_PREFIX = "WIREBENCH_"
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _PORT_MAX = 65_535
 Port = Annotated[int, Field(ge=0, le=_PORT_MAX, description="port of the service; 0 chooses a free one")]
 Threads = Annotated[int, Field(ge=1, le=1024, description="threads of each worker, in gunicorn-gthread and grpc sync")]
@@ -55,8 +57,6 @@ class Settings(BaseSettings):
     """PEM file of a certificate and its chain: the service speaks TLS; the admin port stays plain HTTP"""
     tls_key: Path | None = None
     """PEM file of the certificate's private key, not encrypted"""
-    body_bytes_max: int = Field(default=4 * 1024 * 1024, ge=1024, le=2**30)
-    """largest request body"""
     drain_timeout_s: float = Field(default=10.0, ge=0, le=3600)
     """how long requests in flight may take to finish after SIGTERM"""
 
@@ -128,6 +128,20 @@ class SocketSettings(Settings):
     """how long a connection may stay open without a request"""
 
 
+class StoreSettings(BaseSettings):
+    """Prepare a PostgreSQL database for wirebench's services."""
+
+    model_config = Settings.model_config
+    command: CliPositionalArg[Literal["migrate"]]
+    """create the tables that are missing and fill them; it can be repeated"""
+    store_url_file: Path | None = None
+    """file with the database's URL; without it, the environment variable WIREBENCH_STORE_URL has it"""
+    seed_users: int = Field(default=10_000, ge=0, le=1_000_000)
+    """users that a new table starts with"""
+    wait_s: float = 0.0
+    """how long to wait for a server that is starting"""
+
+
 def format_address(host: str, port: int | None) -> str:
     """Return host:port, with the host of IPv6 in brackets."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
@@ -136,7 +150,7 @@ def format_address(host: str, port: int | None) -> str:
 SETTINGS: dict[str, type[Settings]] = {kind.transport: kind for kind in (RestSettings, GrpcSettings, SocketSettings)}
 
 
-def read_settings(kind: type[Settings], arguments: list[str] | None = None) -> Any:  # noqa: ANN401 - an object of `kind`
+def read_settings(kind: type[BaseSettings], arguments: list[str] | None = None) -> Any:  # noqa: ANN401 - an object of `kind`
     """Read the settings from flags (None: from the environment alone). Raises SettingsError; `--help` exits."""
     try:
         return kind() if arguments is None else CliApp.run(kind, cli_args=arguments)
@@ -149,29 +163,19 @@ def read_settings(kind: type[Settings], arguments: list[str] | None = None) -> A
 
 def read_store_url(file: Path | None) -> "URL":
     """Return the URL in the file, or else in the environment. Raises ValueError, which quotes nothing of the URL."""
-    variable = f"{ENVIRONMENT_PREFIX}STORE_URL"
+    from psycopg import ProgrammingError, conninfo  # noqa: PLC0415 - a process loads only what it runs
+    from sqlalchemy import make_url  # noqa: PLC0415
+    from sqlalchemy.exc import ArgumentError  # noqa: PLC0415
+
+    variable, form = f"{ENVIRONMENT_PREFIX}STORE_URL", "postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
     try:
         url = file.read_text().strip() if file else os.environ.get(variable, "")
     except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise ValueError(f"--store-url-file: can't read {file}: {reason}; name a readable file") from None
     if not url:
-        raise ValueError(
-            f"the store postgres needs a URL: set {variable}=postgresql://USER:PASSWORD@HOST:PORT/DATABASE, "
-            "or name a file with it by --store-url-file"
-        )
-    try:
-        return parse_store_url(url)
-    except ValueError as error:
-        raise ValueError(f"{file or variable}: {error}") from None
-
-
-def parse_store_url(url: str) -> "URL":
-    """Return the URL of a PostgreSQL database. Raises ValueError, which quotes nothing of it."""
-    from psycopg import ProgrammingError, conninfo  # noqa: PLC0415 - a process loads only what it runs
-    from sqlalchemy import make_url  # noqa: PLC0415
-    from sqlalchemy.exc import ArgumentError  # noqa: PLC0415
-
+        message = f"the store postgres needs a URL: set {variable}={form}, or name a file with it by --store-url-file"
+        raise ValueError(message)
     try:
         conninfo.conninfo_to_dict(url)  # libpq is stricter than SQLAlchemy
         parsed = make_url(url)
@@ -180,5 +184,5 @@ def parse_store_url(url: str) -> "URL":
     # With an @ in it, the host is the end of a password that isn't percent-encoded, and errors name hosts.
     is_complete = parsed and parsed.database and "@" not in (parsed.host or "")
     if not parsed or not is_complete or parsed.drivername not in ("postgresql", "postgres"):
-        raise ValueError("is not a URL of the form postgresql://USER:PASSWORD@HOST:PORT/DATABASE")
+        raise ValueError(f"{file or variable}: is not a URL of the form {form}")
     return parsed.set(drivername="postgresql+psycopg")

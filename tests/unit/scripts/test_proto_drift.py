@@ -1,12 +1,11 @@
 """The generated files in the repository are what the contract and the application file generate."""
 
-import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.support.waiting import TIMEOUT_S, run_program
+from tests.support.waiting import TIMEOUT_S
 from wirebench.system.paths import ROOT
 
 WRITTEN_BY_HAND = {"__init__.py", "py.typed", "README.md"}
@@ -29,17 +28,3 @@ def test_generated_files_are_current(generated: dict[Path, bytes]) -> None:
     expected = {ROOT / path: content for path, content in generated.items()}
     stale = {path.name for path, _ in current.items() ^ expected.items()}
     assert set() == stale - WRITTEN_BY_HAND, "run: make proto"
-
-
-def test_protos_and_application_file_have_to_agree(tmp_path: Path) -> None:
-    """A path that stands in both is the same in both; nothing is generated otherwise."""
-    text = (ROOT / "applications/users.yaml").read_text()
-    (tmp_path / "applications").mkdir()
-    (tmp_path / "applications/users.yaml").write_text(text.replace("POST /upper", "POST /shout"))
-    environment = {**os.environ, "WIREBENCH_ROOT": str(tmp_path)}
-    command = [ROOT / "scripts/generate-proto", tmp_path]
-    done = run_program(command, env=environment)
-
-    assert done.returncode != 0
-    expected = "error: echo.upper is POST /upper in the proto, and POST /shout in the application file"
-    assert expected == done.stderr.splitlines()[0]

@@ -6,7 +6,7 @@ import contextlib
 import http.client
 from pathlib import Path
 
-from wirebench_services.admin import serve_admin
+from wirebench_services.admin import forget_dead_workers, serve_admin
 from wirebench_services.settings import SocketSettings, read_settings
 
 from tests.support.waiting import TIMEOUT_S, wait_until
@@ -31,3 +31,14 @@ def test_a_metrics_file_that_is_being_created_is_no_fault(tmp_path: Path) -> Non
     with serve_admin(settings, tmp_path):
         for path in ("/readyz", "/metrics"):
             assert (503, "a worker is creating its metrics file\n") == fetch(port, path)
+
+
+def test_files_of_dead_workers_are_forgotten(tmp_path: Path) -> None:
+    """Empty ones and gauges go, counters stay; a worker's death is reported once."""
+    dead = 4_194_305  # more than Linux counts processes to
+    for name in (f"histogram_{dead}.db", f"gauge_livesum_{dead}.db", f"counter_{dead}.db", "histogram_1.db"):
+        (tmp_path / name).touch()
+    (tmp_path / f"counter_{dead}.db").write_bytes(b"counts")
+    assert {dead} == forget_dead_workers(tmp_path)
+    assert {f"counter_{dead}.db", "histogram_1.db"} == {path.name for path in tmp_path.iterdir()}
+    assert set() == forget_dead_workers(tmp_path)

@@ -7,11 +7,12 @@ import json
 import select
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from wirebench_services.client import ClientError, Reply, RestClient, SocketClient
+from wirebench_services.client import Client, ClientError, Reply, RestClient, SocketClient
 
 from tests.support.waiting import TIMEOUT_S
 from wirebench.model.address import Address
@@ -60,10 +61,12 @@ def playing(*answers: bytes) -> Iterator[Script]:
 @pytest.mark.parametrize("vector", VECTORS["malformed_replies"], ids=lambda vector: vector["name"])
 def test_malformed_replies(vector: dict[str, Any]) -> None:
     """What the vectors call malformed is no reply."""
-    with playing(bytes.fromhex(vector["hex"])) as script, SocketClient(script.address, TIMEOUT_S) as client:
-        client.send_frame(1, "users.get", b"")
-        with pytest.raises(ClientError, match=r"gave no reply of the contract for socket|hung up"):
-            client.receive_frame()
+    with (
+        playing(bytes.fromhex(vector["hex"])) as script,
+        SocketClient(script.address, TIMEOUT_S) as client,
+        pytest.raises(ClientError, match=r"gave no reply of the contract for socket|hung up"),
+    ):
+        client.ask(1, "users.get", b"")
 
 
 @pytest.mark.parametrize(
@@ -119,10 +122,51 @@ def test_rest_connects_again_when_it_has_to() -> None:
         for _ in range(2):
             assert Reply("ok", "m", {"text": "A"}) == client.call("echo.upper", {"text": "a"})
             # The close comes in a packet of its own, a moment after the reply.
-            assert client._connection
-            assert select.select([client._connection.sock], [], [], TIMEOUT_S)[0]
+            assert client._socket
+            assert select.select([client._socket], [], [], TIMEOUT_S)[0]
 
     assert [b"POST /upper HTTP/1.1", b"POST /upper HTTP/1.1"] == [each.split(b"\r\n")[0] for each in script.received]
+
+
+@pytest.mark.parametrize(
+    ("kind", "start", "rest"),
+    [
+        (RestClient, b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000000000000\r\n\r\n", b"x"),
+        (RestClient, b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+        (SocketClient, b"\x0f\xff\xff\xff\x00\x00\x00\x01\x00\x00\x00\x00", b"x"),
+    ],
+    ids=["body", "interim replies", "frame"],
+)
+def test_the_timeout_is_that_of_the_whole_exchange(kind: type[Client], start: bytes, rest: bytes) -> None:
+    """A reply that comes byte by byte is given up in time."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def drip() -> None:
+            connection, _ = server.accept()
+            with connection, contextlib.suppress(OSError):
+                connection.sendall(start)
+                while connection.send(rest):
+                    time.sleep(0.05)
+
+        threading.Thread(target=drip, daemon=True).start()
+        begun_s = time.monotonic()
+        with (
+            kind(server.getsockname(), 0.5) as client,
+            pytest.raises(ClientError, match=r"did not answer within 0\.5 s"),
+        ):
+            client.call("users.get", {"id": 7})
+    assert time.monotonic() - begun_s < TIMEOUT_S / 2
+
+
+def test_a_reply_has_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A longer one is rejected."""
+    monkeypatch.setattr("wirebench_services.client.rest.REPLY_BYTES_MAX", 1000)
+    with (
+        playing(http("200 OK", bytes(1001))) as script,
+        RestClient(script.address, TIMEOUT_S) as client,
+        pytest.raises(ClientError, match="longer than 1000 bytes"),
+    ):
+        client.call("users.get", {"id": 7})
 
 
 @pytest.mark.parametrize("fields", [{"id": "x"}, {"id": 2**31}, {"id": 1.5}, {"nope": 1}])

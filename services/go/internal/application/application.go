@@ -9,6 +9,9 @@ import (
 	"wirebench.dev/services/internal/pb"
 )
 
+// BodyBytesMax is the longest request body.
+const BodyBytesMax = 4 << 20
+
 // Application is what a transport serves.
 type Application struct {
 	Users  *Users

@@ -33,25 +33,33 @@ type Call func(ctx context.Context, decode func(request proto.Message) error) (R
 
 // Operation is one of the application. Call is nil if it replies with a stream, which each transport does in its own way.
 type Operation struct {
+	Route      string // of REST: method and path
+	Status     int    // of REST, if it succeeds
 	GRPCMethod string
 	Call       Call
 }
 
 // Operations returns all operations by name.
 func Operations(app *application.Application) map[string]Operation {
+	users, ledger, echo := app.Users, app.Ledger, app.Echo
 	return map[string]Operation{
-		"users.create":               {pb.UserService_CreateUser_FullMethodName, unary(app.Users.CreateUser)},
-		"users.get":                  {pb.UserService_GetUser_FullMethodName, unary(app.Users.GetUser)},
-		"users.update":               {pb.UserService_UpdateUser_FullMethodName, unary(app.Users.UpdateUser)},
-		"users.delete":               {pb.UserService_DeleteUser_FullMethodName, unary(app.Users.DeleteUser)},
-		"users.list":                 {pb.UserService_ListUsers_FullMethodName, unary(app.Users.ListUsers)},
-		"users.create_batch":         {pb.UserService_CreateUserBatch_FullMethodName, unary(app.Users.CreateUserBatch)},
-		"ledger.get_balance":         {pb.LedgerService_GetBalance_FullMethodName, unary(app.Ledger.GetBalance)},
-		"ledger.stream_transactions": {pb.LedgerService_StreamTransactions_FullMethodName, nil},
-		"echo.echo":                  {pb.EchoService_Echo_FullMethodName, unary(app.Echo.Echo)},
-		"echo.upper":                 {pb.EchoService_Upper_FullMethodName, unary(app.Echo.Upper)},
+		"users.create":       {"POST /api/users", 201, pb.UserService_CreateUser_FullMethodName, unary(users.CreateUser)},
+		"users.get":          {"GET /api/users/{id}", 200, pb.UserService_GetUser_FullMethodName, unary(users.GetUser)},
+		"users.update":       {"PUT /api/users/{id}", 200, pb.UserService_UpdateUser_FullMethodName, unary(users.UpdateUser)},
+		"users.delete":       {"DELETE /api/users/{id}", 200, pb.UserService_DeleteUser_FullMethodName, unary(users.DeleteUser)},
+		"users.list":         {"GET /api/users", 200, pb.UserService_ListUsers_FullMethodName, unary(users.ListUsers)},
+		"users.create_batch": {"POST /api/users/batch", 201, pb.UserService_CreateUserBatch_FullMethodName, unary(users.CreateUserBatch)},
+		"ledger.get_balance": {
+			"GET /accounts/{account_id}/balance", 200, pb.LedgerService_GetBalance_FullMethodName, unary(ledger.GetBalance),
+		},
+		Stream:       {"GET /transactions/stream", 200, pb.LedgerService_StreamTransactions_FullMethodName, nil},
+		"echo.echo":  {"POST /echo", 200, pb.EchoService_Echo_FullMethodName, unary(echo.Echo)},
+		"echo.upper": {"POST /upper", 200, pb.EchoService_Upper_FullMethodName, unary(echo.Upper)},
 	}
 }
+
+// Stream is the operation that replies with a stream.
+const Stream = "ledger.stream_transactions"
 
 func unary[T any, Request interface {
 	*T
@@ -102,8 +110,12 @@ func DecodeJSON(body []byte, into proto.Message) error {
 	if len(body) == 0 {
 		return nil
 	}
-	if !utf8.Valid(body) {
-		return application.Invalid("The body is not valid JSON: invalid UTF-8.")
+	isUnicode := utf8.Valid(body)
+	if bytes.Contains(body, []byte(`\u`)) { // encoding/json replaces half a surrogate pair
+		isUnicode = isUnicode && !bytes.ContainsRune(escapes.ReplaceAll(body, nil), '\\')
+	}
+	if !isUnicode {
+		return application.Invalid("The body is not valid JSON: it is not valid Unicode.")
 	}
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.DisallowUnknownFields()
@@ -132,6 +144,9 @@ func DecodeJSON(body []byte, into proto.Message) error {
 	}
 	return application.Invalid("The body is not valid JSON: %v.", err)
 }
+
+// Escapes of whole characters: a backslash beside them begins half a surrogate pair.
+var escapes = regexp.MustCompile(`(?i)\\(?:ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|ud[0-7]|u[^d]|[^u])`)
 
 // Fields of which encoding/json accepts more than the contract: bytes from an array of numbers, and null as a text.
 var lenientFields = regexp.MustCompile(`(?i)"(avatar|payload|tags)"`)

@@ -2,25 +2,22 @@
 package metrics
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/http"
 	"os"
 	"regexp"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/prometheus/procfs"
-	"google.golang.org/grpc/codes"
+	"google.golang.org/genproto/googleapis/rpc/code"
 	"google.golang.org/grpc/status"
 )
-
-// Unknown is the operation of requests that name none, so that clients can't create labels.
-const Unknown = "unknown"
 
 // The only worker: a process in Go uses many cores.
 const worker = "0"
@@ -28,13 +25,6 @@ const worker = "0"
 // Upper bounds of the latency buckets, in seconds.
 var bucketsSeconds = []float64{
 	0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10,
-}
-
-var codeNames = map[codes.Code]string{
-	codes.OK: "ok", codes.InvalidArgument: "invalid_argument", codes.NotFound: "not_found",
-	codes.AlreadyExists: "already_exists", codes.ResourceExhausted: "resource_exhausted",
-	codes.Unimplemented: "unimplemented", codes.DeadlineExceeded: "deadline_exceeded",
-	codes.Unavailable: "unavailable", codes.Internal: "internal", codes.Canceled: "cancelled",
 }
 
 // Requests counts the requests of a transport; safe for concurrent use.
@@ -54,15 +44,11 @@ func NewRequests(registry *prometheus.Registry, transport string) *Requests {
 
 // Observe counts a request that began at a time and ended with an error, or with nil.
 func (r *Requests) Observe(operation string, err error, begun time.Time) {
-	code := cmp.Or(codeNames[status.Code(err)], "internal")
-	r.duration.WithLabelValues(operation, code).Observe(time.Since(begun).Seconds())
+	name := strings.ToLower(code.Code(status.Code(err)).String())
+	r.duration.WithLabelValues(operation, name).Observe(time.Since(begun).Seconds())
 }
 
-const (
-	// Of the services, in both languages.
-	version          = "0.1.0"
-	adminReadTimeout = 5 * time.Second
-)
+const adminReadTimeout = 5 * time.Second
 
 // NewAdmin returns a server of health and metrics; check returns why the service isn't ready, or nil.
 func NewAdmin(registry *prometheus.Registry, check func(context.Context) error) *http.Server {
@@ -79,19 +65,29 @@ func NewAdmin(registry *prometheus.Registry, check func(context.Context) error) 
 	return &http.Server{Handler: mux, ReadTimeout: adminReadTimeout}
 }
 
-// RegisterProcess registers what the service is, and what it uses, read at each scrape.
-func RegisterProcess(registry *prometheus.Registry, transport, runtime, store string) {
+// RegisterService registers what the service is, what it uses, and the waits for its store, read at each scrape.
+func RegisterService(
+	registry *prometheus.Registry, transport, runtime, store string, waits func() (count uint64, total time.Duration),
+) {
 	counter := func(name, help string, read func() float64) {
 		registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, read))
 	}
 	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "wirebench_build_info", Help: "What this service is; always 1.", ConstLabels: prometheus.Labels{
-			"transport": transport, "runtime": runtime, "implementation": "go", "store": store, "version": version,
+			"transport": transport, "runtime": runtime, "implementation": "go", "store": store,
 		},
 	}, func() float64 { return 1 }))
 	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "wirebench_memory_bytes", Help: "Resident memory of the service's process.",
 	}, residentBytes))
+	counter("wirebench_store_wait_seconds_count", "Waits for a connection of the store's pool.", func() float64 {
+		count, _ := waits()
+		return float64(count)
+	})
+	counter("wirebench_store_wait_seconds_sum", "How long the waits took.", func() float64 {
+		_, total := waits()
+		return total.Seconds()
+	})
 	counter("wirebench_cpu_seconds_total", "CPU time of the service's process.", cpuSeconds)
 	if throttledPeriods() >= 0 {
 		counter("wirebench_cpu_throttled_periods_total", "Periods in which the cgroup's CPU limit was reached.", throttledPeriods)
@@ -124,19 +120,4 @@ func throttledPeriods() float64 {
 		}
 	}
 	return -1
-}
-
-// StoreWaits reports how long operations waited for a connection to the store: how many, and in all.
-type StoreWaits func() (uint64, time.Duration)
-
-var storeWaits = prometheus.NewDesc(
-	"wirebench_store_wait_seconds", "How long operations waited for a connection of the pool.", nil, nil)
-
-// Describe names the metric.
-func (StoreWaits) Describe(descs chan<- *prometheus.Desc) { descs <- storeWaits }
-
-// Collect reads the pool's own statistics.
-func (w StoreWaits) Collect(values chan<- prometheus.Metric) {
-	count, total := w()
-	values <- prometheus.MustNewConstSummary(storeWaits, count, total.Seconds(), nil)
 }

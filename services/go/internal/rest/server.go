@@ -14,6 +14,7 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,16 +33,15 @@ import (
 
 // Server is an http.Server with its handlers.
 type Server struct {
-	http       *http.Server
-	ledger     *application.Ledger
-	operations map[string]codec.Operation
-	requests   *metrics.Requests
+	http     *http.Server
+	ledger   *application.Ledger
+	requests *metrics.Requests
 }
 
 func New(config *settings.Settings, app *application.Application, requests *metrics.Requests) *Server {
 	mux := http.NewServeMux()
-	s := &Server{ledger: app.Ledger, operations: codec.Operations(app), requests: requests, http: &http.Server{
-		Handler: http.MaxBytesHandler(countUnknown(mux, requests), int64(config.BodyBytesMax)),
+	s := &Server{ledger: app.Ledger, requests: requests, http: &http.Server{
+		Handler: http.MaxBytesHandler(mux, application.BodyBytesMax),
 		// For headers and body; streams lift it. A WriteTimeout would end streams.
 		ReadTimeout: config.ReadTimeout,
 		IdleTimeout: config.IdleTimeout,
@@ -51,16 +51,13 @@ func New(config *settings.Settings, app *application.Application, requests *metr
 	// With TLS, HTTP/1.1 alone, as all REST services here; without, HTTP/2 with prior knowledge as well.
 	s.http.Protocols.SetHTTP1(true)
 	s.http.Protocols.SetUnencryptedHTTP2(true)
-	mux.HandleFunc("GET /api/users", s.reply("users.list", http.StatusOK, "limit", "after_id"))
-	mux.HandleFunc("POST /api/users", s.reply("users.create", http.StatusCreated))
-	mux.HandleFunc("POST /api/users/batch", s.reply("users.create_batch", http.StatusCreated))
-	mux.HandleFunc("GET /api/users/{id}", s.reply("users.get", http.StatusOK))
-	mux.HandleFunc("PUT /api/users/{id}", s.reply("users.update", http.StatusOK))
-	mux.HandleFunc("DELETE /api/users/{id}", s.reply("users.delete", http.StatusOK))
-	mux.HandleFunc("GET /accounts/{account_id}/balance", s.reply("ledger.get_balance", http.StatusOK))
-	mux.HandleFunc("GET /transactions/stream", s.stream)
-	mux.HandleFunc("POST /echo", s.reply("echo.echo", http.StatusOK))
-	mux.HandleFunc("POST /upper", s.reply("echo.upper", http.StatusOK))
+	for name, operation := range codec.Operations(app) {
+		if operation.Call == nil {
+			mux.HandleFunc(operation.Route, s.stream)
+		} else {
+			mux.HandleFunc(operation.Route, s.reply(name, operation))
+		}
+	}
 	return s
 }
 
@@ -79,17 +76,16 @@ func (s *Server) Shutdown(ctx context.Context) {
 }
 
 // reply returns a handler that calls an operation and replies.
-func (s *Server) reply(operation string, status int, parameters ...string) http.HandlerFunc {
-	call := s.operations[operation].Call
+func (s *Server) reply(name string, operation codec.Operation) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		begun := time.Now()
-		response, err := call(r.Context(), func(request proto.Message) error { return decode(r, request, parameters...) })
+		response, err := operation.Call(r.Context(), func(request proto.Message) error { return decode(r, request) })
 		if err != nil {
 			replyError(w, r, err)
 		} else {
-			write(w, r, status, response)
+			write(w, r, operation.Status, response)
 		}
-		s.requests.Observe(operation, err, begun)
+		s.requests.Observe(name, err, begun)
 	}
 }
 
@@ -97,7 +93,7 @@ func (s *Server) reply(operation string, status int, parameters ...string) http.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	begun, request := time.Now(), &pb.StreamTransactionsRequest{}
 	var batches iter.Seq2[[]*pb.Transaction, error]
-	err := decode(r, request, "since", "rate_limit", "limit")
+	err := decode(r, request)
 	if err == nil {
 		batches, err = s.ledger.Transactions(r.Context(), request)
 	}
@@ -111,7 +107,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 			err = sendEvents(w, batches)
 		}
 	}
-	s.requests.Observe("ledger.stream_transactions", err, begun)
+	s.requests.Observe(codec.Stream, err, begun)
 }
 
 // streamBufferBytes is what the socket service has, too, so that neither writes larger pieces.
@@ -141,20 +137,6 @@ func sendEvents(w http.ResponseWriter, batches iter.Seq2[[]*pb.Transaction, erro
 	return buffered.Flush()
 }
 
-// countUnknown counts requests that match no route. The mux sends Allow with 405 only.
-func countUnknown(mux *http.ServeMux, requests *metrics.Requests) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		begun, code := time.Now(), codes.NotFound
-		mux.ServeHTTP(w, r)
-		if r.Pattern == "" {
-			if w.Header().Get("Allow") != "" {
-				code = codes.Unimplemented
-			}
-			requests.Observe(metrics.Unknown, status.Error(code, ""), begun)
-		}
-	})
-}
-
 const (
 	jsonType     = "application/json"
 	protobufType = "application/x-protobuf"
@@ -176,14 +158,19 @@ type jsonReply struct {
 	Message string `json:"message"`
 }
 
-// decode fills a request from the body, the query and the path; parameters are those of the query, all integers.
-func decode(r *http.Request, request proto.Message, parameters ...string) error {
+// decode fills a request from the body, the query and the path; the fields of the last two are integers.
+func decode(r *http.Request, request proto.Message) error {
 	if err := decodeBody(r, request); err != nil {
 		return err
 	}
-	into, query := request.ProtoReflect(), r.URL.Query()
+	into := request.ProtoReflect()
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return application.Invalid("The query is not valid.")
+	}
+	hasBody := r.Method == http.MethodPost || r.Method == http.MethodPut
 	for _, name := range slices.Sorted(maps.Keys(query)) {
-		if !slices.Contains(parameters, name) {
+		if hasBody || r.PathValue(name) != "" || into.Descriptor().Fields().ByTextName(name) == nil {
 			return codec.UnknownField(name)
 		}
 		if err := codec.SetInteger(into, name, query.Get(name)); err != nil {

@@ -39,7 +39,7 @@ func New(config *settings.Settings, app *application.Application, requests *metr
 	options := []grpc.ServerOption{
 		grpc.UnaryInterceptor(s.measureUnary),
 		grpc.StreamInterceptor(s.measureStream),
-		grpc.MaxRecvMsgSize(config.BodyBytesMax),
+		grpc.MaxRecvMsgSize(application.BodyBytesMax),
 		grpc.ConnectionTimeout(config.ReadTimeout),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
 			MaxConnectionIdle: config.IdleTimeout, MaxConnectionAge: config.MaxConnectionAge,

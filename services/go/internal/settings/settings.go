@@ -34,7 +34,6 @@ type Settings struct {
 	StoreConnections, SeedUsers                          int
 	TLS                                                  *tls.Config // nil for plain text
 	Security                                             string      // for the log
-	BodyBytesMax                                         int
 	StoreTimeout, ReadTimeout, IdleTimeout, DrainTimeout time.Duration
 	MaxConnectionAge                                     time.Duration
 }
@@ -61,7 +60,6 @@ func Parse(defaults Settings, arguments []string, help io.Writer) (*Settings, er
 	flags.IntVar(&s.SeedUsers, "seed-users", 10_000, "users that a new store starts with; with postgres, wirebench-store says")
 	cert := flags.String("tls-cert", "", "PEM `file` of a certificate and its chain: serve TLS")
 	key := flags.String("tls-key", "", "PEM `file` of the certificate's private key, not encrypted")
-	flags.IntVar(&s.BodyBytesMax, "body-bytes-max", 4<<20, "largest request")
 	flags.Func("read-timeout-s", "how long a client may take to send a request (default 10)", seconds(&s.ReadTimeout, 10, timeoutMin))
 	flags.Func("idle-timeout-s", "how long a connection may stay idle (default 75)", seconds(&s.IdleTimeout, 75, timeoutMin))
 	flags.Func("drain-timeout-s", "how long requests may take at shutdown (default 10)", seconds(&s.DrainTimeout, 10, 0))
@@ -93,10 +91,7 @@ func Parse(defaults Settings, arguments []string, help io.Writer) (*Settings, er
 		unless(s.Host != "", "--host: is empty; 0.0.0.0 means all interfaces"),
 		between("--port", s.Port, 0, portMax),
 		between("--admin-port", s.AdminPort, 0, portMax),
-		between("--threads", s.Threads, 0, 1024),
 		between("--store-connections", s.StoreConnections, 1, 1000),
-		between("--seed-users", s.SeedUsers, 0, 1_000_000),
-		between("--body-bytes-max", s.BodyBytesMax, 1024, 1<<30),
 		unless(*workers == 1, "--workers: %d is not 1: a service in Go is one process; use --threads", *workers),
 		unless((*cert == "") == (*key == ""), "--tls-cert needs --tls-key, and --tls-key --tls-cert: name both"),
 	); err != nil {

@@ -34,10 +34,7 @@ func TestMistakes(t *testing.T) {
 	for arguments, expected := range map[string]string{
 		"--port 65536":                        "--port: 65536 is not between 0 and 65535",
 		"--port 65000":                        "--admin-port: 66000 is not between 0 and 65535",
-		"--threads -1":                        "--threads: -1 is not between 0 and 1024",
 		"--store-connections 0":               "--store-connections: 0 is not between 1 and 1000",
-		"--seed-users -1":                     "--seed-users: -1 is not between 0 and 1000000",
-		"--body-bytes-max -1":                 "--body-bytes-max: -1 is not between 1024 and 1073741824",
 		"--store-timeout-s 1m":                "invalid value \"1m\" for flag -store-timeout-s",
 		"--store-timeout-s 0":                 "invalid value \"0\" for flag -store-timeout-s: it is not between 0.1 and 3600",
 		"--idle-timeout-s nan":                "invalid value \"nan\" for flag -idle-timeout-s",

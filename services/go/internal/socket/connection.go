@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"iter"
 	"net"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,38 +18,40 @@ import (
 
 	"wirebench.dev/services/internal/application"
 	"wirebench.dev/services/internal/codec"
-	"wirebench.dev/services/internal/metrics"
 	"wirebench.dev/services/internal/pb"
 )
 
 const (
 	bufferBytes  = 8 * 1024
 	lineBytesMax = 64 * 1024
-	// Per connection, as many as HTTP/2 recommends to allow (RFC 9113, 6.5.2).
-	streamsMax = 100
 )
 
 var errStopping = errors.New("the service is stopping")
 
-// connection is one client. A goroutine reads and answers its requests; each of its streams has another.
+// connection is one client. A goroutine reads and answers its requests, one after another; during a stream, another one
+// reads the next request, which may cancel it.
 type connection struct {
 	net.Conn
-	server *Server
-	ctx    context.Context // of its streams
-	reader *bufio.Reader
-	with   encoding
+	server    *Server
+	reader    *bufio.Reader
+	with      encoding
+	following chan received // the request after a stream
 
 	writing sync.Mutex
 	writer  *bufio.Writer
 
-	running sync.WaitGroup // streams
-	mu      sync.Mutex     // for what follows
-	streams map[uint32]context.CancelFunc
-	resting bool // between requests
+	mu      sync.Mutex // for what follows
+	resting bool       // between requests
+}
+
+// received is a request, or why there is none.
+type received struct {
+	request
+	err error
 }
 
 func newConnection(server *Server, accepted net.Conn) *connection {
-	c := &connection{Conn: accepted, server: server, streams: map[uint32]context.CancelFunc{}}
+	c := &connection{Conn: accepted, server: server}
 	c.reader, c.writer = bufio.NewReaderSize(c, bufferBytes), bufio.NewWriterSize(c, bufferBytes)
 	return c
 }
@@ -74,16 +74,7 @@ func (c *connection) serve() {
 	defer c.Close()
 	defer context.AfterFunc(c.server.stopping, c.stop)()
 	defer context.AfterFunc(c.server.aborted, func() { _ = c.Close() })()
-	var cancel context.CancelFunc
-	c.ctx, cancel = context.WithCancel(context.Background())
-	defer cancel()
-	err := c.answerRequests()
-	if !errors.Is(err, errStopping) { // then streams end by themselves, and say why
-		cancel()
-	}
-	c.running.Wait()
-	if invalid := (frameError{}); errors.As(err, &invalid) {
-		c.server.requests.Observe(metrics.Unknown, invalid.error, time.Now())
+	if invalid := (frameError{}); errors.As(c.answerRequests(), &invalid) {
 		_ = c.write(invalid.id, 0, "", nil, invalid.error)
 	}
 	_ = c.flush() // to a client that may have left
@@ -101,9 +92,6 @@ func (c *connection) answerRequests() error {
 		answer = c.answerLine
 	}
 	for {
-		if err := c.awaitRequest(); err != nil {
-			return err
-		}
 		if err := answer(); err != nil {
 			return err
 		}
@@ -133,12 +121,11 @@ func (c *connection) readPreface() (found bool, err error) {
 
 // awaitRequest returns when a request has begun to arrive, which then has to be complete within the read timeout.
 func (c *connection) awaitRequest() error {
-	for c.reader.Buffered() == 0 {
+	if c.reader.Buffered() == 0 {
 		if err := c.rest(c.server.config.IdleTimeout); err != nil {
 			return err
 		}
-		_, err := c.reader.Peek(1)
-		if isIdle := errors.Is(err, os.ErrDeadlineExceeded); err != nil && !(isIdle && c.hasStreams()) {
+		if _, err := c.reader.Peek(1); err != nil {
 			return err
 		}
 	}
@@ -169,43 +156,44 @@ func (c *connection) stop() {
 }
 
 func (c *connection) answerFrame() error {
-	r, err := readRequest(c.reader, c.server.config.BodyBytesMax)
-	if err != nil {
+	r, err := c.receive()
+	if err != nil || r.method == cancelMethod { // of a stream that has ended
 		return err
 	}
-	begun := time.Now()
-	c.mu.Lock()
-	cancel, isOpen := c.streams[r.id]
-	c.mu.Unlock()
-	if r.method == cancelMethod {
-		if isOpen {
-			cancel()
-		}
-		return nil
-	}
-	if isOpen { // the client could not tell the replies apart
-		return frameError{r.id, application.Invalid("A stream with the id %d is open.", r.id)}
-	}
 	operation, ok := c.server.operations[r.method]
-	label, message, body := r.method, "", []byte(nil)
-	switch {
-	case !ok:
+	if !ok {
 		name := strings.Trim(strconv.QuoteToASCII(r.method), `"`)
-		label, err = metrics.Unknown, application.Error(codes.Unimplemented, "Unknown method: %s.", name)
-	case operation.Call != nil:
-		message, body, err = c.call(operation.Call, r.body)
-	default:
-		if err = c.openStream(r); err == nil {
-			return nil
-		}
+		return c.write(r.id, 0, "", nil, application.Error(codes.Unimplemented, "Unknown method: %s.", name))
 	}
-	c.server.requests.Observe(label, err, begun)
+	begun, message, body := time.Now(), "", []byte(nil)
+	if operation.Call != nil {
+		message, body, err = c.call(operation.Call, r.body)
+	} else {
+		err = c.stream(r)
+	}
+	c.server.requests.Observe(r.method, err, begun)
 	return c.write(r.id, 0, message, body, err)
+}
+
+// receive returns the next request, which may have come during a stream.
+func (c *connection) receive() (request, error) {
+	if c.following == nil {
+		if err := c.awaitRequest(); err != nil {
+			return request{}, err
+		}
+		return readRequest(c.reader)
+	}
+	if err := c.rest(c.server.config.IdleTimeout); err != nil {
+		return request{}, err
+	}
+	next := <-c.following
+	c.following = nil
+	return next.request, next.err
 }
 
 func (c *connection) call(call codec.Call, body []byte) (message string, data []byte, err error) {
 	decode := func(request proto.Message) error { return c.with.decode(body, request) }
-	response, err := call(c.ctx, decode)
+	response, err := call(context.Background(), decode)
 	if err != nil {
 		return "", nil, err
 	}
@@ -214,40 +202,27 @@ func (c *connection) call(call codec.Call, body []byte) (message string, data []
 	return message, data, err
 }
 
-// openStream starts a stream, or returns why not.
-func (c *connection) openStream(r request) error {
-	begun := time.Now()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.streams) == streamsMax {
-		return application.Error(codes.ResourceExhausted, "%d streams are open on this connection.", streamsMax)
-	}
+// stream sends the items of a stream, and returns why it has ended early, or nil.
+func (c *connection) stream(r request) error {
 	query := &pb.StreamTransactionsRequest{}
 	if err := c.with.decode(r.body, query); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(c.ctx)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	batches, err := c.server.app.Ledger.Transactions(ctx, query)
 	if err != nil {
-		cancel()
 		return err
 	}
-	c.streams[r.id] = cancel
-	c.running.Go(func() {
-		defer cancel()
-		err := c.sendBatches(r.id, batches)
-		c.server.requests.Observe(r.method, err, begun)
-		c.mu.Lock()
-		delete(c.streams, r.id) // before the end is sent: a client that has read it may use the id again
-		c.mu.Unlock()
-		_ = c.write(r.id, 0, "", nil, err)
-		_ = c.flush() // to a client that may have left
-	})
-	return nil
-}
-
-// sendBatches returns why the stream has ended early, or nil.
-func (c *connection) sendBatches(id uint32, batches iter.Seq2[[]*pb.Transaction, error]) error {
+	_ = c.SetReadDeadline(time.Time{}) // however long the stream takes
+	c.following = make(chan received, 1)
+	go func(following chan<- received) {
+		next := received{}
+		if next.request, next.err = readRequest(c.reader); next.err != nil || next.method == cancelMethod && next.id == r.id {
+			cancel()
+		}
+		following <- next
+	}(c.following)
 	for batch, err := range batches {
 		if err != nil {
 			return err
@@ -257,7 +232,7 @@ func (c *connection) sendBatches(id uint32, batches iter.Seq2[[]*pb.Transaction,
 			if err != nil {
 				return err
 			}
-			_ = c.write(id, flagMore, "", body, nil)
+			_ = c.write(r.id, flagMore, "", body, nil)
 		}
 		if c.flush() != nil { // also if a write has failed
 			return application.ErrCancelled
@@ -266,14 +241,11 @@ func (c *connection) sendBatches(id uint32, batches iter.Seq2[[]*pb.Transaction,
 	return nil
 }
 
-func (c *connection) hasStreams() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.streams) > 0
-}
-
 // answerLine answers the next line in upper case, also an empty one, which the operation would reject.
 func (c *connection) answerLine() error {
+	if err := c.awaitRequest(); err != nil {
+		return err
+	}
 	line, err := c.reader.ReadSlice('\n') // the buffer holds the longest line
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
 		return err

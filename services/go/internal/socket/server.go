@@ -75,6 +75,8 @@ const (
 	idSize = 4
 	// A reply's payload beside message and body: id, status, flags, message_length.
 	replyFixedSize = idSize + 4
+	// What is allocated for a payload before any of it has arrived.
+	readBytes = 64 * 1024
 	// Another reply frame with the same id follows.
 	flagMore = 1
 )
@@ -92,7 +94,7 @@ type frameError struct {
 }
 
 // readRequest reads a frame. Errors: frameError, and those of the connection.
-func readRequest(reader *bufio.Reader, payloadSizeMax int) (request, error) {
+func readRequest(reader *bufio.Reader) (request, error) {
 	const tooShort = "The frame is shorter than its fields."
 	length, err := readUint32(reader)
 	if err != nil {
@@ -105,13 +107,17 @@ func readRequest(reader *bufio.Reader, payloadSizeMax int) (request, error) {
 	if err != nil {
 		return request{}, err
 	}
-	if int(length) > payloadSizeMax {
-		words := "The request is larger than %d bytes."
-		return request{}, frameError{id, application.Error(codes.ResourceExhausted, words, payloadSizeMax)}
+	if length > application.BodyBytesMax {
+		tooLarge := application.Error(codes.ResourceExhausted, "The request is larger than %d bytes.", application.BodyBytesMax)
+		return request{}, frameError{id, tooLarge}
 	}
-	payload := make([]byte, length-idSize)
-	if _, err := io.ReadFull(reader, payload); err != nil {
-		return request{}, err
+	var payload []byte
+	for size := int(length) - idSize; len(payload) < size; { // memory grows as bytes arrive
+		read := len(payload)
+		payload = append(payload, make([]byte, min(size-read, max(read, readBytes)))...)
+		if _, err := io.ReadFull(reader, payload[read:]); err != nil {
+			return request{}, err
+		}
 	}
 	bodyStart := 1 // after the method, whose size comes first
 	if len(payload) > 0 {

@@ -56,7 +56,7 @@ func TestRequestVectors(t *testing.T) {
 	for _, each := range readVectors(t).Requests {
 		for _, size := range []int{16, 4096} {
 			reader := bufio.NewReaderSize(bytes.NewReader(each.Frame), size)
-			got, err := readRequest(reader, 1<<20)
+			got, err := readRequest(reader)
 			if err != nil || got.id != each.ID || got.method != each.Method || !bytes.Equal(got.body, each.Body) {
 				t.Errorf("%s: %v, %v", each.Name, got, err)
 			}

@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeVar
+from typing import Any
 
 from wirebench_services.application.errors import InvalidArgument
 from wirebench_services.application.users import Fields, check_names
 
-T = TypeVar("T", bytes, str)
+
+def echo(fields: Fields) -> dict[str, Any]:
+    return {"payload": _parse(fields, "payload", bytes, "bytes")}
 
 
-class Payload(NamedTuple):
-    """The reply of Echo."""
-
-    payload: bytes
+def upper(fields: Fields) -> dict[str, Any]:
+    return {"text": _parse(fields, "text", str, "a string").upper()}
 
 
-class Text(NamedTuple):
-    """The reply of Upper."""
-
-    text: str
-
-
-def echo(fields: Fields) -> Payload:
-    return Payload(_parse(fields, "payload", bytes, "bytes"))
-
-
-def upper(fields: Fields) -> Text:
-    return Text(_parse(fields, "text", str, "a string").upper())
-
-
-def _parse(fields: Fields, name: str, kind: type[T], description: str) -> T:
+def _parse(fields: Fields, name: str, kind: type, description: str) -> Any:  # noqa: ANN401 - of that type
     check_names(fields, name)
     value = fields.get(name)
     if value in (None, kind()):

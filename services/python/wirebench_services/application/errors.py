@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 #: gRPC carries a message percent-encoded in a header, of which clients accept 8 KiB.
 MESSAGE_CHARACTERS_MAX = 500
+#: What a client learns of an unexpected error; the log has the rest.
+INTERNAL_MESSAGE = "Internal error."
 _IDS_SHOWN = 10
 
 
@@ -14,12 +16,13 @@ class OperationError(Exception):
 
     code = "internal"
 
-    def __init__(self, message: str) -> None:
+    def __init__(self, message: str, code: str = "") -> None:
         # A message may quote the client, whose text can be megabytes long.
         if len(message) > MESSAGE_CHARACTERS_MAX:
             message = message[: MESSAGE_CHARACTERS_MAX - 1] + "…"
         super().__init__(message)
         self.message = message
+        self.code = code or self.code
 
 
 class InvalidArgument(OperationError):
@@ -53,12 +56,6 @@ class Unavailable(OperationError):
     """The store can't be reached; the same request may succeed later."""
 
     code = "unavailable"
-
-
-class Unimplemented(OperationError):
-    """There is no such operation."""
-
-    code = "unimplemented"
 
 
 class Cancelled(OperationError):

@@ -40,9 +40,9 @@ class Transaction(NamedTuple):
     description: str
 
 
-#: A store's method `list_transactions`, and the same, to be awaited.
+#: A store's method `list_transactions`; an asynchronous one may return an awaitable.
 ListTransactions = Callable[[int, int, int], Sequence[Transaction]]
-ListTransactionsAsync = Callable[[int, int, int], Awaitable[Sequence[Transaction]]]
+ListTransactionsAsync = Callable[[int, int, int], Sequence[Transaction] | Awaitable[Sequence[Transaction]]]
 
 
 class StreamQuery(NamedTuple):
@@ -85,8 +85,13 @@ async def stream_transactions_async(
 ) -> AsyncIterator[Sequence[Transaction]]:
     """Yield the transactions in batches, each as soon as it is due. Raises Unavailable."""
     pace, since_s, after_id, left = _Pace(query.rate_limit_per_s), query.since_s, 0, query.limit
-    # A client that leaves cancels its stream. Without the shield, that could cancel a query and lose its connection.
-    while left and (page := await asyncio.shield(list_page(since_s, after_id, min(left, PAGE_ITEMS)))):
+    while left:
+        page = list_page(since_s, after_id, min(left, PAGE_ITEMS))
+        if isinstance(page, Awaitable):
+            # A client that leaves cancels its stream. Unshielded, that could cancel a query and lose its connection.
+            page = await asyncio.shield(page)
+        if not page:
+            return
         since_s, after_id, left = page[-1].time, page[-1].id, left - len(page)
         for wait_s, due in pace.split(page):
             await asyncio.sleep(wait_s)  # with 0, other connections have a turn

@@ -83,6 +83,12 @@ def parse_page(fields: Fields) -> tuple[int, int]:
     return parse_integer(fields, "after_id", 0), limit
 
 
+def parse_creation(fields: Fields) -> User:
+    """Return the user of CreateUser. Raises InvalidArgument, naming the field."""
+    check_names(fields, "user")
+    return parse_user(fields.get("user") or {})
+
+
 def parse_user(fields: object) -> User:
     """Return the user to create. Raises InvalidArgument, naming the field."""
     if not isinstance(fields, Mapping):

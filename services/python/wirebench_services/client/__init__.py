@@ -5,9 +5,9 @@
 
 from wirebench_services.client.client import Client, ClientError, Fields, Reply
 from wirebench_services.client.grpc import GrpcClient
-from wirebench_services.client.operations import OPERATIONS
 from wirebench_services.client.rest import RestClient
 from wirebench_services.client.socket import SocketClient
+from wirebench_services.contract import OPERATIONS
 
 CLIENTS: dict[str, type[Client]] = {each.transport: each for each in (RestClient, GrpcClient, SocketClient)}
 

@@ -7,15 +7,17 @@ import http.client
 import select
 import socket
 import ssl
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self, TypeAlias
 
-from wirebench_services.client.operations import OPERATIONS, AnyMessage, Data, Operation
+from wirebench_services.contract import OPERATIONS, AnyMessage, Data, Operation
 
 #: A request's fields by their names in the proto file; bytes are bytes.
 Fields: TypeAlias = Mapping[str, Any]
+REPLY_BYTES_MAX = 256 * 1024 * 1024
 
 
 class ClientError(Exception):
@@ -47,11 +49,12 @@ class Reply:
 class Client(ABC):
     """A client of one service, for one thread. It connects with the first call, and again when the server has closed.
 
-    `timeout_s` bounds connecting, and each wait for the server. `codec` is `json` or `protobuf`, where there is a
-    choice. Without `tls` it speaks plain text.
+    `timeout_s` bounds a call as a whole, connecting included, and the wait for each item of a stream. `codec` is `json`
+    or `protobuf`, where there is a choice. Without `tls` it speaks plain text.
     """
 
     transport: str
+    _socket: socket.socket | None = None
 
     def __init__(
         self, address: tuple[str, int], timeout_s: float = 5.0, codec: str = "json", tls: ssl.SSLContext | None = None
@@ -64,7 +67,7 @@ class Client(ABC):
     def call(self, operation: str, fields: Fields) -> Reply:
         """Carry out an operation, such as `users.get` with `{"id": 7}`. Raises ClientError."""
         request = make_request(operation, fields)
-        with self.translate_errors():
+        with self.exchange():
             return self._call(OPERATIONS[operation], request)
 
     def stream(self, operation: str, fields: Fields) -> Generator[Data]:
@@ -72,18 +75,26 @@ class Client(ABC):
 
         Closing it before its end cancels the stream, and until then there can be no other call. Raises ClientError.
         """
-        request = make_request(operation, fields)
-        with self.translate_errors():
-            yield from self._stream(OPERATIONS[operation], request)
+        items = self._stream(OPERATIONS[operation], make_request(operation, fields))
+        with contextlib.closing(items):
+            while True:
+                with self.exchange():
+                    item = next(items)
+                yield item
+                if isinstance(item, Reply):
+                    return
 
     @abstractmethod
     def _call(self, operation: Operation, request: AnyMessage) -> Reply: ...
 
     @abstractmethod
-    def _stream(self, operation: Operation, request: AnyMessage) -> Iterator[Data]: ...
+    def _stream(self, operation: Operation, request: AnyMessage) -> Generator[Data]: ...
 
-    @abstractmethod
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Close the connection; the next call opens another."""
+        if self._socket:
+            self._socket.close()
+        self._socket = None
 
     def __enter__(self) -> Self:
         return self
@@ -93,18 +104,35 @@ class Client(ABC):
 
     def dial(self) -> socket.socket:
         """Open a connection, with TLS where it is asked for."""
-        connection = socket.create_connection(self.address, self.timeout_s)
+        self._socket = connection = socket.create_connection(self.address, self.timeout_s)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return self.tls.wrap_socket(connection, server_hostname=self.address[0]) if self.tls else connection
+        if self.tls:
+            self._socket = connection = self.tls.wrap_socket(connection, server_hostname=self.address[0])
+        return connection
 
     @contextlib.contextmanager
-    def translate_errors(self) -> Iterator[None]:
-        """Close the connection and raise ClientError for what fails. ValueError stands for a malformed reply."""
+    def exchange(self) -> Iterator[None]:
+        """Bound all of an exchange by the timeout, close the connection and raise ClientError for what fails.
+
+        ValueError stands for a malformed reply.
+        """
+        expired = threading.Event()
+
+        def expire() -> None:  # a timeout of the socket itself starts again with each byte
+            expired.set()
+            if self._socket:
+                with contextlib.suppress(OSError):
+                    socket.socket.shutdown(self._socket, socket.SHUT_RDWR)  # SSLSocket's own changes its state
+
+        timer = threading.Timer(self.timeout_s, expire)
+        timer.start()
         try:
             yield
         except (OSError, EOFError, ValueError, http.client.HTTPException) as error:
             self.close()
-            raise ClientError(*self._explain(error)) from error
+            raise ClientError(*self._explain(TimeoutError() if expired.is_set() else error)) from error
+        finally:
+            timer.cancel()
 
     def _explain(self, error: Exception) -> tuple[str, str]:
         """Return what went wrong, and the next step."""

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import functools
 import ssl
-from collections.abc import Iterator
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import grpc
+from wirebench_proto.echo_pb2_grpc import EchoServiceStub
+from wirebench_proto.ledger_pb2_grpc import LedgerServiceStub
+from wirebench_proto.users_pb2_grpc import UserServiceStub
 
-from wirebench_services.client.client import Client, Reply, format_address
-from wirebench_services.client.operations import AnyMessage, Data, Operation, read_data
+from wirebench_services.client.client import REPLY_BYTES_MAX, Client, Reply, format_address
+from wirebench_services.contract import AnyMessage, Data, Operation, read_data
 
+_STUBS: dict[str, Any] = {
+    "UserService": UserServiceStub, "LedgerService": LedgerServiceStub, "EchoService": EchoServiceStub,
+}  # fmt: skip
 _OPTIONS = [
     ("grpc.enable_http_proxy", 0),
     # A connection of our own: channels to one address would share one otherwise.
     ("grpc.use_local_subchannel_pool", 1),
-    ("grpc.max_receive_message_length", -1),
+    ("grpc.max_receive_message_length", REPLY_BYTES_MAX),
 ]
 #: Statuses that grpc makes up itself when there is no answer of the service.
 _NO_ANSWER = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.UNKNOWN, grpc.StatusCode.CANCELLED}
@@ -35,15 +42,18 @@ class GrpcClient(Client):
         trusted = "".join(map(ssl.DER_cert_to_PEM_cert, self.tls.get_ca_certs(binary_form=True)))
         return grpc.secure_channel(target, grpc.ssl_channel_credentials(trusted.encode()), _OPTIONS)
 
+    def _find_method(self, operation: Operation) -> Any:  # noqa: ANN401 - of any operation
+        return getattr(_STUBS[operation.service](self.channel), operation.rpc)
+
     def _call(self, operation: Operation, request: AnyMessage) -> Reply:
         try:
-            response = getattr(operation.stub(self.channel), operation.rpc)(request, timeout=self.timeout_s)
+            response = self._find_method(operation)(request, timeout=self.timeout_s)
         except grpc.RpcError as error:
             return self._read_error(error)
         return Reply("ok", response.message, read_data(response))
 
-    def _stream(self, operation: Operation, request: AnyMessage) -> Iterator[Data]:
-        call = getattr(operation.stub(self.channel), operation.rpc)(request)
+    def _stream(self, operation: Operation, request: AnyMessage) -> Generator[Data]:
+        call = self._find_method(operation)(request)
         # gRPC has deadlines for whole calls only: another thread waits for the item, and this one for that thread.
         with ThreadPoolExecutor(1) as pool:
             try:

@@ -3,103 +3,45 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any, TypeAlias
+from collections.abc import AsyncIterator
 
 import grpc
 import uvloop
-from google.protobuf.message import Message
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
-from wirebench_proto import echo_pb2, echo_pb2_grpc, ledger_pb2, ledger_pb2_grpc, users_pb2, users_pb2_grpc
+from wirebench_proto import ledger_pb2
 
 from wirebench_services import metrics
-from wirebench_services.application import echo, ledger, users
+from wirebench_services.application import ledger
+from wirebench_services.application.operations import HANDLERS, resolve
 from wirebench_services.application.stores import AsyncStore, open_async_store
-from wirebench_services.encoding import from_message, to_fields
+from wirebench_services.contract import STREAM, AnyMessage, read_fields
+from wirebench_services.encoding import to_fields
 from wirebench_services.grpc import calls
-from wirebench_services.grpc.calls import Call, Response, Result, make_response
-from wirebench_services.settings import GrpcSettings, read_settings
-from wirebench_services.workers import STOP_SIGNALS, run_workers
-
-Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
+from wirebench_services.grpc.calls import Call, Context, Method, Response, make_response
+from wirebench_services.settings import STOP_SIGNALS, GrpcSettings, read_settings
 
 
-def unary(operation: str) -> Callable[[Callable[..., Awaitable[Result]]], Callable[..., Awaitable[Response]]]:
-    """Answer calls of an operation with the value that the method returns, and with its error as a status."""
+def add_services(server: grpc.aio.Server, store: AsyncStore) -> None:
+    """Serve the application in the event loop."""
 
-    def decorate(method: Callable[..., Awaitable[Result]]) -> Callable[..., Awaitable[Response]]:
-        async def answer(service: object, request: Message, context: Context) -> Response:
+    def make_method(operation: str) -> Method:
+        handle = HANDLERS[operation]
+
+        async def answer(request: AnyMessage, context: Context) -> Response:
             async with Call(operation, context):
-                return make_response(operation, await method(service, request, context))
+                return make_response(operation, await resolve(handle(store, read_fields(request))))
 
         return answer
 
-    return decorate
-
-
-class UserService(users_pb2_grpc.UserServiceServicer):
-    """Keeps users."""
-
-    def __init__(self, store: AsyncStore) -> None:
-        self._store = store
-
-    @unary("users.create")
-    async def CreateUser(self, request: users_pb2.CreateUserRequest, context: Context) -> Result:
-        return await self._store.add_user(users.parse_user(from_message(request.user)))
-
-    @unary("users.get")
-    async def GetUser(self, request: users_pb2.GetUserRequest, context: Context) -> Result:
-        return await self._store.get_user(users.parse_id({"id": request.id}))
-
-    @unary("users.update")
-    async def UpdateUser(self, request: users_pb2.UpdateUserRequest, context: Context) -> Result:
-        return await self._store.change_user(*users.parse_update(from_message(request)))
-
-    @unary("users.delete")
-    async def DeleteUser(self, request: users_pb2.DeleteUserRequest, context: Context) -> Result:
-        return await self._store.remove_user(users.parse_id({"id": request.id}))
-
-    @unary("users.list")
-    async def ListUsers(self, request: users_pb2.ListUsersRequest, context: Context) -> Result:
-        return await self._store.list_users(*users.parse_page({"after_id": request.after_id, "limit": request.limit}))
-
-    @unary("users.create_batch")
-    async def CreateUserBatch(self, request: users_pb2.CreateUserBatchRequest, context: Context) -> Result:
-        return await self._store.add_users(users.parse_batch(from_message(request)))
-
-
-class LedgerService(ledger_pb2_grpc.LedgerServiceServicer):
-    """Reads the ledger."""
-
-    def __init__(self, store: AsyncStore) -> None:
-        self._store = store
-
-    @unary("ledger.get_balance")
-    async def GetBalance(self, request: ledger_pb2.GetBalanceRequest, context: Context) -> Result:
-        return await self._store.get_balance(ledger.parse_account_id({"account_id": request.account_id}))
-
-    async def StreamTransactions(
-        self, request: ledger_pb2.StreamTransactionsRequest, context: Context
-    ) -> AsyncIterator[Response]:
-        async with Call("ledger.stream_transactions", context):
-            query = ledger.parse_stream(from_message(request))
-            async for transactions in ledger.stream_transactions_async(self._store.list_transactions, query):
+    async def stream(request: AnyMessage, context: Context) -> AsyncIterator[Response]:
+        async with Call(STREAM, context):
+            query = ledger.parse_stream(read_fields(request))
+            async for transactions in ledger.stream_transactions_async(store.list_transactions, query):
                 for transaction in transactions:
                     yield ledger_pb2.StreamTransactionsResponse(data=to_fields(transaction))
 
-
-class EchoService(echo_pb2_grpc.EchoServiceServicer):
-    """Gives back what it gets."""
-
-    @unary("echo.echo")
-    async def Echo(self, request: echo_pb2.EchoRequest, context: Context) -> Result:
-        return echo.echo({"payload": request.payload})
-
-    @unary("echo.upper")
-    async def Upper(self, request: echo_pb2.UpperRequest, context: Context) -> Result:
-        return echo.upper({"text": request.text})
+    calls.add_services(server, make_method, stream)
 
 
 async def serve(settings: GrpcSettings) -> None:
@@ -108,25 +50,21 @@ async def serve(settings: GrpcSettings) -> None:
     for number in STOP_SIGNALS:
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     store = open_async_store(settings)
-    async with contextlib.AsyncExitStack() as stack:
-        stack.push_async_callback(store.close)
-        server = grpc.aio.server(options=calls.make_options(settings))
-        users_pb2_grpc.add_UserServiceServicer_to_server(UserService(store), server)
-        ledger_pb2_grpc.add_LedgerServiceServicer_to_server(LedgerService(store), server)
-        echo_pb2_grpc.add_EchoServiceServicer_to_server(EchoService(), server)
-        states = health.aio.HealthServicer()
-        health_pb2_grpc.add_HealthServicer_to_server(states, server)
-        for name in calls.SERVICE_NAMES:
-            await states.set(name, health_pb2.HealthCheckResponse.SERVING)
-        reflection.enable_server_reflection(calls.REFLECTED_NAMES, server)
-        calls.add_port(server, settings)
-        await server.start()
-        metrics.WORKERS.set(1)
-        await stop.wait()
-        await states.enter_graceful_shutdown()
-        await server.stop(settings.drain_timeout_s)
+    server = grpc.aio.server(options=calls.make_options(settings))
+    add_services(server, store)
+    states = health.aio.HealthServicer()
+    health_pb2_grpc.add_HealthServicer_to_server(states, server)
+    for name in calls.SERVICE_NAMES:
+        await states.set(name, health_pb2.HealthCheckResponse.SERVING)
+    reflection.enable_server_reflection(calls.REFLECTED_NAMES, server)
+    calls.add_port(server, settings)
+    await server.start()
+    metrics.WORKERS.set(1)
+    await stop.wait()
+    await states.enter_graceful_shutdown()
+    await server.stop(settings.drain_timeout_s)
+    await resolve(store.close())
 
 
 if __name__ == "__main__":
-    settings = read_settings(GrpcSettings)
-    run_workers(settings.workers, lambda: uvloop.run(serve(settings)))
+    uvloop.run(serve(read_settings(GrpcSettings)))

@@ -1,38 +1,48 @@
-"""What the sync and the aio server share: replies, metrics and errors of calls, options and the port."""
+"""What the sync and the aio server share: their services, metrics and errors of calls, options and the port."""
 
 from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any, Self, TypeAlias
 
 import grpc
 from grpc_health.v1 import health
 from grpc_reflection.v1alpha import reflection
-from wirebench_proto import echo_pb2, ledger_pb2, users_pb2
+from wirebench_proto import echo_pb2_grpc, ledger_pb2_grpc, users_pb2_grpc
 
 from wirebench_services import metrics
-from wirebench_services.application.errors import OperationError
-from wirebench_services.encoding import OPERATIONS, Value, to_fields
+from wirebench_services.application.errors import INTERNAL_MESSAGE, OperationError
+from wirebench_services.contract import BODY_BYTES_MAX, OPERATIONS, STREAM
+from wirebench_services.encoding import Value, to_fields
 from wirebench_services.settings import GrpcSettings, format_address
 
 # Types that differ between the two servers or between operations.
 Context: TypeAlias = Any
 Response: TypeAlias = Any
-#: What an operation returns.
-Result: TypeAlias = Any
+Method: TypeAlias = Callable[..., Any]
 
-SERVICE_NAMES = [
-    f"{file.DESCRIPTOR.package}.{name}"
-    for file in (users_pb2, ledger_pb2, echo_pb2)
-    for name in file.DESCRIPTOR.services_by_name
-]
+SERVICE_NAMES = sorted({f"wirebench.v1.{each.service}" for each in OPERATIONS.values()})
 REFLECTED_NAMES = [*SERVICE_NAMES, health.SERVICE_NAME, reflection.SERVICE_NAME]
 
 
+def add_services(server: Any, answer: Callable[[str], Method], stream: Method) -> None:  # noqa: ANN401 - either server
+    """Register the services: `answer` makes the method of an operation, `stream` is that of the stream."""
+
+    def make_servicer(service: str) -> Any:  # noqa: ANN401 - an object with the methods of a servicer
+        called = (each for each in OPERATIONS.values() if each.service == service)
+        return SimpleNamespace(**{each.rpc: stream if each.name == STREAM else answer(each.name) for each in called})
+
+    users_pb2_grpc.add_UserServiceServicer_to_server(make_servicer("UserService"), server)
+    ledger_pb2_grpc.add_LedgerServiceServicer_to_server(make_servicer("LedgerService"), server)
+    echo_pb2_grpc.add_EchoServiceServicer_to_server(make_servicer("EchoService"), server)
+
+
 def make_response(operation: str, value: Value) -> Response:
-    _, response, message = OPERATIONS[operation]
-    return response(success=True, message=message, data=to_fields(value))
+    called = OPERATIONS[operation]
+    return called.response(success=True, message=called.message, data=to_fields(value))
 
 
 class Call:
@@ -64,11 +74,10 @@ class Call:
             code, message = error.code, error.message
         elif isinstance(error, Exception):
             logging.getLogger(__name__).error("%s failed", self._operation, exc_info=error)
-            code, message = "internal", "Internal error."
+            code, message = "internal", INTERNAL_MESSAGE
         elif error is not None:  # CancelledError or GeneratorExit: the client has left
             code = "cancelled"
-        duration_s = time.perf_counter() - self._started_s
-        metrics.count_request("grpc", self._operation, code, duration_s)
+        metrics.count_request("grpc", self._operation, code, time.perf_counter() - self._started_s)
         return (grpc.StatusCode[code.upper()], message) if message else None
 
 
@@ -77,7 +86,7 @@ def make_options(settings: GrpcSettings) -> list[tuple[str, int]]:
     options = [
         # Several workers share the port. One that is alone must not share it with another service by accident.
         ("grpc.so_reuseport", int(settings.workers > 1)),
-        ("grpc.max_receive_message_length", settings.body_bytes_max),
+        ("grpc.max_receive_message_length", BODY_BYTES_MAX),
     ]
     if settings.max_connection_age_s:
         # Clients behind a load balancer reconnect, and so reach new replicas.

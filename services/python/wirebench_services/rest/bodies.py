@@ -12,7 +12,8 @@ from wirebench_proto.echo_pb2 import EchoResponse
 from wirebench_services.application.errors import InvalidArgument, OperationError
 from wirebench_services.application.ledger import Transaction
 from wirebench_services.application.users import Fields
-from wirebench_services.encoding import OPERATIONS, Value, from_json, from_message, parse_message, to_fields, to_json
+from wirebench_services.contract import Operation, read_fields
+from wirebench_services.encoding import Value, from_json, parse_message, to_fields, to_json
 
 Headers: TypeAlias = Any  # Werkzeug's or Starlette's
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
@@ -22,19 +23,12 @@ END_EVENT = b"event: end\ndata: {}\n\n"
 STATUSES = {
     "invalid_argument": 400, "not_found": 404, "already_exists": 409, "unavailable": 503, "unsupported_media_type": 415,
 }  # fmt: skip
-#: The metrics' label of a reply.
-CODES = {
-    200: "ok", 201: "ok", 400: "invalid_argument", 404: "not_found", 405: "unimplemented", 409: "already_exists",
-    413: "resource_exhausted", 415: "invalid_argument", 500: "internal", 503: "unavailable",
-}  # fmt: skip
 #: As many digits as the JSON reader accepts for an integer; longer numbers are out of every range.
 _INTEGER = re.compile(r"-?[0-9]{1,20}")
 
 
-class UnsupportedMediaTypeError(OperationError):
-    """A body that is neither JSON nor protobuf."""
-
-    code = "unsupported_media_type"
+def has_body(operation: Operation) -> bool:
+    return operation.method in ("POST", "PUT")
 
 
 def parse_integers(texts: Mapping[str, str]) -> dict[str, int]:
@@ -45,17 +39,17 @@ def parse_integers(texts: Mapping[str, str]) -> dict[str, int]:
     return {name: int(text) for name, text in texts.items()}
 
 
-def parse_body(operation: str, headers: Headers, body: bytes, path: Mapping[str, str]) -> dict[str, Any]:
-    """Return the fields of a body and of its path. Raises InvalidArgument, UnsupportedMediaTypeError."""
+def parse_body(operation: Operation, headers: Headers, body: bytes, path: Mapping[str, str]) -> dict[str, Any]:
+    """Return the fields of a body and of its path. Raises OperationError."""
     media_type = (headers.get("Content-Type") or JSON).partition(";")[0].strip().lower()
     if media_type == JSON:
         fields = from_json(body)
+        if operation.name == "users.create":  # in JSON the body is the user itself
+            fields = {"user": fields}
     elif media_type == PROTOBUF:
-        fields = from_message(parse_message(OPERATIONS[operation].request, body))
-        if operation == "users.create":  # in JSON the body is the user itself
-            fields = fields.get("user", {})
+        fields = read_fields(parse_message(operation.request, body))
     else:
-        raise UnsupportedMediaTypeError(f"Content-Type must be {JSON} or {PROTOBUF}.")
+        raise OperationError(f"Content-Type must be {JSON} or {PROTOBUF}.", "unsupported_media_type")
     for name, value in parse_integers(path).items():
         if fields.get(name) and fields[name] != value:
             raise InvalidArgument(f"Field '{name}' must be the one of the path.")
@@ -63,10 +57,10 @@ def parse_body(operation: str, headers: Headers, body: bytes, path: Mapping[str,
     return fields
 
 
-def encode_success(operation: str, value: Value, headers: Headers) -> tuple[bytes, str]:
+def encode_success(operation: Operation, value: Value, headers: Headers) -> tuple[bytes, str]:
     """Return the body of a reply that has the operation's value, and its media type."""
-    _, response, message = OPERATIONS[operation]
-    return _encode({"success": True, "data": to_fields(value), "message": message}, response, headers)
+    envelope = {"success": True, "data": to_fields(value), "message": operation.message}
+    return _encode(envelope, operation.response, headers)
 
 
 def encode_failure(message: str, headers: Headers) -> tuple[bytes, str]:

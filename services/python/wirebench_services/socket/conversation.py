@@ -4,39 +4,22 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from wirebench_services import metrics
-from wirebench_services.application import echo, ledger, users
-from wirebench_services.application.errors import OperationError, Unimplemented
+from wirebench_services.application import ledger
+from wirebench_services.application.errors import INTERNAL_MESSAGE, OperationError
 from wirebench_services.application.ledger import StreamQuery, Transaction
+from wirebench_services.application.operations import HANDLERS
 from wirebench_services.application.users import Fields
-from wirebench_services.encoding import OPERATIONS, Value, from_json, from_message, parse_message, to_fields, to_json
+from wirebench_services.contract import BODY_BYTES_MAX, OPERATIONS, read_fields
+from wirebench_services.encoding import Value, from_json, parse_message, to_fields, to_json
 from wirebench_services.settings import SocketSettings
 from wirebench_services.socket import frame
 from wirebench_services.socket.frame import FrameError, Request
 
-CANCEL, STREAM = "cancel", "ledger.stream_transactions"
-
-
-def _create_user(store: Any, fields: Fields) -> Any:  # noqa: ANN401
-    users.check_names(fields, "user")
-    return store.add_user(users.parse_user(fields.get("user") or {}))
-
-
-#: Each returns what the store's method returns: a value or, of an AsyncStore, a coroutine.
-HANDLERS: dict[str, Callable[[Any, Fields], Any]] = {
-    "users.create": _create_user,
-    "users.get": lambda store, fields: store.get_user(users.parse_id(fields)),
-    "users.update": lambda store, fields: store.change_user(*users.parse_update(fields)),
-    "users.delete": lambda store, fields: store.remove_user(users.parse_id(fields)),
-    "users.list": lambda store, fields: store.list_users(*users.parse_page(fields)),
-    "users.create_batch": lambda store, fields: store.add_users(users.parse_batch(fields)),
-    "ledger.get_balance": lambda store, fields: store.get_balance(ledger.parse_account_id(fields)),
-    "echo.echo": lambda _, fields: echo.echo(fields),
-    "echo.upper": lambda _, fields: echo.upper(fields),
-}
+CANCEL = "cancel"
 
 
 class Call:
@@ -53,10 +36,10 @@ class Call:
         if self._broken:
             raise self._broken
         if self._encoding == "lines":
-            return echo.Text(self._body.decode().upper())
+            return {"text": self._body.decode().upper()}
         handle = HANDLERS.get(self.method)
         if handle is None:
-            raise Unimplemented(f"Unknown method: {self.method}.")
+            raise OperationError(f"Unknown method: {self.method}.", "unimplemented")
         return handle(store, self._parse_fields())
 
     def parse_stream(self) -> StreamQuery:
@@ -65,14 +48,14 @@ class Call:
 
     def succeed(self, value: Value) -> bytes:
         """Return the reply with the operation's value."""
-        return self.finish("ok", OPERATIONS[self.method].success, self._encode(value))
+        return self.finish("ok", OPERATIONS[self.method].message, self._encode(value))
 
     def fail(self, error: Exception) -> bytes:
         """Return the reply to a call that failed, or the end mark of a stream that did; log unexpected errors."""
         if isinstance(error, OperationError):
             return self.finish(error.code, error.message)
         logging.getLogger(__name__).error("An operation failed", exc_info=error)
-        return self.finish("internal", "Internal error.")
+        return self.finish("internal", INTERNAL_MESSAGE)
 
     def build_items(self, transactions: Sequence[Transaction]) -> bytes:
         """Return the frames of a stream's next items."""
@@ -80,18 +63,16 @@ class Call:
 
     def finish(self, code: str, message: str, body: bytes = b"") -> bytes:
         """Return the reply, or the end mark of a stream, and count the call."""
-        is_line = self._encoding == "lines"
-        if not (is_line and self._body == b"health"):  # the admin port's probe is no request
-            operation = self.method if self.method in OPERATIONS else metrics.UNKNOWN
-            metrics.count_request("socket", operation, code, time.perf_counter() - self.begun_s)
-        if is_line:
+        if self.method in OPERATIONS:  # no client can invent labels
+            metrics.count_request("socket", self.method, code, time.perf_counter() - self.begun_s)
+        if self._encoding == "lines":
             return body + b"\n" if code == "ok" else f"ERROR: {message}\n".encode()
         return frame.build_reply(self.id, code, message, body)
 
     def _parse_fields(self) -> Fields:
         if self._encoding == "json":
             return from_json(self._body)
-        return from_message(parse_message(OPERATIONS[self.method].request, self._body))
+        return read_fields(parse_message(OPERATIONS[self.method].request, self._body))
 
     def _encode(self, value: Value) -> bytes:
         fields = to_fields(value)
@@ -100,11 +81,6 @@ class Call:
         if self._encoding == "lines":
             return bytes(fields["text"].encode())
         return bytes(OPERATIONS[self.method].response(data=fields).SerializeToString())
-
-
-def choose_sweep_s(settings: SocketSettings) -> float:
-    """Return how often a server looks for connections over a timeout, which costs less than a timer per request."""
-    return min(1.0, settings.read_timeout_s / 4, settings.idle_timeout_s / 4)
 
 
 class Conversation:
@@ -155,7 +131,7 @@ class Conversation:
             if self._encoding == "lines":
                 request = frame.parse_line(self._data, has_ended=self.has_ended)
             else:
-                request = frame.parse_request(self._data, self._settings.body_bytes_max)
+                request = frame.parse_request(self._data, BODY_BYTES_MAX)
         except FrameError as error:
             self.stop()
             return Call(Request(0, error.request_id, "", b""), self._encoding, error)

@@ -45,8 +45,8 @@ class FrameError(OperationError):
     """A frame or line after which the connection is closed."""
 
     def __init__(self, request_id: int, code: str, message: str) -> None:
-        super().__init__(message)
-        self.request_id, self.code = request_id, code
+        super().__init__(message, code)
+        self.request_id = request_id
 
 
 def parse_request(data: bytes | bytearray, payload_bytes_max: int) -> Request | None:

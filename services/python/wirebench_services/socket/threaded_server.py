@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import select
 import signal
 import socket
@@ -17,9 +16,9 @@ from wirebench_services import metrics, tls
 from wirebench_services.application.errors import Cancelled, Stopping
 from wirebench_services.application.ledger import stream_transactions
 from wirebench_services.application.stores import Store, open_store
-from wirebench_services.settings import SocketSettings, read_settings
-from wirebench_services.socket.conversation import CANCEL, STREAM, Call, Conversation, choose_sweep_s
-from wirebench_services.workers import STOP_SIGNALS, run_workers
+from wirebench_services.contract import STREAM
+from wirebench_services.settings import STOP_SIGNALS, SocketSettings, read_settings
+from wirebench_services.socket.conversation import CANCEL, Call, Conversation
 
 _READ_BYTES = 64 * 1024
 
@@ -29,7 +28,6 @@ class Server(socketserver.ThreadingTCPServer):
 
     daemon_threads = True
     allow_reuse_address = True
-    allow_reuse_port = True
     # Clients that may wait to be accepted: the default, 5, is less than a load generator opens at once.
     request_queue_size = 1024
 
@@ -39,6 +37,7 @@ class Server(socketserver.ThreadingTCPServer):
         self.connections: set[Connection] = set()
         self.is_draining = False
         self._tls = tls.make_context(settings)
+        self.allow_reuse_port = settings.workers > 1  # else it is alone on its port
         self.address_family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
         super().__init__((settings.host, settings.port), Connection)
 
@@ -69,8 +68,6 @@ class Connection(socketserver.BaseRequestHandler, Conversation):
         Conversation.__init__(self, self.server.settings)
         #: A call that has come during a stream.
         self._following: Call | None = None
-        #: When the main thread closes the connection; this thread itself waits without a timeout.
-        self._close_s = self.deadline_s
         self.request.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.server.connections.add(self)
 
@@ -78,6 +75,7 @@ class Connection(socketserver.BaseRequestHandler, Conversation):
         """Serve the client until it leaves or is over a timeout."""
         with contextlib.suppress(OSError):
             if isinstance(self.request, ssl.SSLSocket):
+                self.request.settimeout(self.server.settings.read_timeout_s)
                 self.request.do_handshake()
             while call := self._wait_for_call():
                 self._answer(call)
@@ -92,11 +90,9 @@ class Connection(socketserver.BaseRequestHandler, Conversation):
     def drain(self) -> None:
         """Wake the thread if it waits for a request; what has arrived can still be read."""
         if self.is_between_requests:
-            self._shut_down(socket.SHUT_RD)
-
-    def close_if_overdue(self, now_s: float) -> None:
-        if now_s > self._close_s:
-            self._shut_down(socket.SHUT_RDWR)
+            with contextlib.suppress(OSError):
+                # SSLSocket.shutdown would drop TLS without a close_notify.
+                socket.socket.shutdown(self.request, socket.SHUT_RD)
 
     def _wait_for_call(self) -> Call | None:
         """Return the next call, or None at the end."""
@@ -148,42 +144,32 @@ class Connection(socketserver.BaseRequestHandler, Conversation):
                 return
             if not poll.poll(wait_ms):
                 return
+            self.restart_clock()
             self._receive()
 
     def _receive(self) -> None:
-        """Wait for the client to send something."""
-        self._close_s = self.deadline_s
-        data = self.request.recv(_READ_BYTES)
-        self._close_s = math.inf
-        self.feed(data)
+        """Wait for the client to send something. Raises TimeoutError."""
+        self.request.settimeout(max(0.001, self.deadline_s - time.perf_counter()))
+        self.feed(self.request.recv(_READ_BYTES))
 
     def _send(self, data: bytes) -> None:
-        """Wait for the client to read."""
-        self._close_s = time.perf_counter() + self.server.settings.idle_timeout_s
+        """Wait for the client to read. Raises TimeoutError."""
+        self.request.settimeout(self.server.settings.idle_timeout_s)
         self.request.sendall(data)
-        self._close_s = math.inf
-
-    def _shut_down(self, how: int) -> None:
-        with contextlib.suppress(OSError):
-            # SSLSocket.shutdown would drop TLS without a close_notify.
-            socket.socket.shutdown(self.request, how)
 
 
 def _serve(settings: SocketSettings) -> None:
-    # All threads inherit this, so that the signals wait for sigtimedwait.
+    # All threads inherit this, so that the signals wait for sigwait.
     signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
     store = open_store(settings)
     with Server(settings, store) as server:
         threading.Thread(target=server.serve_forever, args=(0.1,), daemon=True).start()
         metrics.WORKERS.set(1)
-        while not signal.sigtimedwait(STOP_SIGNALS, choose_sweep_s(settings)):
-            for connection in list(server.connections):
-                connection.close_if_overdue(time.perf_counter())
+        signal.sigwait(STOP_SIGNALS)
         server.shutdown()
         server.drain(settings.drain_timeout_s)
     store.close()
 
 
 if __name__ == "__main__":
-    settings = read_settings(SocketSettings)
-    run_workers(settings.workers, lambda: _serve(settings))
+    _serve(read_settings(SocketSettings))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from wirebench_services.application import seed
-from wirebench_services.application.stores.memory import AsyncMemoryStore, MemoryStore
+from wirebench_services.application.stores.memory import MemoryStore
 from wirebench_services.settings import Settings
 
 if TYPE_CHECKING:  # SQLAlchemy is imported where it is used: a process loads only what it runs
@@ -13,8 +13,8 @@ if TYPE_CHECKING:  # SQLAlchemy is imported where it is used: a process loads on
 
 #: MemoryStore says what the methods do.
 Store: TypeAlias = "MemoryStore | SqlStore"
-#: The same methods, to be awaited.
-AsyncStore: TypeAlias = "AsyncMemoryStore | AsyncSqlStore"
+#: Its methods never wait, or are to be awaited.
+AsyncStore: TypeAlias = "MemoryStore | AsyncSqlStore"
 
 
 def open_store(settings: Settings) -> Store:
@@ -29,7 +29,7 @@ def open_store(settings: Settings) -> Store:
 def open_async_store(settings: Settings) -> AsyncStore:
     """Open the store for a server that runs an event loop."""
     if settings.store == "memory":
-        return AsyncMemoryStore(MemoryStore(seed.users(settings.seed_users)))
+        return MemoryStore(seed.users(settings.seed_users))
     from wirebench_services.application.stores.sql import AsyncSqlStore  # noqa: PLC0415
 
     return AsyncSqlStore(settings)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import bisect
-import functools
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from wirebench_services.application import seed
@@ -85,16 +84,3 @@ class MemoryStore:
 
     def close(self) -> None:
         """Do nothing: it holds neither connections nor files."""
-
-
-class AsyncMemoryStore:
-    """The methods of a memory store for an event loop: they are awaited, and never wait."""
-
-    def __init__(self, store: MemoryStore) -> None:
-        self.store = store
-
-    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
-        return functools.partial(self._run, getattr(self.store, name))
-
-    async def _run(self, method: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401 - what it returns
-        return method(*arguments)

@@ -6,32 +6,22 @@ from collections.abc import Mapping
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import bindparam
 
 from wirebench_services.application.errors import AlreadyExists, NotFound
 from wirebench_services.application.ledger import Balance, Transaction
-from wirebench_services.application.stores.tables import balances, transactions, users
-from wirebench_services.application.users import INT32_MAX, User
+from wirebench_services.application.users import FIELDS, INT32_MAX, User
 
-# Statements with parameters are compiled once.
-_SELECT_USER = sa.select(users).where(users.c.id == bindparam("user_id"))
-_SELECT_USERS = (
-    sa.select(users).where(users.c.id > bindparam("after_id")).order_by(users.c.id).limit(bindparam("limit"))
-)
-_UPDATE_USER = sa.update(users).where(users.c.id == bindparam("user_id")).returning(users)
-_DELETE_USER = sa.delete(users).where(users.c.id == bindparam("user_id")).returning(users)
-_SELECT_BALANCE = sa.select(balances).where(balances.c.account_id == bindparam("account_id"))
-_PLACE = sa.tuple_(transactions.c.time, transactions.c.id)
-_SELECT_TRANSACTIONS = (
-    sa.select(transactions)
-    .where(sa.tuple_(bindparam("since_s"), bindparam("after_id")) < _PLACE)
-    .order_by(transactions.c.time, transactions.c.id)
-    .limit(bindparam("limit"))
-)
+_INSERT_USER = "INSERT INTO users VALUES (%s, %s, %s, %s, %s, %s, %s, %s)"
+_UPDATE_USER = """
+UPDATE users SET name = coalesce(%(name)s, name), email = coalesce(%(email)s, email),
+  phone = coalesce(%(phone)s, phone), address = coalesce(%(address)s, address), bio = coalesce(%(bio)s, bio),
+  tags = coalesce(%(tags)s, tags), avatar = coalesce(%(avatar)s, avatar)
+WHERE id = %(id)s RETURNING *"""
+_SELECT_TRANSACTIONS = "SELECT * FROM transactions WHERE (time, id) > (%s, %s) ORDER BY time, id LIMIT %s"
 
 
 def get_user(connection: sa.Connection, user_id: int) -> User:
-    return _to_user(connection.execute(_SELECT_USER, {"user_id": user_id}).one_or_none())
+    return _to_user(connection.exec_driver_sql("SELECT * FROM users WHERE id = %s", (user_id,)).one_or_none())
 
 
 def add_user(connection: sa.Connection, user: User) -> User:
@@ -41,39 +31,43 @@ def add_user(connection: sa.Connection, user: User) -> User:
 def add_users(connection: sa.Connection, added: list[User]) -> list[User]:
     if len(added) > 1:  # all or none: by default, each statement is a transaction
         connection.execution_options(isolation_level=connection.default_isolation_level)
+    # In the order of ids, so that two batches with common ids can't deadlock.
+    rows = [tuple(user._replace(tags=list(user.tags))) for user in sorted(added)]  # type: ignore[arg-type] # an array
     try:
         with connection.begin():
-            # In the order of ids, so that two batches with common ids can't deadlock.
-            connection.execute(users.insert(), [user._asdict() for user in sorted(added, key=lambda user: user.id)])
+            connection.exec_driver_sql(_INSERT_USER, rows)
     except sa.exc.IntegrityError:
-        taken = sa.select(users.c.id).where(users.c.id.in_([user.id for user in added]))
-        raise AlreadyExists.users(connection.scalars(taken)) from None
+        taken = connection.exec_driver_sql("SELECT id FROM users WHERE id = ANY(%s)", ([user.id for user in added],))
+        raise AlreadyExists.users(taken.scalars()) from None
     return added
 
 
 def change_user(connection: sa.Connection, user_id: int, changes: Mapping[str, Any]) -> User:
-    return _to_user(connection.execute(_UPDATE_USER.values(changes), {"user_id": user_id}).one_or_none())
+    values = {**dict.fromkeys(FIELDS), **changes, "id": user_id}  # NULL keeps the old value
+    if values["tags"]:
+        values["tags"] = list(values["tags"])
+    return _to_user(connection.exec_driver_sql(_UPDATE_USER, values).one_or_none())
 
 
 def remove_user(connection: sa.Connection, user_id: int) -> User:
-    return _to_user(connection.execute(_DELETE_USER, {"user_id": user_id}).one_or_none())
+    return _to_user(connection.exec_driver_sql("DELETE FROM users WHERE id = %s RETURNING *", (user_id,)).one_or_none())
 
 
 def list_users(connection: sa.Connection, after_id: int, limit: int) -> list[User]:
-    rows = connection.execute(_SELECT_USERS, {"after_id": after_id, "limit": limit or INT32_MAX})
-    return list(map(_to_user, rows))
+    statement = "SELECT * FROM users WHERE id > %s ORDER BY id LIMIT %s"
+    return list(map(_to_user, connection.exec_driver_sql(statement, (after_id, limit or INT32_MAX))))
 
 
 def get_balance(connection: sa.Connection, account_id: int) -> Balance:
-    row = connection.execute(_SELECT_BALANCE, {"account_id": account_id}).one_or_none()
+    row = connection.exec_driver_sql("SELECT * FROM balances WHERE account_id = %s", (account_id,)).one_or_none()
     if row is None:
         raise NotFound("Account not found.")
     return Balance._make(row)
 
 
 def list_transactions(connection: sa.Connection, since_s: int, after_id: int, limit: int) -> list[Transaction]:
-    values = {"since_s": since_s, "after_id": after_id, "limit": limit}
-    return list(map(Transaction._make, connection.execute(_SELECT_TRANSACTIONS, values)))
+    rows = connection.exec_driver_sql(_SELECT_TRANSACTIONS, (since_s, after_id, limit))
+    return list(map(Transaction._make, rows))
 
 
 def _to_user(row: sa.Row[Any] | None) -> User:

@@ -12,41 +12,19 @@ _CONNECT_ARGS = {"connect_timeout": 3}
 #: Lets one process at a time create tables; the number is any that no other program uses.
 _LOCK = "SELECT pg_advisory_xact_lock(7242026001)"
 
-metadata = sa.MetaData()
-users = sa.Table(
-    "users",
-    metadata,
-    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("name", sa.Text, nullable=False),
-    sa.Column("email", sa.Text, nullable=False),
-    sa.Column("phone", sa.Text),
-    sa.Column("address", sa.Text),
-    sa.Column("bio", sa.Text),
-    sa.Column("tags", sa.ARRAY(sa.Text), nullable=False),
-    sa.Column("avatar", sa.LargeBinary),
-)
-balances = sa.Table(
-    "balances",
-    metadata,
-    sa.Column("account_id", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("owner", sa.Text, nullable=False),
-    sa.Column("currency", sa.Text, nullable=False),
-    sa.Column("balance_cents", sa.BigInteger, nullable=False),
-    sa.Column("transactions", sa.Integer, nullable=False),
-)
-transactions = sa.Table(
-    "transactions",
-    metadata,
-    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("time", sa.BigInteger, nullable=False),
-    sa.Column("from_account_id", sa.Integer, nullable=False),
-    sa.Column("to_account_id", sa.Integer, nullable=False),
-    sa.Column("amount_cents", sa.BigInteger, nullable=False),
-    sa.Column("currency", sa.Text, nullable=False),
-    sa.Column("reference", sa.Text, nullable=False),
-    sa.Column("description", sa.Text, nullable=False),
-    sa.Index("transactions_time", "time", "id"),
-)
+#: Their columns are those of the messages of the contract, in that order.
+TABLES = {
+    "balances": """
+        account_id integer PRIMARY KEY, owner text NOT NULL, currency text NOT NULL,
+        balance_cents bigint NOT NULL, transactions integer NOT NULL""",
+    "transactions": """
+        id integer PRIMARY KEY, time bigint NOT NULL, from_account_id integer NOT NULL, to_account_id integer NOT NULL,
+        amount_cents bigint NOT NULL, currency text NOT NULL, reference text NOT NULL, description text NOT NULL""",
+    "users": """
+        id integer PRIMARY KEY, name text NOT NULL, email text NOT NULL, phone text, address text, bio text,
+        tags text[] NOT NULL, avatar bytea""",
+}
+_INDEX = "CREATE INDEX IF NOT EXISTS transactions_time ON transactions (time, id)"
 
 
 def create_tables(url: sa.URL, seed_users: int) -> list[str]:
@@ -59,10 +37,11 @@ def create_tables(url: sa.URL, seed_users: int) -> list[str]:
     with engine.connect() as connection, connection.begin():
         connection.exec_driver_sql(_LOCK)
         missing = _find_missing(connection)
-        metadata.create_all(connection, missing)
-        for table in missing:
-            _fill(connection, table, fill[table.name]())
-    return [table.name for table in missing]
+        for name in missing:
+            connection.exec_driver_sql(f"CREATE TABLE {name} ({TABLES[name]})")
+            _fill(connection, name, fill[name]())
+        connection.exec_driver_sql(_INDEX)
+    return missing
 
 
 def has_tables(url: sa.URL) -> bool:
@@ -77,14 +56,14 @@ def _open_checks(url: sa.URL) -> sa.Engine:
     return sa.create_engine(url, pool_size=1, pool_pre_ping=True, connect_args=_CONNECT_ARGS)
 
 
-def _find_missing(connection: sa.Connection) -> list[sa.Table]:
+def _find_missing(connection: sa.Connection) -> list[str]:
     found = sa.inspect(connection).get_table_names()
-    return [table for table in metadata.sorted_tables if table.name not in found]
+    return [name for name in TABLES if name not in found]
 
 
-def _fill(connection: sa.Connection, table: sa.Table, rows: Iterable[Any]) -> None:
+def _fill(connection: sa.Connection, table: str, rows: Iterable[Any]) -> None:
     # Five times as fast as INSERT. Frozen rows are never vacuumed again, which would disturb a measurement.
-    with connection.connection.cursor().copy(f"COPY {table.name} FROM STDIN (FREEZE)") as copy:
+    with connection.connection.cursor().copy(f"COPY {table} FROM STDIN (FREEZE)") as copy:
         for row in rows:
             copy.write_row([list(value) if isinstance(value, tuple) else value for value in row])
-    connection.exec_driver_sql(f"ANALYZE {table.name}")
+    connection.exec_driver_sql(f"ANALYZE {table}")
