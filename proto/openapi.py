@@ -53,11 +53,9 @@ class _Contract:
         self._pool = DescriptorPool()
         for file in files:
             self._pool.Add(file)
-        self._options = message_factory.GetMessageClass(
-            self._pool.FindMessageTypeByName("google.protobuf.MethodOptions")
-        )
+        self._options = _make_class(self._pool.FindMessageTypeByName("google.protobuf.MethodOptions"))
         self._http: Any = self._pool.FindExtensionByName("google.api.http")
-        message_factory.GetMessageClass(self._http.message_type)
+        _make_class(self._http.message_type)
 
     def describe(self, operation: Operation) -> _Schema:
         """Return what OpenAPI says of an operation."""
@@ -117,6 +115,10 @@ class _Contract:
         one = self._refer(field.message_type) if field.message_type else _describe_scalar(field)
         schema = {"type": "array", "items": one} | limits if field.is_repeated else one | limits
         return {"anyOf": [schema, {"type": "null"}]} if nullable else schema
+
+
+def _make_class(message: _Descriptor) -> Any:  # noqa: ANN401 - a class made of its descriptor
+    return message_factory.GetMessageClass(message)
 
 
 def _describe_scalar(field: _Descriptor) -> _Schema:

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+import json
 import random
 import socket
 import time
+from typing import Any
 
 import pytest
 from wirebench_services.client import Client, Reply
 
 from tests.support.services import UVICORN, Service
 from tests.support.waiting import TIMEOUT_S
+from wirebench.system.paths import ROOT
 
-FIRST_BALANCE = {
-    "account_id": 1,
-    "owner": "Owner of account 1",
-    "currency": "EUR",
-    "balance_cents": 5_900_222,
-    "transactions": 14,
-}
+VECTORS: dict[str, Any] = json.loads((ROOT / "proto/vectors/ledger.json").read_text())
 
 
-def test_a_balance(client: Client) -> None:
-    """What an account holds is the same everywhere."""
-    expected = Reply("ok", "Balance retrieved successfully", FIRST_BALANCE)
-    assert expected == client.call("ledger.get_balance", {"account_id": 1})
+def test_the_ledger_is_that_of_the_vectors(client: Client) -> None:
+    """Every implementation has the same accounts and transactions."""
+    for balance in VECTORS["balances"]:
+        expected = Reply("ok", "Balance retrieved successfully", balance)
+        assert expected == client.call("ledger.get_balance", {"account_id": balance["account_id"]})
+    for transaction in VECTORS["transactions"]:
+        *items, _ = client.stream("ledger.stream_transactions", {"since": transaction["time"], "limit": 2})
+        assert transaction in items
+    for vector in VECTORS["first_ids"]:
+        *items, _ = client.stream("ledger.stream_transactions", {"since": vector["since"], "limit": 1})
+        assert [vector["id"]] * (vector["id"] <= 100_000) == [each["id"] for each in items]
 
 
 @pytest.mark.parametrize("account_id", [10_001, 2**31 - 1])

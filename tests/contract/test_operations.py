@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from wirebench_services.client import Client, Reply
 
-from tests.support.services import fresh_ids
+from tests.support.services import Service, fresh_ids
 
 ADA: dict[str, Any] = {"name": "Ada", "email": "ada@example.com"}
 #: A user with every field, at the limits of what is valid, and little of it ASCII.
@@ -63,6 +64,17 @@ def test_create_twice(client: Client, user_id: int) -> None:
 
     assert Reply("already_exists", f"User with id {user_id} already exists.") == reply
     assert user == client.call("users.get", {"id": user_id}).data
+
+
+def test_concurrent_creations_of_one_id_succeed_once(service: Service, user_id: int) -> None:
+    """However many clients try, one of them creates the user."""
+
+    def add(_: int) -> bool:
+        with service.connect() as client:
+            return client.call("users.create", {"user": {"id": user_id, **ADA}}).ok
+
+    with ThreadPoolExecutor(8) as pool:
+        assert 1 == sum(pool.map(add, range(8)))
 
 
 @pytest.mark.parametrize(("fields", "expected"), INVALID_USERS.values(), ids=INVALID_USERS)

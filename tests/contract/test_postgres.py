@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import psutil
 import psycopg
@@ -36,6 +37,15 @@ from tests.support.waiting import run_program, wait_until
 from wirebench.system.paths import ROOT
 
 ADA = {"name": "Ada", "email": "ada@example.com"}
+FULL: dict[str, Any] = {
+    "id": 1,
+    **ADA,
+    "phone": "+41 44 000 00 00",
+    "address": "Street 1",
+    "bio": "ÄÖÜ 漢字",
+    "tags": ["a", "b"],
+    "avatar": b"\x00\xff",
+}
 
 
 def migrate(url: str, *flags: str) -> subprocess.CompletedProcess[str]:
@@ -232,3 +242,20 @@ def test_a_password_is_never_shown(postgres: PostgresServer, tmp_path: Path) -> 
     assert 1 == status
     assert 'password authentication failed for user "wirebench"' in line
     assert "wr0ng" not in line
+
+
+@pytest.mark.parametrize(("first", "second"), [(GTHREAD, NET_HTTP), (NET_HTTP, GTHREAD)], ids=str)
+def test_both_languages_share_a_database(first: Kind, second: Kind, postgres: PostgresServer, tmp_path: Path) -> None:
+    """What one language writes, the other one reads and changes: every column."""
+    flags = ("--store-url-file", url_file(tmp_path, postgres.fresh()))
+    empty = {"id": 2, **ADA, "bio": "", "avatar": b""}
+    with started(first._replace(store="postgres"), tmp_path, *flags) as service, service.connect() as client:
+        assert client.call("users.create_batch", {"users": [FULL, empty]}).ok
+
+    with started(second._replace(store="postgres"), tmp_path, *flags) as service, service.connect() as client:
+        assert [FULL, empty] == client.call("users.list", {"limit": 2}).data
+        changes = {"id": 1, "tags": ["c"], "avatar": b""}
+        assert {**FULL, **changes} == client.call("users.update", changes).data
+        assert client.call("ledger.get_balance", {"account_id": 1}).ok
+        *items, _ = client.stream("ledger.stream_transactions", {"limit": 200})
+        assert list(range(1, 201)) == [each["id"] for each in items]

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from wirebench_services import store_command
 from wirebench_services.service_command import make_server_command
 from wirebench_services.settings import RestSettings, SettingsError, read_settings
-
-from tests.support.stores import make_settings, opened
+from wirebench_services.store_command import main
 
 
 def test_a_flag_wins_over_its_variable_in_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,7 +24,7 @@ def test_invalid_variables_of_the_store_command(
     monkeypatch.setenv("WIREBENCH_SEED_USERS", "many")
     monkeypatch.setattr("sys.argv", ["wirebench-store", "migrate"])
     with pytest.raises(SystemExit, match="2"):
-        store_command.main()
+        main()
     assert capsys.readouterr().err.startswith("wirebench-store: error: --seed-users: Input should be a valid integer")
 
 
@@ -42,12 +38,3 @@ def test_a_store_that_does_not_exist_is_rejected(name: str) -> None:
     """The message names the flag."""
     with pytest.raises(SettingsError, match="--store"):
         read_settings(RestSettings, ["--store", name])
-
-
-@pytest.mark.parametrize("count", [0, 3])
-def test_a_store_starts_with_as_many_users_as_it_is_told(count: int, tmp_path: Path) -> None:
-    """None is an empty store; the ledger is always there."""
-    settings = make_settings("memory", tmp_path).model_copy(update={"seed_users": count})
-    with opened(settings) as users:
-        assert count == len(users.list_users(0, 0))
-        assert 1 == users.get_balance(1).account_id

@@ -6,8 +6,6 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from wirebench_services.socket.frame import PREFACES, STATUSES, FrameError, Request, build_reply, parse_request
 
 from wirebench.system.paths import ROOT
@@ -54,23 +52,3 @@ def test_malformed_requests(vector: dict[str, Any]) -> None:
         parse_request(bytes.fromhex(vector["hex"]), PAYLOAD_BYTES_MAX)
 
     assert "invalid_argument" == raised.value.code
-
-
-def test_a_frame_over_the_limit() -> None:
-    """Length and id are enough to reject it."""
-    start = bytes.fromhex("000004010000002a")
-
-    assert parse_request(start[:7], 1024) is None
-    with pytest.raises(FrameError, match=r"^The request is larger than 1024 bytes\.$") as raised:
-        parse_request(start, 1024)
-    assert ("resource_exhausted", 42) == (raised.value.code, raised.value.request_id)
-
-
-@given(st.binary(max_size=64))
-def test_any_bytes(data: bytes) -> None:
-    """Any bytes are a frame, the start of one, or a FrameError."""
-    try:
-        request = parse_request(data, 1024)
-    except FrameError:
-        return
-    assert request is None or request.size <= len(data)
