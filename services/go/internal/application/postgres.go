@@ -62,12 +62,16 @@ func openPostgres(ctx context.Context, config *settings.Settings) (*Postgres, er
 	}
 	server.ConnConfig.RuntimeParams["application_name"] = "wirebench"
 	server.ConnConfig.RuntimeParams["statement_timeout"] = strconv.FormatInt(config.StoreTimeout.Milliseconds(), 10)
+	server.MaxConns = int32(config.StoreConnections)
+	checks := server.Copy()
+	checks.MaxConns = 1
+	checks.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return true } // even if just used
 	s := &Postgres{timeout: config.StoreTimeout + silenceMax}
-	for pool, connections := range map[**pgxpool.Pool]int{&s.pool: config.StoreConnections, &s.checks: 1} {
-		server.MaxConns = int32(connections)
-		if *pool, err = pgxpool.NewWithConfig(ctx, server.Copy()); err != nil {
-			return nil, err
-		}
+	if s.pool, err = pgxpool.NewWithConfig(ctx, server); err != nil {
+		return nil, err
+	}
+	if s.checks, err = pgxpool.NewWithConfig(ctx, checks); err != nil {
+		return nil, err
 	}
 	if err := s.Check(ctx); err != nil {
 		s.Close()

@@ -80,11 +80,14 @@ func RegisterService(
 	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "wirebench_memory_bytes", Help: "Resident memory of the service's process.",
 	}, residentBytes))
-	counter("wirebench_store_wait_seconds_count", "Waits for a connection of the store's pool.", func() float64 {
+	untyped := func(name, help string, read func() float64) {
+		registry.MustRegister(prometheus.NewUntypedFunc(prometheus.UntypedOpts{Name: name, Help: help}, read))
+	}
+	untyped("wirebench_store_wait_seconds_count", "Waits for a connection of the store's pool.", func() float64 {
 		count, _ := waits()
 		return float64(count)
 	})
-	counter("wirebench_store_wait_seconds_sum", "How long the waits took.", func() float64 {
+	untyped("wirebench_store_wait_seconds_sum", "How long the waits took.", func() float64 {
 		_, total := waits()
 		return total.Seconds()
 	})

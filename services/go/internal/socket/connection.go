@@ -2,6 +2,7 @@ package socket
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -183,7 +184,8 @@ func (c *connection) receive() (request, error) {
 		}
 		return readRequest(c.reader)
 	}
-	if err := c.rest(c.server.config.IdleTimeout); err != nil {
+	// The one that reads has sent only what was there before.
+	if err := cmp.Or(c.flush(), c.rest(c.server.config.IdleTimeout)); err != nil {
 		return request{}, err
 	}
 	next := <-c.following
