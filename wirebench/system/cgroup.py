@@ -14,11 +14,7 @@ ROOT = Path("/sys/fs/cgroup")
 
 def list_folders(controller: str, membership: Path = MEMBERSHIP, root: Path = ROOT) -> Iterator[Path]:
     """Yield the folders in which the files of a controller may be; none of them has to be there."""
-    try:
-        lines = membership.read_text(encoding="ascii").splitlines()
-    except OSError:
-        return
-    for line in lines:
+    for line in membership.read_text(encoding="ascii").splitlines() if membership.is_file() else ():
         _, controllers, path = line.split(":", 2)
         if controllers == "" or controller in controllers.split(","):
             # In a container only its own cgroup is mounted, at the root, though it has its path on the host.

@@ -25,7 +25,6 @@ ROOT = Path("/host/sys/fs/cgroup")
 _REQUEST = re.compile(r"/containers/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 #: The folder of a container, as containerd, CRI-O and Docker name it. Helpers (`crio-conmon-…`) don't match.
 _CONTAINER = re.compile(r"(?:(?:cri-containerd|crio|docker)-)?([0-9a-f]{64})(?:\.scope)?")
-_PODS_MAX = 1000
 _NOWHERE = Path(os.devnull)
 
 
@@ -65,7 +64,7 @@ def _find_pod(root: Path, controller: str, pod_uid: str) -> Path | None:
     return found
 
 
-@functools.lru_cache(_PODS_MAX)
+@functools.lru_cache(1000)
 def _search_pod(hierarchy: Path, pod_uid: str) -> Path | None:
     """Search for a pod's folder, wherever the kubelet's cgroup root is."""
     # As the driver `cgroupfs` names it, and as `systemd` does, in which dashes separate the levels.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address
@@ -70,9 +69,7 @@ def open_namespace() -> Iterator[NetworkNamespace]:
 
 
 def explain_no_netem() -> str:
-    """Return why a network can't be shaped here; empty if it can."""
-    if not (shutil.which("ip") and shutil.which("tc")):
-        return "there is no ip or tc (Debian: iproute2)"
+    """Return why a network can't be shaped here by ip and tc (Debian: iproute2); empty if it can."""
     try:
         with open_namespace() as namespace:
             namespace.shape(["loss", "1%"], ["loss", "1%"])

@@ -28,9 +28,8 @@ _ERROR_LINES_MAX, _LAST_LINES = 100, 12
 #: How much of a log is looked at for them; a service may write as much as the disk takes.
 _LAST_BYTES = 64 * 1024
 _POLL_S = 0.01
-_VERSION_TIMEOUT_S = 10.0
-_TERM_GRACE_S = 5.0
-_KILL_TIMEOUT_S = 5.0
+#: How long a program may take to end after SIGTERM, and again after SIGKILL.
+_END_TIMEOUT_S = 5.0
 _CPUCLOCK_SCHED = 2
 
 
@@ -56,8 +55,7 @@ class Child:
         return ProcessError(f"{self.name} {what}", f"its log is {self.log}", read_last_lines(self.log))
 
     def check_alive(self) -> None:
-        status = self.process.poll()
-        if status is not None:
+        if (status := self.process.poll()) is not None:
             raise self.make_error(describe_status(status))
 
     def wait(self, timeout_s: float) -> int:
@@ -79,7 +77,7 @@ class Child:
         running_s = read_cpu_s(self.pid)
         return self._cpu_s if running_s is None else running_s
 
-    def stop(self, grace_s: float = _TERM_GRACE_S) -> None:
+    def stop(self, grace_s: float = _END_TIMEOUT_S) -> None:
         """End it: SIGTERM, so long to finish, then SIGKILL for it and all that it has started, in whatever group.
 
         What has left its session is found while its parents live, so services should stay in the foreground.
@@ -91,7 +89,7 @@ class Child:
             self.process.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(grace_s)
-        deadline = time.monotonic() + _KILL_TIMEOUT_S
+        deadline = time.monotonic() + _END_TIMEOUT_S
         while (left := [*_list_alive(started, self.pid)]) and time.monotonic() < deadline:
             for each in left:
                 with contextlib.suppress(psutil.Error):
@@ -109,10 +107,7 @@ def start(  # noqa: PLR0913 - what a program is, and where it runs
     *,
     folder: Path | None = None,
 ) -> Child:
-    """Start a program with its output in `log`, on the given cores. Raises ProcessError if it can't be started.
-
-    It works in `folder`, if one is given.
-    """
+    """Start a program in a folder, on the given cores, with its output in `log`. Raises ProcessError if it can't."""
     # With setpriv it ends when we do; the kernel's bond is to this thread.
     wrapper = ["setpriv", "--pdeathsig", "TERM", "--"] if shutil.which("setpriv") else []
     if cores:
@@ -205,7 +200,7 @@ def run(
 def read_version(program: Path, flag: str = "--version") -> str | None:
     """Return the version that a program prints; None if it isn't there."""
     try:
-        ended = subprocess.run([program, flag], check=False, capture_output=True, timeout=_VERSION_TIMEOUT_S)
+        ended = subprocess.run([program, flag], check=False, capture_output=True, timeout=10.0)
     except (OSError, subprocess.SubprocessError):
         return None
     found = re.search(rb"\d+\.\d+\S*", ended.stdout + ended.stderr)

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import NoReturn
 
-_STDERR = 2
 #: After how long an interrupt that was lost in a finaliser is raised again.
 _RERAISE_DELAY_S = 0.01
 
@@ -33,7 +32,7 @@ def handle_interrupts() -> Iterator[None]:
             signal.signal(each, signal.SIG_IGN)
         # Past Python's buffers: they may be in the middle of a write that the signal came into.
         with contextlib.suppress(OSError):
-            os.write(_STDERR, "\nstopping …\n".encode())
+            os.write(2, "\nstopping …\n".encode())
         raise Interrupted(signal.Signals(number).name)
 
     def raise_later(dropped: sys.UnraisableHookArgs) -> None:
