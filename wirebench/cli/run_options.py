@@ -55,9 +55,10 @@ def _list_operations() -> Iterable[str]:
 
 def complete_keys(incomplete: str) -> list[str]:
     """Return the keys of scenarios that begin so."""
+    from wirebench.model.validation_messages import list_keys
     from wirebench.plan.load import SECTIONS
 
-    keys = [".".join(filter(None, (section, key))) for section, model in SECTIONS.items() for key in model.model_fields]
+    keys = [".".join(filter(None, (section, key))) for section, model in SECTIONS.items() for key in list_keys(model)]
     return [f"{key}=" for key in keys if key.startswith(incomplete) and key not in SECTIONS]
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar, get_args
 
-from pydantic import BeforeValidator, Field, PrivateAttr, create_model, model_validator
+from pydantic import BeforeValidator, Field, create_model, model_validator
 
 from wirebench.model.application import Application, load_builtin
 from wirebench.model.cell import FACTORS, Cell, Comparable, make_level_type
@@ -140,16 +140,13 @@ class Load(StrictModel):
     #: The timing file of a replay, relative to the scenario's folder, and how much faster it goes.
     timing: Annotated[str | None, Field(min_length=1, max_length=1000), Only(("replay",))] = None
     speedup: Annotated[float, Field(gt=0, le=1_000_000), Only(("replay",))] = 1.0
-    _recording: Recording | None = PrivateAttr(default=None)
+    #: What it holds; no key of a scenario.
+    recording: Recording | None = Field(default=None, exclude=True)
 
     @property
     def shape(self) -> Shape | None:
         """How the rate changes in the window; None if it doesn't."""
         return self.model if self.model in ("replay", "capacity") else None
-
-    @property
-    def recording(self) -> Recording | None:
-        return self._recording
 
     @property
     def windows(self) -> int:
@@ -161,7 +158,7 @@ class Load(StrictModel):
 
     def list_window_arrivals_ns(self) -> list[int]:
         """Return when the requests of a replay's window are due, in nanoseconds from its start; none of other loads."""
-        offsets_ns = self._recording.offsets_ns if self._recording else ()
+        offsets_ns = self.recording.offsets_ns if self.recording else ()
         return [due for each in offsets_ns if (due := round(each / self.speedup)) < round(self.window_s * 1e9)]
 
     def list_arrivals_ns(self) -> list[int]:
@@ -178,12 +175,6 @@ class Load(StrictModel):
         """Return how many requests a second are due in the window; None under a closed load."""
         due = self.list_window_arrivals_ns()
         return len(due) / self.window_s if due else cell.rate_per_s
-
-    def replay(self, recording: Recording | None) -> Load:
-        """Return this load with what its timing file holds."""
-        made = self.model_copy()
-        made._recording = recording  # noqa: SLF001 - pydantic's way to keep what isn't in a file
-        return made
 
     @model_validator(mode="before")
     @classmethod
@@ -248,8 +239,8 @@ class Scenario(StrictModel):
     compare: Comparable = Field(default_factory=_choose_main_factor)
     #: Ratios this close to 1 make no difference to the asker: 0.05 is 5 %.
     equivalence_margin: Annotated[float, Field(gt=0, lt=1)] = 0.05
-    #: What it is read from, so that errors name its lines.
-    source: Source = Source(Path("scenario.yaml"))
+    #: What it is read from, so that errors name its lines; no key of a scenario.
+    source: Source = Field(default=Source(Path("scenario.yaml")), exclude=True)
 
     @property
     def variants(self) -> dict[str, Variant]:

@@ -35,7 +35,12 @@ def describe_mistake(error: ErrorDetails, sections: Mapping[str, type[BaseModel]
     model = sections.get(".".join(section)) or sections.get(".".join((*section[:1], "*")))
     if error["type"] != "extra_forbidden" or model is None:
         return describe_error(error)
-    return f"{describe_error(error)}: {suggest(key, model.model_fields)}"
+    return f"{describe_error(error)}: {suggest(key, list_keys(model))}"
+
+
+def list_keys(model: type[BaseModel]) -> list[str]:
+    """Return the keys that a file may have."""
+    return [name for name, field in model.model_fields.items() if not field.exclude]
 
 
 def describe_first(error: ValidationError) -> str:

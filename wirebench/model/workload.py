@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, model_validator
@@ -58,16 +57,12 @@ class Workload(StrictModel):
         inner = (operation for client in self.clients.values() for operation in client.operations)
         return tuple(dict.fromkeys((*self.sequence, *self.phases, *self.mix, *inner)))
 
-    @property
-    def kinds(self) -> Mapping[str, Workload]:
-        """The kinds of clients by name; the only one of a workload that has no several kinds has no name."""
-        return self.clients or {"": self}
-
     def describe_kinds(self) -> list[dict[str, Any]]:
+        """Return the kinds of clients as wireload reads them; the only one has no name."""
         given = {"sequence", "phases", "mix"}
         return [
             {"name": name, "users": each.users, **each.model_dump(include=given, exclude_defaults=True)}
-            for name, each in self.kinds.items()
+            for name, each in (self.clients or {"": self}).items()
         ]
 
 

@@ -120,5 +120,5 @@ def _add_recording(scenario: Scenario, path: Path, timing: Path | None) -> Scena
         problem = f"a window of {window_s:,.3f} s is not one of {allowed}"
         raise UsageError(f"{where}: {problem}", "change load.speedup, or replay a part of it: load.window_s")
     part = recording.cut(window_s * load.speedup)
-    replayed = load.model_copy(update={"window_s": window_s}).replay(part)
+    replayed = load.model_copy(update={"window_s": window_s, "recording": part})
     return scenario.model_copy(update={"load": replayed})

@@ -100,7 +100,8 @@ def write_run(folder: Path, kind: str, blocks: int = 3) -> Run:
     changes, cells = KINDS[kind]
     load = Load.model_validate({"model": kind, "window_s": SECONDS, **changes})
     if kind == "replay":
-        load = load.replay(Recording(tuple(4_000_000 * n + n % 2 * 1_000_000 for n in range(DUE))))
+        recording = Recording(tuple(4_000_000 * n + n % 2 * 1_000_000 for n in range(DUE)))
+        load = load.model_copy(update={"recording": recording})
     writer = RunWriter(folder, run_info(2 * len(cells), blocks, {}))
     for block in range(blocks):
         for of in (cell(wire, **{"concurrency": USERS, **each}) for each in cells for wire in ("rest", "socket")):

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from tests.support.histogram_files import make_file, make_histogram_file, make_series
 from wirebench.model.histogram import VALUE_MAX_NS, Histogram
 from wirebench.model.histogram_file import (
-    ERROR_TEXTS_MAX,
     ErrorText,
     HistogramFile,
     Streams,
@@ -40,26 +39,12 @@ def test_counts_lie_where_hdrhistogram_puts_them(values: list[int]) -> None:
     assert list(theirs.counts) == list(ours.counts) == list(Histogram.decode(ours.encode()).counts)
 
 
-@settings(deadline=None)
-@given(LATENCIES, LATENCIES)
-def test_merging_is_exact(first: list[int], second: list[int]) -> None:
-    """Merged histograms are the histogram of all values."""
-    merged = Histogram.of_values(np.array(first)) + Histogram.of_values(np.array(second))
-    assert (merged.counts == Histogram.of_values(np.array(first + second)).counts).all()
-
-
 def test_mean_and_deviation_are_those_of_the_values() -> None:
     """Mean and standard deviation agree with numpy's to three digits."""
     values = np.random.default_rng(1).lognormal(12, 1, 100_000).astype(np.int64)
     histogram = Histogram.of_values(values)
     assert values.mean() == pytest.approx(histogram.mean_ns, rel=1e-3)
     assert values.std() == pytest.approx(histogram.stdev_ns, rel=1e-3)
-
-
-def test_an_empty_histogram_has_no_quantiles() -> None:
-    """No values give an error, not a zero."""
-    with pytest.raises(ValueError, match="no values"):
-        Histogram.empty().compute_quantiles_ns(0.5)
 
 
 @pytest.mark.parametrize(
@@ -106,14 +91,6 @@ def test_what_parts_counted_adds_up() -> None:
     ]
     assert (3, {"refused": 6, "timeout": 4}) == (merged.retried, merged.error_classes)
     assert 1.0 == pytest.approx(merged.sum_s("service"), rel=1e-3)
-
-
-def test_the_most_frequent_error_texts_are_kept() -> None:
-    """A part with many rare errors doesn't push out the frequent ones of a later part."""
-    rare = {f"rare {number}": 1 for number in range(ERROR_TEXTS_MAX)}
-    merged = merge_files([part(0, rare), part(1, {"frequent": 1000})])
-    assert ERROR_TEXTS_MAX == len(merged.errors)
-    assert ("frequent", 1000) == (merged.errors[0].message, merged.errors[0].count)
 
 
 def test_streams_read_side_by_side_add_up() -> None:

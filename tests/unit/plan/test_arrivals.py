@@ -18,14 +18,14 @@ RECORDING = Recording((0, SECOND_NS, 2 * SECOND_NS, 3_500_000_000, 4 * SECOND_NS
 
 def test_a_replay_keeps_every_moment_at_its_speed() -> None:
     """Ten times as fast, a request after two seconds is due after 200 ms; what is due beyond the window isn't sent."""
-    load = Load(model="replay", timing="x", speedup=10, window_s=0.5).replay(RECORDING)
+    load = Load(model="replay", timing="x", speedup=10, window_s=0.5, recording=RECORDING)
     assert [0, 100_000_000, 200_000_000, 350_000_000, 400_000_000] == load.list_window_arrivals_ns()
     assert 10 == load.compute_rate_asked_per_s(replace(cell("rest", "wireload"), shape="replay"))
 
 
 def test_before_the_window_there_is_an_even_load() -> None:
     """The warm-up has the recording's mean rate."""
-    load = Load(model="replay", timing="x", warmup_s=3, window_s=5).replay(RECORDING)
+    load = Load(model="replay", timing="x", warmup_s=3, window_s=5, recording=RECORDING)
     assert [0, 1, 2, 3, 4, 5, 6.5, 7] == [due / SECOND_NS for due in load.list_arrivals_ns()]
 
 

@@ -82,7 +82,7 @@ def test_workloads_are_levels_of_the_operation(tmp_path: Path) -> None:
     plan = make_plan(read(tmp_path, base.WORKLOADS), seed=1)
     assert ["crud", "shop", "crud", "shop"] == [cell.operation for cell in plan.cells]
     shop = plan.scenario.load.find_workload("shop")
-    assert {"readers": 9, "editors": 1} == {name: client.users for name, client in shop.kinds.items()}
+    assert {"readers": 9, "editors": 1} == {name: client.users for name, client in shop.clients.items()}
     assert ("users.get", "users.list", "users.create", "users.delete") == shop.operations
 
 

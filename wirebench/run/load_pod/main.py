@@ -93,7 +93,8 @@ def _make_job(task: MeasureTask | SendTask) -> Job:
         job = dataclasses.replace(job, application=application, descriptors=descriptors)
     if isinstance(task, MeasureTask):
         generator = int(os.environ["JOB_COMPLETION_INDEX"]), job.load.generators
-        job = dataclasses.replace(job, load=job.load.replay(task.recording), generator=generator)
+        load = job.load.model_copy(update={"recording": task.recording})
+        job = dataclasses.replace(job, load=load, generator=generator)
     if job.metrics_push:
         labels = {name: os.environ[f"WIREBENCH_{name.upper()}"] for name in ("namespace", "pod", "node")}
         push = MetricsPush(job.metrics_push.url, {**labels, "transport": job.cell.transport})
