@@ -88,18 +88,6 @@ test("a report has a policy of its own: its styles count, its scripts don't, and
   assert.equal(await page.title(), "Nothing has run");
 });
 
-test("two runs are chosen in the table and compared, the older as base", async (t) => {
-  const page = await site.open(t, "/");
-  await page.getByLabel(`Choose ${HEAD}`).check();
-  await page.getByLabel(`Choose ${BASE}`).check();
-  await follow(page.getByRole("button", { name: "Compare two" }));
-  assert.equal(new URL(page.url()).search, `?base=${BASE}&head=${HEAD}`);
-  assert.match(await text(page.locator(".summary")), /16 cells in both runs/);
-  const [changes] = await page.getByRole("table").all();
-  assert.equal(await changes.locator("tbody tr:has(.badge)").count(), 16);
-  assert.match(await text(changes.locator("thead")), /p99[^]*base[^]*head/);
-});
-
 test("HTML and SQL in names stay text", async (t) => {
   const page = await site.open(t, "/?scenario=%27%3B+DROP+TABLE+runs%3B+--%3Cimg+src%3Dx+onerror%3Dalert(1)%3E");
   assert.match(await text(page.locator(".chapter h2")), /<script>alert\(2\)<\/script>/);
@@ -140,7 +128,8 @@ test("all can be reached and done with the keyboard alone", async (t) => {
   }
   await tabTo(page, page.getByRole("button", { name: "Compare two" }));
   await page.keyboard.press("Enter");
-  await page.waitForURL("**/compare?*");
+  await page.waitForURL(`**/compare?base=${BASE}&head=${HEAD}`);
+  assert.match(await text(page.locator(".summary")), /16 cells in both runs/);
 });
 
 for (const [name, path] of Object.entries(PAGES)) {

@@ -43,13 +43,6 @@ load: {warmup_s: 1, window_s: 2}
 blocks: 1
 compare: balancing
 """
-CALIBRATED = """\
-question: What are the figures of a load pod worth?
-factors: {transport: [rest, grpc, socket], concurrency: 4, cpu_limit_millicores: 250}
-load: {warmup_s: 0.5, window_s: 1}
-blocks: 1
-compare: transport
-"""
 SHARED = """\
 question: Do two generators act as one?
 factors: {transport: rest, concurrency: 4, rate_per_s: 100, cpu_limit_millicores: 250}
@@ -101,24 +94,6 @@ def test_one_grpc_connection_sticks_to_a_pod_and_a_client_that_balances_spreads(
         shares[record.factors["balancing"]] = max(counts.values()) / sum(counts.values())
     assert 1 == shares["service"] == shares["pod"]
     assert 0.5 <= shares["headless"] < 0.6
-
-
-@pytest.mark.slow
-def test_load_pods_calibrate_their_drivers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pod measures the drivers' ceiling and error before the first block, and every record carries them."""
-    monkeypatch.setenv("WIREBENCH_CALIBRATION", str(tmp_path / "state"))
-    started = Started(tmp_path, CALIBRATED, "--calibrate")
-    assert 0 == started.end(), started.printed
-    assert "in a load pod: calibrating wireload, about " in started.printed
-    run = started.run()
-    assert not any("the drivers' error" in note for note in run.info.notes)
-    assert 3 == len(run.records)
-    for record in run.records:
-        assert record.instrument is not None
-        assert record.instrument.coarse
-        assert record.instrument.p50_error_ms is not None
-        assert record.instrument.ceiling_share is not None
-        assert "ceiling" in {gate.name for gate in record.gates}
 
 
 def test_generators_share_a_load(tmp_path: Path) -> None:

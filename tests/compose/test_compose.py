@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from wirebench_services.application.seed import FIRST_SEEDED_ID
 
 from tests.support.runs import RUN_TIMEOUT_S
 from tests.support.waiting import TIMEOUT_S, run_program, wait_until
@@ -124,18 +123,6 @@ def test_the_external_target_measures_them(ports: dict[str, str], tmp_path: Path
     run = load_run(info.parent)
     assert ("complete", 3) == (run.info.status, len(run.records))
     assert all(record.errors == {} for record in run.records)
-
-
-@pytest.mark.parametrize("transport", ["rest", "grpc", "socket"])
-def test_the_client_calls_them_from_a_container(
-    ports: dict[str, str], containers: dict[str, Any], transport: str
-) -> None:
-    """It finds each service by its name, and leaves no container; the services stay."""
-    done = make("compose-client", ports, f"ARGS={transport} users.get id={FIRST_SEEDED_ID}")
-    assert 0 == done.returncode, done.stdout + done.stderr
-    assert FIRST_SEEDED_ID == json.loads(done.stdout[done.stdout.index("{") :])["id"]
-    running = docker("ps", "--all", "--quiet", "--no-trunc", *OURS).split()
-    assert {each["Id"] for each in containers.values()} == set(running)
 
 
 def test_what_is_up_stays_up_and_then_nothing_is_left(ports: dict[str, str], containers: dict[str, Any]) -> None:

@@ -12,7 +12,6 @@ from hdrh.histogram import HdrHistogram
 from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed, quick_cells
 from tests.support.stream_run import stream_cell, write_run
 from tests.support.web import Site, served
-from wirebench.analysis.compare_runs import compare_runs
 from wirebench.model.cell import Cell
 from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import HistogramFile
@@ -138,18 +137,6 @@ def test_histograms_merge_blocks_exactly(site: Site, results: Path) -> None:
     assert QUICK_CELLS == len(site.get(f"/runs/{FIRST}/histograms")["histograms"])
     clocks = {each["clock"] for each in site.get(f"/runs/{STREAMS}/histograms")["histograms"]}
     assert {"service", "first_item", "gap"} == clocks
-
-
-def test_two_runs_are_compared(site: Site, results: Path) -> None:
-    """By the cells that both have; figures of two machines are kept apart."""
-    found = compare_runs(find_run(FIRST, results), find_run(SECOND, results))
-    answer = site.get("/compare", base=FIRST, head=SECOND)
-    assert [change.subject.cell for change in found.changes] == [each["subject"] for each in answer["changes"]]
-    assert {"withheld"} == {each["verdict"] for each in answer["changes"]}
-    assert {"the machines differ", "the targets differ"} <= {*answer["changes"][0]["reasons"]}
-    estimates = [change.ratios["throughput"].estimate for change in found.changes]
-    assert estimates == pytest.approx([each["ratios"]["throughput"]["estimate"] for each in answer["changes"]])
-    assert len(found.only_in_head) == len(site.get("/compare", base=FIRST, head=NAMED)["only_in_head"])
 
 
 def test_answers_can_be_kept(site: Site) -> None:

@@ -11,7 +11,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -46,24 +45,16 @@ paths:
 }
 
 
-def is_free(port: int) -> bool:
-    """Return whether nothing listens on a port of this machine."""
-    with socket.socket() as tried:
-        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        with contextlib.suppress(OSError):
-            tried.bind(("127.0.0.1", port))
-            return True
-    return False
-
-
 @pytest.fixture(autouse=True)
 def _ports_are_free() -> None:
     """Skip where other programs have the ports that commands print."""
-    deadline = time.monotonic() + 15
-    while taken := [port for port in PORTS if not is_free(port)]:
-        if time.monotonic() > deadline:
-            pytest.skip(f"other programs listen on {taken}")
-        time.sleep(0.2)
+    for port in PORTS:
+        with socket.socket() as tried:
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                tried.bind(("127.0.0.1", port))
+            except OSError:
+                pytest.skip(f"another program listens on {port}")
 
 
 def shorten(text: str) -> str:

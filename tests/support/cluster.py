@@ -57,14 +57,6 @@ def pods(cluster: Cluster, transport: str) -> list[dict[str, Any]]:
     return [pod for pod in cluster.get("pods", selector) if "deletionTimestamp" not in pod["metadata"]]
 
 
-def load_pods(cluster: Cluster) -> list[tuple[str, str]]:
-    """Return namespace and name of the pods that load now, and aren't on their way out."""
-    selector = "--selector=app.kubernetes.io/component=load"
-    found = json.loads(cluster.kubectl("get", "pods", "--all-namespaces", selector, "--output=json"))["items"]
-    running = [pod["metadata"] for pod in found if pod["status"]["phase"] == "Running"]
-    return [(each["namespace"], each["name"]) for each in running if "deletionTimestamp" not in each]
-
-
 def is_ready(pod: dict[str, Any]) -> bool:
     """Return whether a pod is an endpoint."""
     return any(each["type"] == "Ready" and each["status"] == "True" for each in pod["status"].get("conditions", ()))

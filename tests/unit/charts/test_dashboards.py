@@ -18,7 +18,6 @@ from grafana.__main__ import GENERATED, path_of
 from grafana.board import Board, Chart
 from grafana.boards import BOARDS
 from grafana.generate import to_json
-from grafana.queries import EVENTS
 from wirebench.measure.gates import GATES
 from wirebench.system.paths import ROOT
 
@@ -82,39 +81,6 @@ def test_the_schema(board: Board) -> None:
 
     assert dashboard == json.loads(JSONEncoder().encode(models.Dashboard.from_json(dashboard)))
     assert 42 == dashboard["schemaVersion"]
-
-
-@every_board
-def test_one_datasource(board: Board) -> None:
-    """Every panel, query and variable has the datasource that is chosen above the dashboard, and none by its uid."""
-    dashboard = generated(board)
-    variables = dashboard["templating"]["list"]
-
-    assert ["datasource"] == [variable["name"] for variable in variables if variable["type"] == "datasource"]
-    found = list(values_of("datasource", dashboard))
-    targets = sum(len(panel["targets"]) for panel in panels(board))
-    chosen = {"type": "prometheus", "uid": "${datasource}"}
-    # Of the variables, neither that choice itself nor the address of the results has one.
-    assert [chosen] * (len(panels(board)) + targets + len(variables) - 2 + len(EVENTS)) == found
-    assert {board.uid, "${datasource}"} == set(values_of("uid", dashboard))
-
-
-@every_board
-def test_panels_can_be_told_apart(board: Board) -> None:
-    """Ids and titles are unique, and no panel lies on another or reaches out of the grid."""
-    everything = generated(board)["panels"]
-    cells = [
-        (x, y)
-        for place in (panel["gridPos"] for panel in everything)
-        for x in range(place["x"], place["x"] + place["w"])
-        for y in range(place["y"], place["y"] + place["h"])
-    ]
-
-    assert board.uid in {f"wirebench-{name}" for name in ("transports", "scaling", "generators")}
-    assert len(everything) == len({panel["id"] for panel in everything})
-    assert len(everything) == len({panel["title"] for panel in everything})
-    assert len(cells) == len(set(cells))
-    assert 24 > max(x for x, _ in cells)
 
 
 @every_board

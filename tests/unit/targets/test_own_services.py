@@ -15,33 +15,23 @@ import yaml
 from wirebench.drivers import Job
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.application import Application
-from wirebench.model.cell import Cell, ServiceSpec
+from wirebench.model.cell import Cell
 from wirebench.model.scenario import Load
 from wirebench.model.variant import InCluster
 from wirebench.run.load_pod.task import (
     FILES_CHARACTERS_MAX,
     Files,
 )
-from wirebench.targets.cluster import pods as pods_module
 from wirebench.targets.cluster.client import Access
 from wirebench.targets.cluster.client import Cluster as Namespace
 from wirebench.targets.cluster.pods import Pod
 from wirebench.targets.cluster.variants import VariantServices, find_backend
 
-SPEC = ServiceSpec(
-    transport="rest", workers=2, store=None, replicas=3, cpu_limit_millicores=250, implementation=None, variant="shop"
-)
 PLACE = InCluster(service="shop", port=80, namespace="lab")
 SERVICE = {
     "kind": "Service",
     "metadata": {"name": "shop"},
     "spec": {"selector": {"app": "shop"}, "clusterIP": "10.96.0.7", "ports": [{"port": 80, "targetPort": "http"}]},
-}
-DEPLOYMENT = {
-    "kind": "Deployment",
-    "metadata": {"name": "shop", "generation": 2},
-    "spec": {"replicas": 1, "template": {"metadata": {"labels": {"app": "shop", "tier": "web"}}}},
-    "status": {"observedGeneration": 2, "replicas": 1, "updatedReplicas": 1, "readyReplicas": 1},
 }
 POD = {
     "metadata": {"name": "shop-1", "uid": "u1", "labels": {"app": "shop"}},
@@ -73,15 +63,12 @@ def changed(data: Mapping[str, Any], path: str, value: object) -> dict[str, Any]
 
 
 class Cluster:
-    """Objects by kind, in place of a cluster's; and what was asked of kubectl besides."""
+    """Objects by kind, in place of a cluster's."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, **objects: list[dict[str, Any]]) -> None:
         self.objects = objects
-        self.calls: list[list[str]] = []
         monkeypatch.setattr(Namespace, "get", self._get)
         monkeypatch.setattr(Namespace, "find", self._find)
-        monkeypatch.setattr("wirebench.system.processes.run", self._run)
-        monkeypatch.setattr(pods_module, "_POLL_S", 0.0)
 
     @property
     def namespace(self) -> Namespace:
@@ -94,10 +81,6 @@ class Cluster:
     def _find(self, kind: str, name: str) -> dict[str, Any] | None:
         named = (each for each in self.objects.get(f"{kind}s", []) if each["metadata"]["name"] == name)
         return next(named, None)
-
-    def _run(self, _name: str, arguments: list[object], *_: object) -> str:
-        self.calls.append([str(each) for each in arguments][1:])
-        return "{}"
 
 
 def test_a_service_leads_to_its_pods_and_their_port(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,17 +113,6 @@ def test_what_is_not_there_is_named(
     with pytest.raises(UsageError, match=message) as raised:
         find_backend(Cluster(monkeypatch, services=[service]).namespace, PLACE, "here")
     assert hint in raised.value.hint
-
-
-def test_pods_are_ready_when_the_rollout_behind_them_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pod that was evicted before doesn't count; one of a rollout in progress is waited for, and then it is said."""
-    evicted = changed(changed(POD, "metadata.name", "shop-0"), "status.phase", "Failed")
-    cluster = Cluster(monkeypatch, services=[SERVICE], pods=[evicted, POD], deployments=[DEPLOYMENT])
-    backend = find_backend(cluster.namespace, PLACE, "here")
-    assert ["shop-1"] == [pod.name for pod in backend.pods.wait_ready("")]
-    cluster.objects["deployments"] = [changed(DEPLOYMENT, "status.updatedReplicas", 0)]
-    with pytest.raises(WirebenchError, match="was not ready after 0 s"):
-        backend.pods.wait_ready("", timeout_s=0)
 
 
 @pytest.mark.parametrize(
