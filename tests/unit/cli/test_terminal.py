@@ -107,6 +107,13 @@ def test_what_a_scenario_needs_that_is_not_here_is_marked(tmp_path: Path, monkey
     assert ([], ["cluster (missing)"], ["PostgreSQL"]) == (needs["quick"], needs["placement"], needs["ledger"])
 
 
+def test_a_reader_of_stderr_may_leave() -> None:
+    """What is still said there is lost, and nothing else: a run is measured to its end."""
+    program = "import os; from wirebench.cli.log import LOG; read, write = os.pipe(); os.close(read); os.dup2(write, 2)"
+    done = run_program([sys.executable, "-c", f"{program}; LOG.info('said'); print('done')"])
+    assert "done\n" == done.stdout
+
+
 @pytest.mark.parametrize("option", ["--quiet", "--verbose", ""])
 def test_a_quiet_command_says_less_and_a_verbose_one_more(option: str, tmp_path: Path) -> None:
     """Notes, and the programs that are started with their logs."""
