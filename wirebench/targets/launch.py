@@ -16,7 +16,7 @@ from wirebench.errors import UsageError
 from wirebench.model.application import Application
 from wirebench.model.cell import ServiceSpec
 from wirebench.model.placeholders import expand
-from wirebench.system.paths import TOOLS
+from wirebench.system.paths import APPLICATIONS, TOOLS
 from wirebench.system.ports import LOOPBACK, accepts_connections, answers_http, is_serving
 from wirebench.system.processes import list_flags
 from wirebench.system.tls import ClientTls
@@ -126,5 +126,7 @@ def find_command(application: Application, name: str) -> list[str]:
     found = shutil.which(path, path=os.pathsep.join((os.environ.get("PATH", os.defpath), str(TOOLS))))
     if found is None:
         hint = "install it, put it on PATH, or write its path, relative to the variant's folder"
+        if application.folder == APPLICATIONS / "examples":
+            hint = f"run `make example-{program}`, which installs it"
         raise UsageError(f"{where}: the command {program!r} is not found", hint)
     return [found, *others]

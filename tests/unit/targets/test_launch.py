@@ -12,11 +12,13 @@ import pytest
 from tests.support.shop import SCENARIO, read
 from wirebench.drivers.wireload import Answer
 from wirebench.errors import UsageError
+from wirebench.model.application import read_application
 from wirebench.model.cell import ServiceSpec
 from wirebench.plan.plan import make_plan
 from wirebench.run import load_source
 from wirebench.run.load_source import LoadSource
 from wirebench.run.own_variants import Variants
+from wirebench.system.paths import APPLICATIONS
 from wirebench.system.ports import is_serving
 from wirebench.system.processes import ProcessError
 from wirebench.targets.cores import divide_cores
@@ -61,6 +63,14 @@ def test_a_command_that_can_not_be_started_is_named(tmp_path: Path) -> None:
         find_command(application, "mine")
     with pytest.raises(UsageError, match=r"shop\.yaml:10: variants\.open\.start: can't be split .* No closing"):
         find_command(application, "open")
+
+
+def test_an_example_says_how_its_service_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the make target of its name."""
+    monkeypatch.setattr("wirebench.targets.launch.shutil.which", lambda *_, **__: None)
+    with pytest.raises(UsageError) as error:
+        find_command(read_application(APPLICATIONS / "examples" / "podinfo.yaml"), "rest")
+    assert "run `make example-podinfo`, which installs it" == error.value.hint
 
 
 def test_a_message_with_a_service_s_log_has_no_values_of_variables(
