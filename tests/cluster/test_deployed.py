@@ -8,7 +8,6 @@ import urllib.request
 import pytest
 
 from tests.support.cluster import NAMESPACE, OBSERVABILITY, Cluster, is_ready, pods, wait_until
-from tests.support.waiting import run_program
 from wirebench.system.paths import ROOT
 
 TRANSPORTS = {"rest", "grpc", "socket"}
@@ -38,11 +37,3 @@ def test_one_value_scales_a_service(cluster: Cluster) -> None:
     finally:
         cluster.helm(*upgrade, "--set", "rest.replicas=1")
     wait_until(lambda: 1 == len(pods(cluster, "rest")), "one pod is left")
-
-
-@pytest.mark.usefixtures("cluster")
-@pytest.mark.parametrize("node", ["control-plane", "worker", "worker2"])
-def test_the_address_of_a_service_leads_out_of_no_node(node: str) -> None:
-    """Where no rule knows it, it is rejected: nothing outside can answer in the Service's place."""
-    connect = ["timeout", "5", "bash", "-c", ": </dev/tcp/10.96.255.254/443"]
-    assert "Connection refused" in run_program(["docker", "exec", f"wirebench-{node}", *connect]).stderr

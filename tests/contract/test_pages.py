@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from http import HTTPStatus
 from pathlib import Path
 
@@ -32,26 +31,6 @@ def test_a_report_that_is_missing_is_made_and_kept_apart(tmp_path: Path) -> None
         assert page.headers["content-security-policy"].startswith("default-src 'self'")
         assert "unsafe" not in page.headers["content-security-policy"]
     assert not (tmp_path / RUN / "report.html").exists()
-
-
-def test_a_run_is_compared_with_the_one_before(tmp_path: Path) -> None:
-    """Of its scenario, machine and target, unless told otherwise; what has other cells stands apart."""
-    infos: dict[str, dict[str, object]] = {
-        "20260101T000000Z-quick": {},
-        "20260102T000000Z-quick": {"machine": {"cpu": "Another"}},
-        "20260103T000000Z-other": {"scenario": "other"},
-        "20260104T000000Z-quick": {},
-        "20260105T000000Z-quick": {},
-    }
-    for day, (name, info) in enumerate(infos.items(), 1):
-        write_run(tmp_path, name, started_at=f"2026-01-0{day}T00:00:00Z", **info)
-    with served(tmp_path, runs=len(infos)) as site:
-        page = site.ask("/compare", {"head": "20260104T000000Z-quick"}).text
-        chosen = re.findall(r'<option value="([^"]+)" selected>', page)
-        assert ["20260101T000000Z-quick", "20260104T000000Z-quick"] == chosen
-        assert ["quick", "other"] * 2 == re.findall(r'<optgroup label="(.+)">', page)
-        page = site.ask("/compare", {"base": chosen[0], "head": chosen[1]}).text
-        assert '<p class="eyebrow">Comparison of two runs</p>' in page
 
 
 REJECTED = [

@@ -15,8 +15,6 @@ from wirebench.analysis.pair import Verdict
 from wirebench.measure.truth import TruthMeasurement
 from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import HistogramFile
-from wirebench.plan import read_scenario
-from wirebench.plan.plan import make_plan
 
 
 @pytest.mark.parametrize("noise", ["normal", "Student's t with 3 degrees of freedom"])
@@ -37,13 +35,6 @@ def test_errors_are_compared_with_their_limits(tmp_path: Path, off_ms: float, ov
     case = drivers.Case("constant", "closed-1", "rest", "wireload")
     found = drivers.list_rows_over_limit(case, TruthMeasurement(Histogram.of_values(times), file, 1.0, 0))
     assert [f"constant, closed-1, rest, {each}" for each in over] == list(found)
-
-
-@pytest.mark.parametrize("study", ["copies", "slower"])
-def test_studies_are_scenarios_with_a_plan(study: str) -> None:
-    """Their application and its variants exist."""
-    scenario = read_scenario(Path(replicate.__file__).with_name(f"{study}.yaml"))
-    assert make_plan(scenario, seed=1).cells
 
 
 def test_right_and_wrong_verdicts() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from pathlib import Path
 
@@ -38,18 +37,6 @@ def test_the_architecture_names_code_that_exists() -> None:
     for name, file in named:
         defined = rf"(?m)^\s*(?:def|class|package|func(?: \([^)]+\))?) {name}\b"
         assert re.search(defined, (ROOT / file).read_text("utf-8")), f"{file}: {name}"
-
-
-def test_the_page_on_python_names_modules_and_functions_that_exist() -> None:
-    """Each line of its table calls what the module in brackets has."""
-    rows = re.findall(r"(?m)^\| .+ \| (.+) \((`wirebench.+`)\) \|$", (ROOT / "docs/python.md").read_text("utf-8"))
-    assert len(rows) > 4
-    for code, named in rows:
-        modules = [importlib.import_module(each) for each in re.findall(r"`(wirebench[\w.]+)`", named)]
-        assert any(hasattr(each, name) for each in modules for name in re.findall(r"\w+", code)), code
-    paragraphs = re.findall(r"`with (\w+)\(\):` \(`(wirebench[\w.]+)`\)", (ROOT / "docs/python.md").read_text("utf-8"))
-    assert paragraphs
-    assert all(hasattr(importlib.import_module(module), name) for name, module in paragraphs)
 
 
 def test_the_method_lists_all_gates_in_their_order() -> None:

@@ -54,19 +54,3 @@ def test_names_in_a_run_say_what_differs_there(tmp_path: Path) -> None:
     assert (
         "users.get, a payload of profile, 16 connections, 2 workers, postgres" == make_comparison_view(only).situation
     )
-
-
-@pytest.mark.parametrize(
-    ("without", "expected"),
-    [
-        ((), "users.create, a payload of 4,096, 4,800 requests/s, 16 users, 4 connections"),
-        (("operation",), "a payload of 4,096, 4,800 requests/s, 16 users, 4 connections"),
-        (("operation", "payload"), "4,800 requests/s, 16 users, 4 connections"),
-        (("rate_per_s", "concurrency"), "users.create, a payload of 4,096, 4 connections"),
-        (("operation", "payload", "rate_per_s", "concurrency", "connections"), ""),
-    ],
-)
-def test_a_load_is_said_without_what_others_share(without: tuple[str, ...], expected: str) -> None:
-    """Whatever is left is said in the same sentences."""
-    one = cell("grpc", driver="ghz", operation="users.create", payload=4096, rate_per_s=4800.0, connections=4)
-    assert expected == names.describe_situation(one.factors, without)

@@ -90,12 +90,3 @@ def test_a_killed_run_is_found_to_have_ended(tmp_path: Path) -> None:
         assert ["running"] == [row.status for row in store.runs(Filters()).rows]
     assert 1 == store.update()
     assert ["incomplete"] == [row.status for row in store.runs(Filters()).rows]
-
-
-def test_a_run_of_no_name_is_passed_over(tmp_path: Path) -> None:
-    """No address would lead to it."""
-    for name in ("20261121T101500Z-my run", "20261121T101500Z-a,b"):
-        RunBuilder(blocks=1, cells=[cell("rest")], samples=20, info={"id": name}).write(tmp_path)
-    store = Store(tmp_path, find_database_url(tmp_path))
-    assert 0 == store.update()
-    assert ["run.json: id: no run has such a name"] * 2 == [run.reason for run in store.damaged]

@@ -115,23 +115,6 @@ def test_what_is_not_there_is_named(
     assert hint in raised.value.hint
 
 
-@pytest.mark.parametrize(
-    ("after", "message"),
-    [([], "shop-1 has gone"), ([changed(POD, "status.containerStatuses", [])], "shop-1 has restarted")],
-)
-def test_pods_that_go_or_restart_under_load_are_said(
-    monkeypatch: pytest.MonkeyPatch, after: list[dict[str, Any]], message: str
-) -> None:
-    """Also those that ran before, which may have restarted long ago."""
-    cluster = Cluster(monkeypatch, services=[SERVICE], pods=[POD])
-    backend = find_backend(cluster.namespace, PLACE, "here")
-    before = backend.pods.read()
-    backend.pods.check(before)
-    cluster.objects["pods"] = after
-    with pytest.raises(WirebenchError, match=message):
-        backend.pods.check(before)
-
-
 APPLICATION = """\
 operations:
   get: {rest: {request: GET /, headers: {Authorization: "Bearer ${SHOP_TOKEN}"}}}

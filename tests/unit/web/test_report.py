@@ -127,16 +127,6 @@ def test_a_run_without_records_has_a_report(tmp_path: Path) -> None:
     assert 0 == document.tags["figure"] + document.tags["table"]
 
 
-def test_what_an_external_target_hides_is_absent_and_said(tmp_path: Path) -> None:
-    """No CPU chart and no CPU column, but a line that says why."""
-    hidden = dict.fromkeys(("cpu_s", "cpu_us_per_request", "memory_bytes", "throttled_periods", "fairness"))
-    builder = RunBuilder(cells=[cell("rest"), cell("socket")], info={"target": "external"}, server=hidden)
-    html = write_report(builder.write(tmp_path)).read_text(encoding="utf-8")
-    assert "could not be seen" in html
-    assert "server memory" not in html
-    assert 1 + 1 == Document(html).tags["figure"]
-
-
 def test_histograms_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     """Missing, cut off, or not a histogram: the report says which, without the machine's paths, and continues."""
     run = RunBuilder(cells=[cell("rest"), cell("socket")]).write(tmp_path)
