@@ -31,6 +31,8 @@ const (
 	sharedReadBufferBytes = 64 << 10
 	// What may wait to be written: a server that reads nothing could have answers to its frames take all memory.
 	outBytesMax = 64 << 20
+	// Then the connection is replaced: HTTP/2 has no ids beyond 2³¹ - 1.
+	streamIDMax = 1 << 30
 )
 
 var errLeaving = &transport.Failure{Class: transport.Closed, Message: "the server is leaving", Unprocessed: true}
@@ -106,7 +108,7 @@ func (c *Connection) IsSpent() bool {
 	return c.isSpent()
 }
 
-func (c *Connection) isSpent() bool { return c.isLeaving || c.err != nil }
+func (c *Connection) isSpent() bool { return c.isLeaving || c.err != nil || c.nextID > streamIDMax }
 
 func (c *Connection) send(s *Stream) {
 	s.id, s.window = c.nextID, c.initialWindow

@@ -2,10 +2,10 @@ package h2
 
 import (
 	"bytes"
+	"encoding/binary"
 	"slices"
 	"strconv"
 	"strings"
-	"unsafe"
 
 	"golang.org/x/net/http2/hpack"
 	"wirebench.dev/wireload/request"
@@ -101,10 +101,22 @@ func (h *headers) block(head Head) []byte {
 	return h.whole.Bytes()
 }
 
-// writeOnce writes what differs from request to request, which leaves the table as it is.
+// writeOnce writes what differs from request to request as a literal, which leaves the table as it is: RFC 7541, 6.2.2. The
+// encoder would look it up, and compress it.
 func (h *headers) writeOnce(name string, value []byte) {
-	text := unsafe.String(unsafe.SliceData(value), len(value)) // The encoder doesn't keep it.
-	_ = h.encoder.WriteField(hpack.HeaderField{Name: name, Value: text, Sensitive: true})
+	literal := append(h.whole.AvailableBuffer(), 0)
+	h.whole.Write(appendText(appendText(literal, name), value))
+}
+
+// appendText adds a name or value as it is, behind its length: RFC 7541, 5.1 and 5.2.
+func appendText[T string | []byte](block []byte, text T) []byte {
+	const most = 1<<7 - 1
+	if len(text) < most {
+		block = append(block, byte(len(text)))
+	} else {
+		block = binary.AppendUvarint(append(block, most), uint64(len(text)-most))
+	}
+	return append(block, text...)
 }
 
 // encode encodes what the server remembers of a request. Headers that are given take the place of the client's own.
