@@ -79,14 +79,6 @@ def test_who_sends_no_request_is_hung_up_on(tmp_path: Path, monkeypatch: pytest.
         assert HTTPStatus.OK == site.ask("/api/v1/health").status
 
 
-def test_new_runs_show_up(tmp_path: Path) -> None:
-    """Those that another process has measured since the start."""
-    with served(tmp_path) as site:
-        assert 0 == site.get("/results")["total"]
-        write_run(tmp_path)
-        assert RUN == site.until("/results", 1)["results"][0]["run_id"]
-
-
 def test_wrong_usage_is_rejected(tmp_path: Path) -> None:
     """A port that is in use, an address that isn't ours, a folder that isn't there: one line and the next step."""
     with socket.create_server(("127.0.0.1", 0)) as taken:

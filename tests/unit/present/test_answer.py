@@ -13,8 +13,8 @@ from wirebench.analysis.ratio import Ratio
 from wirebench.analysis.summary import summarise
 from wirebench.model.cell import Cell
 from wirebench.model.histogram_file import ErrorText
-from wirebench.model.record import CapacitySearch, Gate
-from wirebench.present.answer import describe_searches, describe_sweeps, summarise_run
+from wirebench.model.record import Gate
+from wirebench.present.answer import describe_sweeps, summarise_run
 from wirebench.present.comparison import ComparisonView, make_comparison_view
 from wirebench.present.run import make_run_view
 
@@ -85,27 +85,3 @@ def test_gates_and_errors_are_told_once(tmp_path: Path) -> None:
     assert ("REST: blocks 1, 2, 3", "socket: blocks 1, 2, 3") == failed.where
     assert failed.sentence.startswith("gate generator CPU failed in 6 of 6 windows: give the generator more cores")
     assert ("12× internal: broken (2 cells, most in REST)",) == view.errors
-
-
-def test_a_search_says_what_it_looked_for_and_where_it_found_nothing(tmp_path: Path) -> None:
-    """Once for all cells; a cell without a rate in some block has no capacity."""
-    search = CapacitySearch(
-        p99_ms=50,
-        error_share=0.001,
-        resolution=0.05,
-        closed_rate_per_s=None,
-        rate_kept_per_s=None,
-        rate_missed_per_s=10,
-        windows=(),
-    )
-    cells = [cell("rest", shape="capacity"), cell("grpc", shape="capacity")]
-    run = RunBuilder(
-        cells,
-        blocks=2,
-        record=lambda of: {"search": search.model_copy(update={"rate_kept_per_s": 9 if of.block == 1 else None})},
-    ).write(tmp_path)
-    assert [
-        "The capacity is the highest rate with a p99 of at most 50 ms and at most 0.1 % errors.",
-        "REST: no capacity, as 1 of 2 blocks kept that at no rate.",
-        "gRPC: no capacity, as 1 of 2 blocks kept that at no rate.",
-    ] == list(describe_searches(summarise(run.records)))

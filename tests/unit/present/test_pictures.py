@@ -65,14 +65,3 @@ def test_a_report_opens_with_all_cells_in_one_picture(tmp_path: Path) -> None:
     assert situations == drawn.texts("title")
     assert 4 * ["REST", "gRPC", "gRPC with ghz", "socket !"] == drawn.texts("name")
     assert (16, 4, 48) == (len(drawn.all("interval")), len(drawn.all("mark unfit")), len(drawn.all("block")))
-
-
-def test_what_a_scenario_sweeps_is_answered_over_its_levels(tmp_path: Path) -> None:
-    """A line a transport, with a legend; an open load is judged by how long users wait."""
-    cells = [cell(wire, concurrency=level, rate_per_s=100.0) for wire in ("rest", "socket") for level in (1, 4, 16)]
-    found = answer_of(RunBuilder(cells, blocks=3, samples=1000).write(tmp_path))
-    assert ["REST", "socket"] == [style.name for style in found.legend]
-    assert ["p99, ms", "server CPU per request, µs"] == [panel.title.partition(":")[0] for panel in found.charts]
-    for panel in found.charts:
-        drawn = Drawn(panel.svg)
-        assert (2, 6, 6) == (len(drawn.lines()), len(drawn.marks()), len(drawn.all("interval")))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -78,15 +77,3 @@ def test_a_folder_that_is_gone_empties_no_index(run: Run, tmp_path: Path) -> Non
     with pytest.raises(IndexUnusableError, match="unable to open"):
         Store(folder, find_database_url(folder))
     assert not folder.exists()
-
-
-def test_a_killed_run_is_found_to_have_ended(tmp_path: Path) -> None:
-    """It has written nothing more, but its process is gone."""
-    store = Store(tmp_path, find_database_url(tmp_path))
-    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as process:
-        info = {"status": "running", "pid": process.pid}
-        RunBuilder(blocks=1, cells=[cell("rest")], samples=20, info=info).write(tmp_path)
-        store.update()
-        assert ["running"] == [row.status for row in store.runs(Filters()).rows]
-    assert 1 == store.update()
-    assert ["incomplete"] == [row.status for row in store.runs(Filters()).rows]

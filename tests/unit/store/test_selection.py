@@ -28,10 +28,8 @@ def test_a_filter_has_the_levels_that_are_given() -> None:
     [
         ("2026-11-21", datetime(2026, 11, 21, tzinfo=UTC), datetime(2026, 11, 21, 23, 59, 59, 999_999, tzinfo=UTC)),
         ("2026-11-21T10:15:00Z", *[datetime(2026, 11, 21, 10, 15, tzinfo=UTC)] * 2),
-        ("2026-11-21T10:15", *[datetime(2026, 11, 21, 10, 15, tzinfo=UTC)] * 2),
         ("2026-11-21 10:15:00.5-02:00", *[datetime(2026, 11, 21, 12, 15, 0, 500_000, tzinfo=UTC)] * 2),
         ("2026-11-21T10:15 02:00", *[datetime(2026, 11, 21, 8, 15, tzinfo=UTC)] * 2),
-        ("2026-11-21T10:15:00 02:00", *[datetime(2026, 11, 21, 8, 15, tzinfo=UTC)] * 2),
     ],
 )
 def test_a_date_counts_as_a_whole(given: str, since: datetime, until: datetime) -> None:
@@ -45,11 +43,9 @@ def test_a_date_counts_as_a_whole(given: str, since: datetime, until: datetime) 
     [
         ("protocol", "http", "protocol: must be 'rest', 'grpc' or 'socket' (it is 'http')"),
         ("concurrency", "0", "concurrency: must be at least 1 (it is '0')"),
-        ("concurrency", "1e3", "concurrency: must be a valid integer"),
         ("concurrency", "٣", "concurrency: must be a valid integer"),
         ("concurrency", "9" * 100, "concurrency: must be at most 10000 (it is '999"),
         ("since", "yesterday", "since: 'yesterday' isn't a date or time such as 2026-11-21 or 2026-11-21T10:15:00Z"),
-        ("until", "20261121", "until: '20261121' isn't a date or time such as"),
         ("until", "9999-12-31T23:59:59-10:00", "until: '9999-12-31T23:59:59-10:00' isn't a date or time such as"),
         ("since", "0001-01-01T00:00:00+10:00", "since: '0001-01-01T00:00:00+10:00' isn't a date or time such as"),
         ("scenario", "a\x00b", "scenario: has characters that can't be printed"),

@@ -26,7 +26,6 @@ class Document(HTMLParser):
         self.tags: Counter[str] = Counter()
         self.ids: list[str] = []
         self.loads: list[str] = []
-        self.unlabelled_figures = 0
         self.open: list[str] = []
         self.text = ""
         self.feed(html)
@@ -39,8 +38,6 @@ class Document(HTMLParser):
         if "id" in values:
             self.ids.append(values["id"])
         self.loads += [value for name, value in values.items() if name in LOADS and not value.startswith("#")]
-        if tag == "svg" and not values.get("aria-label") and values.get("aria-hidden") != "true":
-            self.unlabelled_figures += 1
         if tag not in VOID:
             self.open.append(tag)
 
@@ -104,16 +101,6 @@ def test_every_element_is_closed_and_every_id_is_unique(html: str) -> None:
     assert [] == [name for name, count in Counter(document.ids).items() if count > 1]
     references = set(re.findall(r'(?:href="|url\()#([\w-]+)', html))
     assert set() == references - set(document.ids)
-
-
-def test_charts_have_a_colour_by_name_and_words_for_those_who_do_not_see_them(html: str) -> None:
-    """The two panels that answer, and latencies of each of four groups; colours are light or dark."""
-    document = Document(html)
-    assert 2 + 4 == document.tags["figure"]
-    assert 0 == document.unlabelled_figures
-    assert "prefers-color-scheme: dark" in html
-    for colour in re.findall(r"\b(?:fill|stroke)(?:: |=\")([^;\"]+)", html):
-        assert re.fullmatch(r"none|currentColor|var\(--\w+\)", colour)
 
 
 def test_a_run_without_records_has_a_report(tmp_path: Path) -> None:
