@@ -49,7 +49,8 @@ def execute(  # noqa: PLR0913 - options, each with a default
     with ExitStack() as ending:  # its callbacks run from the last to the first, also if one fails
         ending.callback(place.clean_up)
         ids = prepare(plan, place)
-        command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
+        program = ["wirebench"] if Path(sys.argv[0]).name in ("wirebench", "__main__.py") else ["python", sys.argv[0]]
+        command = shlex.join([*program, *sys.argv[1:]])
         info = create_info(plan, place, name, command, calibrate=calibrate)
         if keep_application:
             info = info.model_copy(update={"application": str((out / name / APPLICATION_FILE).absolute())})
