@@ -10,7 +10,7 @@ from typing import Literal
 from wirebench.analysis.ratio import Ratio
 from wirebench.analysis.significance import FALSE_ALARMS, Significance, compute_significance
 from wirebench.analysis.summary import CellSummary
-from wirebench.model.metric import CAPACITIES, COMPARED, METRICS, Metric
+from wirebench.model.metric import COMPARED, METRICS, Metric
 from wirebench.model.record import Gate
 
 Verdict = Literal["faster", "slower", "equivalent", "inconclusive", "withheld"]
@@ -75,7 +75,7 @@ class Comparison:
 
 def compute_ratios(baseline: CellSummary, subject: CellSummary, ratio_of: RatioOf) -> dict[str, Ratio]:
     """Return subject / baseline by metric, where both were measured; rates that were searched for have others."""
-    names = CAPACITIES if baseline.factors["shape"] == "capacity" else COMPARED
+    names = ("capacity",) if baseline.factors["shape"] == "capacity" else COMPARED
     return {name: ratio for name in names if (ratio := ratio_of(baseline, subject, METRICS[name]))}
 
 

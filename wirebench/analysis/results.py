@@ -65,8 +65,6 @@ class Result:
     throughput_per_s: float | None
     #: Of a search for it; None of other loads.
     capacity_per_s: float | None
-    capacity_core_per_s: float | None
-    capacity_memory_per_s: float | None
     min_ms: float | None
     mean_ms: float | None
     stdev_ms: float | None

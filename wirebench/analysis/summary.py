@@ -11,7 +11,7 @@ from wirebench.analysis.ratio import Ratio, paired_ratio
 from wirebench.model.cell import sort_key
 from wirebench.model.histogram_file import ErrorText, choose_most_frequent
 from wirebench.model.labels import Factors, name_cell, name_cell_fully
-from wirebench.model.metric import CAPACITIES, METRICS, Metric
+from wirebench.model.metric import METRICS, Metric
 from wirebench.model.record import Gate, Interval, Record, join_intervals
 
 
@@ -88,7 +88,7 @@ class CellSummary:
 
         There are none of a capacity if a block's search found none.
         """
-        if metric.name in CAPACITIES and self.unkept_searches:
+        if metric.name == "capacity" and self.unkept_searches:
             return {}
         figures = ((record.block, metric.of(record)) for record in self.records)
         return {block: figure for block, figure in figures if figure is not None and figure > 0}

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from wirebench.drivers import Job
 from wirebench.measure.observe import Observation
-from wirebench.model.metric import CAPACITIES
 from wirebench.model.record import FAIRNESS_MIN, Gate, Record
 from wirebench.model.scenario import ERROR_SHARE_MAX
 
@@ -72,7 +71,7 @@ def check_gates(measured: GateInput) -> tuple[Gate, ...]:
         if value is None:
             continue
         limit = rule.limit(measured) if callable(rule.limit) else rule.limit
-        metrics = (*rule.metrics, *CAPACITIES) if measured.record.search else rule.metrics
+        metrics = (*rule.metrics, "capacity") if measured.record.search else rule.metrics
         gate = Gate(
             name=rule.name,
             passed=value >= limit if rule.limit_is_minimum else value <= limit,

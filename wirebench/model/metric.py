@@ -77,22 +77,6 @@ _ALL = (
     ),
     Metric("cpu", "server CPU per request", "µs", "cpu_us_per_request", "The service's CPU time.", short="CPU/req"),
     _gain("capacity", "capacity", "requests/s", "search.capacity_per_s", "The highest rate that kept the objective."),
-    _gain(
-        "capacity_core",
-        "capacity per core",
-        "requests/s",
-        "capacity_core_per_s",
-        "The same by busy core.",
-        short="per core",
-    ),
-    _gain(
-        "capacity_memory",
-        "capacity per GB",
-        "requests/s",
-        "capacity_memory_per_s",
-        "The same by memory, in 10⁹ B.",
-        short="per GB",
-    ),
     _count("items", "items", "", "streams.items", "Items that came in the measured windows.", more_is_better=True),
     _gain("item_rate", "items/s", "", "streams.item_rate_per_s", "Items a second, of all streams together."),
     Metric(
@@ -126,12 +110,10 @@ _ALL = (
 
 #: All of them, in the order in which they are shown.
 METRICS = {metric.name: metric for metric in _ALL}
-#: What cells are compared by that were searched for their capacity: each is measured at a rate of its own.
-CAPACITIES = ("capacity", "capacity_core", "capacity_memory")
 #: What cells are compared by.
 COMPARED = {
     name: METRICS[name]
-    for name in ("throughput", "p50", "p99", "cpu", *CAPACITIES, "item_rate", "first_item", "gap", "item_cpu")
+    for name in ("throughput", "p50", "p99", "cpu", "capacity", "item_rate", "first_item", "gap", "item_cpu")
 }
 #: The lowest and the highest block of these stand beside the figures of cells.
 SPREAD = (METRICS["p50"], METRICS["p99"])

@@ -282,18 +282,6 @@ class Record(FrozenModel):
     def cpu_us_per_request(self) -> float | None:
         return None if self.streams else self.server.cpu_us_per_request
 
-    @property
-    def capacity_core_per_s(self) -> float | None:
-        return self._divide_kept_rate((self.server.cpu_s or 0.0) / self.window_s)
-
-    @property
-    def capacity_memory_per_s(self) -> float | None:
-        return self._divide_kept_rate((self.server.memory_bytes or 0) / 1e9)
-
-    def _divide_kept_rate(self, amount: float) -> float | None:
-        rate_per_s = self.search.rate_kept_per_s if self.search else None
-        return rate_per_s / amount if rate_per_s and amount else None
-
     def compute_load_s(self, warmup_s: float) -> float:
         """Return how long its warm-ups and windows took, where each warm-up has that many seconds."""
         windows = len(self.search.windows) + (self.search.closed_rate_per_s is not None) if self.search else 1

@@ -21,12 +21,12 @@ from wirebench.model.labels import (
     name_level,
     pluralise,
 )
-from wirebench.model.metric import CAPACITIES, COMPARED, METRICS
+from wirebench.model.metric import COMPARED, METRICS
 from wirebench.model.record import Gate
 from wirebench.present.numbers import format_interval, format_multiple
 
 #: What is shown beside the metric that is judged.
-_BESIDE = ("p99", *CAPACITIES, "item_rate", "first_item", "cpu", "item_cpu")
+_BESIDE = ("p99", "capacity", "item_rate", "first_item", "cpu", "item_cpu")
 
 #: A difference that can't be missed.
 _DETECTABLE_MAX = 1000

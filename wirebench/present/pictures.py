@@ -12,7 +12,7 @@ from wirebench.model import labels
 from wirebench.model.cell import FACTORS
 from wirebench.model.histogram_file import Clock
 from wirebench.model.labels import capitalise, name_gate
-from wirebench.model.metric import CAPACITIES, METRICS, Metric
+from wirebench.model.metric import METRICS, Metric
 from wirebench.model.run_info import Run
 from wirebench.present.calls import draw_calls
 from wirebench.present.charts import bars, lines
@@ -24,7 +24,7 @@ from wirebench.present.charts.svg import Chart
 from wirebench.present.latencies import CellLatency, read_latencies
 
 #: What is drawn over factors.
-_OVER_FACTORS = (*CAPACITIES, "throughput", "p50", "p99", "cpu", "item_rate", "first_item", "item_cpu")
+_OVER_FACTORS = ("capacity", "throughput", "p50", "p99", "cpu", "item_rate", "first_item", "item_cpu")
 #: More curves than these are a tangle.
 _CELLS_MAX = 8
 #: Who is measured and by what: what pictures are there to show side by side.

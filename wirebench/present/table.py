@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from wirebench.analysis.results import Result
 from wirebench.analysis.summary import find_shared_factors
 from wirebench.model.labels import describe_situation, format_error, name_cell, name_gate
-from wirebench.model.metric import CAPACITIES, METRICS, SPREAD, Metric, name_spread
+from wirebench.model.metric import METRICS, SPREAD, Metric, name_spread
 from wirebench.present.comparison import ComparisonView
 from wirebench.present.numbers import (
     ABSENT,
@@ -24,7 +24,7 @@ from wirebench.present.operations import OperationView
 
 #: The metrics of the table that shows what people look for first, and of that of operations.
 _FIRST = (
-    "requests", *CAPACITIES, "throughput", "mean", "p50", "p95", "p99", "max", "errors", "cpu",
+    "requests", "capacity", "throughput", "mean", "p50", "p95", "p99", "max", "errors", "cpu",
     "items", "item_rate", "first_item", "gap", "item_cpu",
 )  # fmt: skip
 #: Those of them that a narrow terminal leaves out.

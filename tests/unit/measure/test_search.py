@@ -18,7 +18,6 @@ from wirebench.measure.observe import Observation
 from wirebench.measure.search import choose_first_rate, choose_rate, judge_window, search_capacity
 from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import Clock
-from wirebench.model.metric import CAPACITIES, METRICS
 from wirebench.model.record import Record, SearchWindow
 from wirebench.model.scenario import Load, Objective
 from wirebench.model.variant import RATE_MAX
@@ -160,14 +159,12 @@ def test_the_record_is_that_of_the_highest_rate_that_was_kept(tmp_path: Path) ->
     assert search.rate_kept_per_s == record.rate_asked_per_s
     assert record.response is not None
     assert 10 == pytest.approx(record.response.p99_ms, rel=0.01)
-    assert (search.rate_kept_per_s or 0) / 0.5 == METRICS["capacity_core"].of(record)
-    assert (search.rate_kept_per_s or 0) / 0.1 == METRICS["capacity_memory"].of(record)
     # A window to begin with, of a closed load; and each creates what no other one does.
     assert ["closed", *["open"] * len(search.windows)] == [job.load.model for job in jobs]
     assert len(jobs) == len({job.id_base for job in jobs})
     assert {1.0} == {job.load.timeout_s for job in jobs}
     assert 3.0 * len(jobs) == record.compute_load_s(warmup_s=1.0)
-    assert all(set(CAPACITIES) <= set(gate.metrics) for gate in record.gates)
+    assert all("capacity" in gate.metrics for gate in record.gates)
     assert "resolution" in {gate.name for gate in record.gates}
 
 
