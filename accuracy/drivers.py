@@ -22,7 +22,7 @@ from wirebench.measure.usage import Interference
 from wirebench.model.cell import Cell, find_defaults
 from wirebench.model.contract import OPEN_LOAD_DRIVERS, TRANSPORTS, Driver, Transport
 from wirebench.model.histogram import Histogram
-from wirebench.model.histogram_file import CLOCKS, OK, merge_files
+from wirebench.model.histogram_file import CLOCKS, OK
 from wirebench.model.scenario import Load
 from wirebench.present.numbers import ABSENT
 from wirebench.system.signals import Interrupted, handle_interrupts
@@ -180,9 +180,11 @@ def measure(case: Case, seed: int, window_s: float, cores: Cores) -> TruthMeasur
 
 def merge_repetitions(parts: Sequence[TruthMeasurement]) -> TruthMeasurement:
     """Merge exactly: histograms and counts add up."""
+    series = tuple(series for each in parts for series in each.file.series)
+    dropped = sum(each.file.dropped_iterations for each in parts)
     return TruthMeasurement(
         truth=sum((each.truth for each in parts), start=Histogram.empty()),
-        file=merge_files([each.file for each in parts]),
+        file=parts[0].file.model_copy(update={"series": series, "dropped_iterations": dropped}),
         window_s=sum(each.window_s for each in parts),
         unstamped=sum(each.unstamped for each in parts),
     )

@@ -28,7 +28,7 @@ def test_connections_without_an_answer_are_noticed(tmp_path: Path, transport: Tr
     of = cell(transport, driver, concurrency=CONCURRENCY)
     with truth_server(transport, tmp_path, *late) as address:
         job = Job(of, load, address, 1, 1, tmp_path / "out.json", tmp_path / "out.log", None)
-        record = make_record(job, [observe(job, replicas=())])
+        record = make_record(job, observe(job, replicas=()))
     # A second has few samples, and the server one user for all.
     failed = {gate.name for gate in record.gates if not gate.passed} - {"samples", "conformance"}
     assert {"connections"} == failed

@@ -10,10 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.cluster import LONG, Cluster, Started
-from tests.support.prometheus import Prometheus
-from wirebench.model.histogram_file import HistogramFile
 from wirebench.model.record import Record
-from wirebench.targets.cluster.namespace import LABEL, name_namespace
+from wirebench.targets.cluster.namespace import LABEL
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.usefixtures("no_namespace_is_left")]
 
@@ -42,12 +40,6 @@ factors:
 load: {warmup_s: 1, window_s: 2}
 blocks: 1
 compare: balancing
-"""
-SHARED = """\
-question: Do two generators act as one?
-factors: {transport: rest, concurrency: 4, rate_per_s: 100, cpu_limit_millicores: 250}
-load: {model: open, warmup_s: 1, window_s: 3, generators: 2}
-blocks: 1
 """
 
 
@@ -94,20 +86,6 @@ def test_one_grpc_connection_sticks_to_a_pod_and_a_client_that_balances_spreads(
         shares[record.factors["balancing"]] = max(counts.values()) / sum(counts.values())
     assert 1 == shares["service"] == shares["pod"]
     assert 0.5 <= shares["headless"] < 0.6
-
-
-def test_generators_share_a_load(tmp_path: Path) -> None:
-    """Two pods send what one was asked to send: the rate is the whole's, and so is what the server counted."""
-    started = Started(tmp_path, SHARED)
-    assert 0 == started.end(), started.printed
-    run = started.run()
-    (record,) = run.records
-    assert 0.6 < record.rate_achieved_per_s / 100 < 1.05  # one alone sends a half
-    assert {gate.name: gate.passed for gate in record.gates}["counts"]
-    pushed = f'last_over_time(k6_iterations_total{{namespace="{name_namespace(run.info.id)}", driver="wireload"}}[10m])'
-    generators = Prometheus("http://127.0.0.1:9090", time.time(), 60).query(pushed)
-    sent = HistogramFile.read(run.folder / record.histogram_file).sent
-    assert (2, sent) == (len(generators), sum(float(each["value"][1]) for each in generators)), "live metrics of both"
 
 
 def test_an_interrupted_run_keeps_its_cells_and_leaves_nothing(tmp_path: Path) -> None:

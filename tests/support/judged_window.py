@@ -56,7 +56,7 @@ class JudgedWindow:
         load = load.model_copy(update={"window_s": float(WINDOW_S)})
         job = Job(of, load, "127.0.0.1:1", 1, 1, folder / "h.json", folder / "driver.log", None)
         seen = self._observe()
-        record = make_record(job, [seen])
+        record = make_record(job, seen)
         record = record.model_copy(update=dict(self.record))
         return GateInput(job, seen, record, self.host_share)
 

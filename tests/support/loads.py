@@ -40,7 +40,7 @@ class Loads:
             id_base = first_id + ids.offsets.get(planned, 0)
             output, log = scenario.with_name(f"{planned.id}.json"), scenario.with_name(f"{planned.id}.log")
             job = Job(planned.cell, load, endpoint.address, 1, id_base, output, log, None, tls=endpoint.tls)
-            records.append(make_record(job, [observe(job, endpoint.replicas)]))
+            records.append(make_record(job, observe(job, endpoint.replicas)))
         return records
 
     def _endpoint(self, service: ServiceSpec) -> Endpoint:

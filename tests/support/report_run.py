@@ -161,7 +161,7 @@ def record_of(folder: Path, of: Cell, file: HistogramFile, block: int = 1, cpu_s
         server_memory_bytes=61_000_000,
         server_throttled_periods=0,
     )
-    return make_record(job, [observed]).model_copy(update={"block": block})
+    return make_record(job, observed).model_copy(update={"block": block})
 
 
 def run_info(cells: int, blocks: int, changes: Mapping[str, Any]) -> RunInfo:

@@ -21,8 +21,8 @@ from wirebench.model.scenario import Load
 
 _ABSENT = "none"
 _HARDWARE = ("cpu", "cores", "core_separation", "services")
-#: How long steady loads take, and from how many pods they come, makes no other load of them.
-_EXTENT = ("warmup_s", "window_s", "generators")
+#: How long steady loads take makes no other load of them.
+_EXTENT = ("warmup_s", "window_s")
 _LOAD = ("calls", "warmup_calls", "spawn_rate_per_s", "timeout_s", "concurrency_max", "speedup", "objective",
          "resolution")  # fmt: skip
 

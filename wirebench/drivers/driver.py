@@ -40,7 +40,7 @@ class Job:
 
     `address` is host:port. Where the client balances, `replicas` are the addresses behind that host. `id_base` is the
     first id that a creating operation may use. The driver writes the histogram file to `output` and its log to `log`.
-    `generator` is the index of this load generator and their number. `tls` is None for plain text. `application` is the
+    `tls` is None for plain text. `application` is the
     application file, and `descriptors` one with the messages of gRPC.
     """
 
@@ -53,7 +53,6 @@ class Job:
     log: Path
     cores: frozenset[int] | None
     replicas: tuple[str, ...] = ()
-    generator: tuple[int, int] = (0, 1)
     metrics_push: MetricsPush | None = None
     tls: ClientTls | None = None
     #: Where the driver runs, if not on this machine's network.

@@ -149,7 +149,6 @@ def _carry_out(command: str, beside: Path, job: dict[str, Any]) -> list[str]:
 def describe_job(job: Job) -> dict[str, Any]:
     """Return a job as wireload reads it; what is None is its own choice."""
     load, cell = job.load, job.cell
-    generator, generators = job.generator
     return {
         "addresses": job.replicas or (job.address,),
         "application": job.application,
@@ -179,8 +178,6 @@ def describe_job(job: Job) -> dict[str, Any]:
         "h2c": cell.http is not None,
         "tls": job.tls and dataclasses.asdict(job.tls),
         "live": job.metrics_push and {"url": job.metrics_push.url, "labels": dict(job.metrics_push.labels)},
-        "generator": generator,
-        "generators": generators,
         "output": job.output,
         # By when they end, requests that a burst makes wait would be counted after it, or not at all.
         "by_due": bool(cell.shape),

@@ -8,7 +8,6 @@ import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -136,24 +135,20 @@ class Calibration(FrozenModel):
         """Return whether the error of a cell's driver is known at the cell's load; a closed load has no rate before."""
         return bool(_find_neighbours(self._find_usable_points(cell), cell, rate_per_s or 0.0))
 
-    def look_up(self, cell: Cell, rate_per_s: float, generators: int = 1) -> Instrument | None:
+    def look_up(self, cell: Cell, rate_per_s: float) -> Instrument | None:
         """Return what the driver's figures are worth at a cell's load; None where that isn't known.
 
-        Each of several generators sends its share, has the error of that, and adds its ceiling to the others'.
         The error is that of all calibrated loads next to it, below and above, together, of those that the driver kept
         up with. Coarse points are used where there are no others. A rate of streams says nothing of a driver whose
         ceiling is known in requests.
         """
-        share, share_per_s = _take_share(cell, generators), rate_per_s / generators
-        known = [point for point in self._find_usable_points(share) if point.kept_up]
+        known = [point for point in self._find_usable_points(cell) if point.kept_up]
         fine = [point for point in known if not point.coarse]
-        points = fine if _find_neighbours(fine, share, share_per_s) else known
-        used = _find_neighbours(points, share, share_per_s)
-        ceiling_per_s = None if cell.is_stream else _compute_ceiling_per_s(points, share.concurrency)
+        points = fine if _find_neighbours(fine, cell, rate_per_s) else known
+        used = _find_neighbours(points, cell, rate_per_s)
+        ceiling_per_s = None if cell.is_stream else _compute_ceiling_per_s(points, cell.concurrency)
         if not used and ceiling_per_s is None:
             return None
-        if ceiling_per_s is not None:
-            ceiling_per_s *= generators
         return Instrument(
             coarse=any(point.coarse for point in used or points),
             p50_error_ms=join_intervals(point.p50_error_ms for point in used),
@@ -189,11 +184,6 @@ def _find_neighbours(points: Sequence[Point], cell: Cell, rate_per_s: float) -> 
         between = [pair for pair in pairwise(own) if pair[0].load_rate_per_s <= rate_per_s <= pair[1].load_rate_per_s]
         found += between[0] if between else (slowest,) if rate_per_s < slowest.load_rate_per_s else (fastest,)
     return found
-
-
-def _take_share(cell: Cell, generators: int) -> Cell:
-    """Return a cell with the connections that one of several generators has; the first ones may have one more."""
-    return replace(cell, concurrency=math.ceil(cell.concurrency / generators))
 
 
 def _compute_ceiling_per_s(points: Sequence[Point], concurrency: int) -> float | None:
@@ -242,13 +232,13 @@ def measure_loads(driver: Driver, transport: Transport, cores: Cores) -> Iterato
 def plan_probes(cells: Iterable[Cell], load: Load, known: Calibration) -> tuple[list[Probe], int]:
     """Return what to measure for the loads of cells that aren't calibrated, and how many loads there is no time for.
 
-    Each load takes its own probe and that of the ceiling. Of several generators the share of one is calibrated.
+    Each load takes its own probe and that of the ceiling.
     Of several numbers of connections the least and the most come first: others lie between.
     """
     unknown: dict[tuple[Driver, Transport], list[Probe]] = {}
-    for cell in (_take_share(load.add_connections(each), load.generators) for each in cells):
+    for cell in map(load.add_connections, cells):
         asked_per_s = load.compute_rate_asked_per_s(cell)
-        rate_per_s = math.ceil(asked_per_s / load.generators) if asked_per_s else None
+        rate_per_s = math.ceil(asked_per_s) if asked_per_s else None
         if cell.connections is None and not known.covers(cell, rate_per_s):
             probe = Probe(
                 driver=cell.driver,

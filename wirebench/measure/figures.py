@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from wirebench.drivers import Job
 from wirebench.measure.calibration import Calibration
 from wirebench.measure.counters import compute_fairness
 from wirebench.measure.gates import GateInput, check_gates
-from wirebench.measure.observe import Observation, merge_observations
+from wirebench.measure.observe import Observation
 from wirebench.measure.usage import divide_if_known
 from wirebench.model.cell import Cell
 from wirebench.model.histogram_file import CLOCKS, OK, Clock, HistogramFile
@@ -26,21 +24,21 @@ from wirebench.model.record import (
 
 def make_record(  # noqa: PLR0913 - what only some records have, each with a default
     job: Job,
-    observations: Sequence[Observation],
+    seen: Observation,
     *,
     calibration: Calibration | None = None,
     host_share: float | None = None,
     search: CapacitySearch | None = None,
     searched: Cell | None = None,
 ) -> Record:
-    """Make the record of what one generator or several observed, and merge their histograms into the job's output.
+    """Make the record of what was observed, and write the histograms to the job's output.
 
     `calibration` is what is known of the driver's own error. `host_share` are the CPU
     limits of services and generators that share a machine, as a share of its cores; None where they have machines or
     cores of their own. `search` is one that the job is the answer of, and `searched` the cell that was searched. Raises
     WirebenchError if no request was sent at all.
     """
-    load, seen = job.load, merge_observations(observations)
+    load = job.load
     cell, merged, window_s, pinned = searched or job.cell, seen.file, seen.window_s, seen.pinned
     merged.write(job.output)
     counts = merged.count_by_code()
@@ -70,9 +68,7 @@ def make_record(  # noqa: PLR0913 - what only some records have, each with a def
             cpu_share=seen.generator_share,
             shares_cores_with_server=pinned.shared if pinned else None,
         ),
-        instrument=calibration.look_up(load.add_connections(job.cell), rate_per_s, load.generators)
-        if calibration
-        else None,
+        instrument=calibration.look_up(load.add_connections(job.cell), rate_per_s) if calibration else None,
         reference_us=seen.reference_us,
         bytes_sent_per_request=divide_if_known(merged.bytes_sent, merged.bytes_requests),
         bytes_received_per_request=divide_if_known(merged.bytes_received, merged.bytes_requests),

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 from wirebench.drivers import DRIVERS, Job
 from wirebench.measure.counters import count_dropped_packets, count_since, read_replicas
@@ -26,7 +24,7 @@ from wirebench.measure.usage import (
     watch_replica,
 )
 from wirebench.model.frozen import FrozenModel
-from wirebench.model.histogram_file import HistogramFile, merge_files
+from wirebench.model.histogram_file import HistogramFile
 from wirebench.targets.cores import Cores
 from wirebench.targets.endpoint import Replica
 
@@ -35,17 +33,14 @@ _UNSEEN = Usage(0, None)
 
 
 class Observation(FrozenModel):
-    """One generator's view of one cell, or that of several together; only the first of them looks at the server.
-
-    What was used is that of the windows. None is what wasn't seen.
-    """
+    """What was seen of one cell where its load came from. What was used is that of the window; None wasn't seen."""
 
     file: HistogramFile
     window_s: float
     generator_cpu_s: float | None = None
     generator_throttled_periods: int | None = None
     #: Share of its cores' time that it and the proxy used, and the same in its busiest second: where a load changes, a
-    #: generator may be at its end for a while only. Of several the busiest one's, as one at its end spoils the load.
+    #: generator may be at its end for a while only.
     generator_share: float | None = None
     generator_busiest_share: float | None = None
     #: Of all replicas.
@@ -66,29 +61,17 @@ class Observation(FrozenModel):
     metrics_push_problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class StartBarrier:
-    """Synchronizes the generators that share a load; the default is for a single generator.
-
-    `wait` returns when all are ready. `add_up` returns the sum of their numbers to the first of them.
-    """
-
-    wait: Callable[[], None] = lambda: None
-    add_up: Callable[[int], int] = lambda sent: sent
-
-
 def observe(
     job: Job,
     replicas: Sequence[Replica],
     cores: float | None = None,
     pinned: Cores | None = None,
-    barrier: StartBarrier | None = None,
 ) -> Observation:
     """Send a job's load from `cores` cores, and watch the replicas that can be observed.
 
     Raises WirebenchError if the driver fails, if no request was sent at all, or if a replica doesn't answer.
     """
-    barrier, generator = barrier or StartBarrier(), DriverProcess()
+    generator = DriverProcess()
     watched = pinned.all if pinned else frozenset[int]()
     before_us = measure_reference_us(min(pinned.server)) if pinned else None
     with open_route(job) as (routed, proxy_pids), ExitStack() as stack:
@@ -98,13 +81,11 @@ def observe(
         generators = [load, *([Watch(partial(read_processes, proxy_pids))] if proxy_pids else [])]
         ourselves, machine = Watch(partial(read_processes, [os.getpid()])), Watch(partial(read_cores, watched))
         stack.enter_context(keep_reading([*servers, *generators, ourselves, machine]))
-        barrier.wait()
         dropped_before = count_dropped_packets()
         file = DRIVERS[job.cell.driver].run(routed, generator.watch)
     after_us = measure_reference_us(min(pinned.server)) if pinned else None
     dropped = count_dropped_packets()
-    sent = barrier.add_up(file.sent)
-    counted = count_since(replicas, counts_before, sent) if counts_before else None
+    counted = count_since(replicas, counts_before, file.sent) if counts_before else None
     window = file.require_window()
     span = (window.start_unix_ns, window.end_unix_ns)
     # A database's processes are neither ours nor other programs.
@@ -147,25 +128,6 @@ def _find_busiest_s(watches: Sequence[Watch], window: tuple[int, int]) -> float 
     seconds = [_sum_used(watches, (start, start + _SECOND_NS)) for start in starts]
     known = [each for each in seconds if each is not None]
     return max(known) if known and len(known) == len(seconds) else None
-
-
-def merge_observations(observations: Sequence[Observation]) -> Observation:
-    """Return what generators saw that shared a load side by side, in windows that are equally long."""
-
-    def combine(field: str, how: Callable[[Sequence[Any]], Any] = sum) -> Any:  # noqa: ANN401 - any field
-        values = [getattr(each, field) for each in observations]
-        return None if None in values else how(values)
-
-    summed = ("generator_cpu_s", "generator_throttled_periods", "dropped_packets")
-    return observations[0].model_copy(
-        update={
-            "file": merge_files([each.file for each in observations]),
-            "window_s": combine("window_s", statistics.fmean),
-            "generator_share": combine("generator_share", max),
-            "generator_busiest_share": combine("generator_busiest_share", max),
-            **{field: combine(field) for field in summed},
-        }
-    )
 
 
 def _round(value: float | None) -> int | None:

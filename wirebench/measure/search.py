@@ -32,7 +32,7 @@ _TIMEOUT_S_MIN = 1.0
 
 def search_capacity(
     job: Job,
-    observe: Callable[[Job], Sequence[Observation]],
+    observe: Callable[[Job], Observation],
     ids_per_window: int,
     calibration: Calibration | None = None,
     host_share: float | None = None,
@@ -48,7 +48,7 @@ def search_capacity(
     timeout_s = load.timeout_s or max(_TIMEOUT_S_MIN, _TIMEOUT_OVER_OBJECTIVE * objective.p99_ms / 1000)
     record_window = partial(make_record, calibration=calibration, host_share=host_share)
     windows: list[SearchWindow] = []
-    observed: list[tuple[Job, Sequence[Observation], Record]] = []
+    observed: list[tuple[Job, Observation, Record]] = []
 
     def measure(rate_per_s: int | None) -> Record:
         model = "closed" if rate_per_s is None else "open"

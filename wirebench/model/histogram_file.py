@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
@@ -187,38 +187,6 @@ def _sum_histograms(texts: Iterable[str]) -> Histogram:
     from wirebench.model.histogram import Histogram  # numpy, which takes long to import
 
     return sum((Histogram.decode(text) for text in texts), start=Histogram.empty())
-
-
-def merge_files(files: Sequence[HistogramFile]) -> HistogramFile:
-    """Merge what generators measured side by side, in windows that are equally long; exact, as counts add up.
-
-    The window spans from the first one's start to the last one's end: they start when the slowest of them is ready.
-    """
-    if len(files) == 1:
-        return files[0]
-
-    def merge(name: str, **combine: Callable[[list[Any]], Any]) -> tuple[Any, ...]:
-        return _merge_rows(itertools.chain.from_iterable(getattr(file, name) for file in files), combine)
-
-    windows = [file.require_window() for file in files]
-    streams = [file.streams for file in files if file.streams]
-    counts: dict[str, Callable[[list[Any]], Any]] = {"items_total": sum, "items_per_second": _add_up, "cancelled": sum}
-    merged: dict[str, Any] = {
-        "window": Window(
-            start_unix_ns=min(window.start_unix_ns for window in windows),
-            end_unix_ns=max(window.end_unix_ns for window in windows),
-        ),
-        "series": merge("series", count=sum, histogram=lambda texts: _sum_histograms(texts).encode()),
-        "per_second": merge("per_second", counts=_add_up),
-        "errors": choose_most_frequent(itertools.chain.from_iterable(file.errors for file in files)),
-        "streams": _merge_rows(streams, counts)[0] if streams else None,
-    }
-    for name in ("requests_total", "error_classes"):
-        merged[name] = dict(sum((Counter(getattr(file, name)) for file in files), start=Counter()))
-    for name in ("mismatches", "dropped_iterations", "retried", "bytes_sent", "bytes_received", "bytes_requests"):
-        known = [value for file in files if (value := getattr(file, name)) is not None]
-        merged[name] = sum(known) if known else None
-    return files[0].model_copy(update=merged)
 
 
 def choose_most_frequent(errors: Iterable[ErrorText]) -> tuple[ErrorText, ...]:

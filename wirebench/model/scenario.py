@@ -125,8 +125,6 @@ class Load(StrictModel):
     timeout_s: Annotated[
         float | None, Field(ge=0.001, le=TIMEOUT_S_MAX), Only(drivers=("wireload", "k6", "ghz", "oha"))
     ] = None
-    #: Pods that share the load, in a cluster.
-    generators: Annotated[int, Field(ge=1, le=64), Only(("closed", "sweep", "open", "replay"), ("wireload",))] = 1
     #: Compositions of operations, by the names that they have as levels of `operation`.
     workloads: Workloads = Field(default={})
     #: What a search for the capacity has to keep.
@@ -164,7 +162,7 @@ class Load(StrictModel):
     def list_arrivals_ns(self) -> list[int]:
         """Return when all requests of a replay are due, in nanoseconds from its start; none of other loads.
 
-        The warm-up has the recording's mean rate, evenly. All generators of a load agree on these times.
+        The warm-up has the recording's mean rate, evenly.
         """
         window, warmup_ns = self.list_window_arrivals_ns(), round(self.warmup_s * 1e9)
         warmup = range(round(self.warmup_s / self.window_s * len(window)) + 1)

@@ -102,10 +102,6 @@ def _validate_load(scenario: Scenario) -> ValidationMessages:
         rules = [each for each in field.metadata if isinstance(each, Only)]
         if rules and getattr(load, key) != field.get_default():
             yield from _validate_key(scenario, key, rules)
-    least = min(collect_levels(scenario.factors.concurrency), default=1)
-    if load.generators > least or (load.generators > 1 and "same-pod" in collect_levels(scenario.factors.placement)):
-        message = f"{load.generators} generators can't share {least} of factors.concurrency, or the pod of a service"
-        yield ("load", "generators"), message, "raise factors.concurrency, or use one generator"
     if load.calls:
         yield from _validate_calls(scenario, load.calls)
     if load.objective:
@@ -182,9 +178,6 @@ def _validate_without_cluster(scenario: Scenario, target: TargetName) -> Validat
         if len(levels) > 1 or (name == "replicas" and levels - {1}):
             hint = f"run it with --target {' or '.join(factor.targets)}, or remove factors.{name}"
             yield ("factors", name), f"the target {target} can't vary {name}", hint
-    if scenario.load.generators > 1:
-        hint = "run it with --target kubernetes, or remove the key"
-        yield ("load", "generators"), f"the target {target} has one generator", hint
 
 
 def _validate_cluster(scenario: Scenario) -> ValidationMessages:

@@ -45,6 +45,7 @@ from wirebench.run.own_variants import VERIFIED_IDS, Variants
 from wirebench.run.progress import Progress
 from wirebench.store.runs import RunWriter
 from wirebench.system.signals import Interrupted
+from wirebench.targets.cluster.load_pods import LOAD_CORES
 from wirebench.targets.cluster.namespace import name_namespace
 from wirebench.targets.cores import divide_cores
 from wirebench.targets.endpoint import Endpoint
@@ -63,7 +64,7 @@ class Execution:
 
     def __init__(self, plan: Plan, target: Target, ids: IdLayout, writer: RunWriter, progress: Progress) -> None:
         self.plan, self.target, self.ids, self.writer, self.progress = plan, target, ids, writer, progress
-        self.source = PodLoad(target.load_pods, plan.scenario.load) if target.load_pods else LoadSource(target.cores)
+        self.source = PodLoad(target.load_pods) if target.load_pods else LoadSource(target.cores)
         self.folder = tempfile.TemporaryDirectory(prefix="wirebench-")
         self.variants: Variants | None = None
         if plan.scenario.variants:
@@ -292,10 +293,10 @@ class Execution:
             )
         self.progress.end_cell(record, self.done)
 
-    def observe(self, job: Job, endpoint: Endpoint) -> tuple[Observation, ...]:
+    def observe(self, job: Job, endpoint: Endpoint) -> Observation:
         """Send a load, and return what was observed of it. Raises WirebenchError."""
         observed = self.source.observe(job, endpoint)
-        for problem in filter(None, (each.metrics_push_problem for each in observed)):
+        if problem := observed.metrics_push_problem:
             self.writer.note(f"Prometheus lacks live metrics; the figures here have all of them: {problem}")
         return observed
 
@@ -312,10 +313,7 @@ class Execution:
 
     def _compute_host_share(self, cell: Cell) -> float | None:
         """Return which share of a machine's cores its services and generators may use by their limits."""
-        load_pods = self.target.load_pods
-        if not (load_pods and self.shared_cores and cell.cpu_limit_millicores):
+        if not (self.target.load_pods and self.shared_cores and cell.cpu_limit_millicores):
             return None
-        load = self.plan.scenario.load
-        generators = load_pods.count_cores(load) * load.generators
         services = cell.cpu_limit_millicores * (cell.replicas or 1) / 1000
-        return (services + generators) / self.shared_cores
+        return (services + LOAD_CORES) / self.shared_cores

@@ -13,7 +13,6 @@ from wirebench.drivers.wireload import Answer, reflect, send_requests
 from wirebench.measure.calibration import Point, Probe, estimate_coarse_s, measure_coarsely
 from wirebench.measure.conformance import Conformance, check_services
 from wirebench.measure.observe import Observation, observe
-from wirebench.model.scenario import Load
 from wirebench.run.load_pod.task import (
     CalibrateTask,
     Files,
@@ -24,7 +23,7 @@ from wirebench.run.load_pod.task import (
     VerifyTask,
     decode_answer,
 )
-from wirebench.targets.cluster.load_pods import LoadPods
+from wirebench.targets.cluster.load_pods import LOAD_CORES, LoadPods
 from wirebench.targets.cores import Cores, divide_cores
 from wirebench.targets.endpoint import Endpoint
 
@@ -38,12 +37,12 @@ class LoadSource:
         """Take the cores of server and generator, where both are bound to some of this machine."""
         self._cores = cores
 
-    def observe(self, job: Job, endpoint: Endpoint) -> tuple[Observation, ...]:
-        """Send a job's load, and return what each generator observed. Raises WirebenchError."""
+    def observe(self, job: Job, endpoint: Endpoint) -> Observation:
+        """Send a job's load, and return what was observed. Raises WirebenchError."""
         cores = None
         if job.cores is not None:  # all that it has, but no more than its driver can use
             cores = min(len(job.cores), DRIVERS[job.cell.driver].cores_max or len(job.cores))
-        return (observe(job, endpoint.replicas, cores, self._cores),)
+        return observe(job, endpoint.replicas, cores, self._cores)
 
     def send(self, job: Job, endpoint: Endpoint, requests_each: int) -> Sequence[Answer]:  # noqa: ARG002 - of pods
         """Send `requests_each` of each operation of a job. Raises WirebenchError if the service can't be reached."""
@@ -66,14 +65,13 @@ class LoadSource:
 
 
 class PodLoad(LoadSource):
-    """Sends requests from pods of a cluster, `load` from as many as it has generators."""
+    """Sends requests from pods of a cluster."""
 
-    def __init__(self, load_pods: LoadPods, load: Load) -> None:
+    def __init__(self, load_pods: LoadPods) -> None:
         super().__init__()
         self._load_pods = load_pods
-        self._pod_cores = load_pods.count_cores(load)
 
-    def observe(self, job: Job, endpoint: Endpoint) -> tuple[Observation, ...]:
+    def observe(self, job: Job, endpoint: Endpoint) -> Observation:
         if job.cell.balancing == "pod":
             job = replace(job, address=endpoint.addresses[0])
         elif job.cell.balancing == "headless":
@@ -86,10 +84,10 @@ class PodLoad(LoadSource):
             replicas=endpoint.replicas,
             agents=dict(endpoint.agents),
             recording=job.load.recording,
-            cores=self._pod_cores,
+            cores=LOAD_CORES,
         )
         printed = self._load_pods.measure(job.cell, job.load, endpoint, task.model_dump(mode="json"))
-        return tuple(decode_answer(each, Observation) for each in printed)
+        return decode_answer(printed, Observation)
 
     def send(self, job: Job, endpoint: Endpoint, requests_each: int) -> Sequence[Answer]:
         task = SendTask(job=make_pod_job(job, endpoint), files=Files.of(job), requests_each=requests_each)
@@ -104,8 +102,8 @@ class PodLoad(LoadSource):
 
     def calibrate(self, probes: Sequence[Probe]) -> tuple[Point, ...]:
         """Measure drivers on the cores of a load pod, with as many for the server. Raises WirebenchError."""
-        task = CalibrateTask(probes=tuple(probes), cores=self._pod_cores)
-        return self._carry_out(task, tuple[Point, ...], (), 2 * self._pod_cores, estimate_coarse_s(probes))
+        task = CalibrateTask(probes=tuple(probes), cores=LOAD_CORES)
+        return self._carry_out(task, tuple[Point, ...], (), 2 * LOAD_CORES, estimate_coarse_s(probes))
 
     def _carry_out(
         self, task: Task, kind: type[T], endpoints: Sequence[Endpoint], cores: float = 1.0, expected_s: float = 0.0

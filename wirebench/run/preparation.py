@@ -74,7 +74,7 @@ def check_open_files(plan: Plan, files: int) -> None:
             raise UsageError(
                 f"{plan.scenario.locate(field)}: {cell.concurrency:,} users take {taken:,} open files, and a process "
                 f"may have {files:,} (ulimit -Hn): {fitting:,} fit",
-                "lower it, raise the limit, or share the load among pods of a cluster: load.generators",
+                "lower it, or raise the limit",
             )
 
 

@@ -58,7 +58,7 @@ class KubernetesTarget(Target):
         namespace.check_no_load(self._cluster)
         self._nodes = read_nodes(self._cluster)
         self._services.prepare(services, self._nodes)
-        self.load_pods = LoadPods(self._cluster, self._nodes.selector("load"), one_machine=self._nodes.are_one_machine)
+        self.load_pods = LoadPods(self._cluster, self._nodes.selector("load"))
         self.prometheus = find_prometheus(self._cluster.access)
 
     def describe(self) -> Description:

@@ -194,15 +194,6 @@ func TestALoadGoesOnWithoutPrometheus(t *testing.T) {
 	}
 }
 
-func TestALoadGeneratorTakesItsShare(t *testing.T) {
-	address, requests := service(t)
-	job := usersJob(address, filepath.Join(t.TempDir(), "out.json"))
-	job["concurrency"], job["generators"], job["generator"] = 5, 2, 1
-	if exit, _, log := run(t, "run", writeJob(t, job)); exit != 0 || requests.Load() != 2*30 {
-		t.Errorf("want two of five users, got %d requests: %s", requests.Load(), log)
-	}
-}
-
 func TestWrongUsageIsOneLine(t *testing.T) {
 	wrong := func(key string, value any) []string {
 		job := usersJob("127.0.0.1:1", filepath.Join(t.TempDir(), "out.json"))
@@ -228,8 +219,6 @@ func TestWrongUsageIsOneLine(t *testing.T) {
 		"addresses are missing":   wrong("addresses", []string{}),
 		"output is missing":       wrong("output", ""),
 		"concurrency must":        wrong("concurrency", 0),
-		"generator must":          wrong("generator", 1),
-		"at least generators":     wrong("generators", 5),
 		"exclude each other":      wrong("rate_per_s", 5),
 		"calls of all users":      wrong("calls", 1_000_000),
 		"use warmup_calls; see":   wrong("warmup_s", 0.5),

@@ -55,7 +55,7 @@ func (h *hand) flags() *flag.FlagSet {
 
 // runByHand sends the same request over and over, and prints what came of it.
 func runByHand(ctx context.Context, transport string, arguments []string, out io.Writer) error {
-	h := &hand{Job: Job{Requests: request.Options{Transport: transport}, Generators: 1, RequestsEach: 1}}
+	h := &hand{Job: Job{Requests: request.Options{Transport: transport}, RequestsEach: 1}}
 	others, err := parse(h.flags(), arguments)
 	if err != nil {
 		return err

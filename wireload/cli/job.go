@@ -52,9 +52,7 @@ type Job struct {
 	H2C            bool     `json:"h2c"`
 	CheckEvery     int      `json:"check_every"`
 
-	TLS        *jobTLS `json:"tls"`
-	Generator  int     `json:"generator"`
-	Generators int     `json:"generators"`
+	TLS *jobTLS `json:"tls"`
 
 	Live   *jobLive `json:"live"`
 	Output string   `json:"output"`
@@ -76,7 +74,7 @@ type jobLive struct {
 
 // readJob reads the job file that a command has as its only argument, and the job's application.
 func readJob(command string, arguments []string) (*Job, error) {
-	job := &Job{Concurrency: 1, TimeoutS: 10, WindowS: 1.5, CheckEvery: 100, Generators: 1, RequestsEach: 1}
+	job := &Job{Concurrency: 1, TimeoutS: 10, WindowS: 1.5, CheckEvery: 100, RequestsEach: 1}
 	if err := readJSON(command, arguments, job); err != nil {
 		return nil, err
 	}
@@ -135,8 +133,6 @@ func (j *Job) prepare(command string) error {
 		{j.RatePerS > 0 && j.Calls > 0 || (j.RatePerS > 0 || j.Calls > 0) && j.Arrivals != "", "rate_per_s, arrivals and calls exclude each other"},
 		{j.Calls > 0 && *j.WarmupS > 0, "warmup_s excludes calls; use warmup_calls"},
 		{j.RequestsEach < 1 || j.RequestsEach > requestsEachMax && !isRender, "requests_each must be from 1 to 1000"},
-		{j.Generators < 1 || j.Generator < 0 || j.Generator >= j.Generators, "generator must be from 0 to generators - 1"},
-		{j.Concurrency < j.Generators, "concurrency must be at least generators"},
 		{j.Calls > histogram.CallsMax/max(1, j.Concurrency), fmt.Sprintf("calls of all users together must not be more than %d", histogram.CallsMax)},
 		{j.H2C && (!isREST || j.TLS != nil), "h2c is for rest, and without TLS"},
 		{j.Connections < 0 || j.Connections > j.Concurrency, fmt.Sprintf("connections must be from 1 to the %d users", j.Concurrency)},
@@ -184,8 +180,6 @@ func (j *Job) load() (*engine.Load, error) {
 		Users:         j.Concurrency,
 		UsersMax:      j.ConcurrencyMax,
 		Connections:   j.Connections,
-		Generator:     j.Generator,
-		Generators:    j.Generators,
 		Calls:         j.Calls,
 		WarmupCalls:   j.WarmupCalls,
 		RatePerS:      j.RatePerS,
@@ -196,7 +190,7 @@ func (j *Job) load() (*engine.Load, error) {
 		CheckEvery:    j.CheckEvery,
 		Measured:      histogram.Options{Warmup: warmup, Window: window, ByDue: j.ByDue},
 	}
-	load.Measured.Calls = j.Calls * load.OwnUsers()
+	load.Measured.Calls = j.Calls * load.Users
 	if j.Live != nil {
 		load.Live = live.NewPublisher(j.Live.URL, j.Requests.Transport, j.Live.Labels)
 	}

@@ -51,7 +51,7 @@ func requestJob(ctx context.Context, arguments []string, out io.Writer) error {
 	if err != nil {
 		return newUsageError("%s: %w", arguments[0], err)
 	}
-	load := &engine.Load{Addresses: job.Addresses, Generators: 1, Timeout: seconds(job.TimeoutS), Reopen: job.Reopen}
+	load := &engine.Load{Addresses: job.Addresses, Timeout: seconds(job.TimeoutS), Reopen: job.Reopen}
 	if err := job.connect(load, operations[0].IsLine); err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func writeSchema(ctx context.Context, arguments []string) error {
 func (j *schemaJob) reflect(ctx context.Context) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, reflectionTimeout, fmt.Errorf("%s: server reflection takes longer than %s", j.Reflection, reflectionTimeout))
 	defer cancel()
-	load := &engine.Load{Addresses: []string{j.Reflection}, Generators: 1, Timeout: reflectionTimeout / 6}
+	load := &engine.Load{Addresses: []string{j.Reflection}, Timeout: reflectionTimeout / 6}
 	connection := &Job{Requests: request.Options{Transport: "grpc"}, TLS: j.TLS}
 	if err := connection.connect(load, false); err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ type arrivals struct {
 	wait func(time.Time) bool
 	// first has something in it while no user is the first in line, who alone uses the alarm and n.
 	first chan struct{}
-	// n is the number of the next arrival among those of all load generators.
+	// n is the number of the next arrival.
 	n int64
 	// idle counts the users in line.
 	idle atomic.Int64
@@ -22,7 +22,7 @@ type arrivals struct {
 
 func newArrivals(r *run) (*arrivals, error) {
 	wait, err := newAlarm(r.ctx)
-	a := &arrivals{run: r, wait: wait, first: make(chan struct{}, 1), n: int64(r.load.Generator)}
+	a := &arrivals{run: r, wait: wait, first: make(chan struct{}, 1)}
 	a.first <- struct{}{}
 	return a, err
 }
@@ -36,9 +36,9 @@ func (a *arrivals) next(*user) (dueUnixNS int64, ok bool) {
 	dueUnixNS, ok = a.due()
 	ok = ok && a.wait(r.at(dueUnixNS)) && r.now() < r.endUnixNS()+int64(r.load.Timeout)
 	if ok {
-		a.n += int64(r.load.Generators)
+		a.n++
 	}
-	if a.idle.Add(-1) == 0 && ok && int(r.started.Load()) < r.load.own(r.load.UsersMax) {
+	if a.idle.Add(-1) == 0 && ok && int(r.started.Load()) < r.load.UsersMax {
 		r.users.Go(a.standIn)
 	} else {
 		a.first <- struct{}{}
@@ -71,7 +71,7 @@ func (a *arrivals) end() {
 	a.wait(a.run.at(a.run.endUnixNS()))
 	now := a.run.now()
 	for due, ok := a.due(); ok && due < now; due, ok = a.due() {
-		a.n += int64(a.run.load.Generators)
+		a.n++
 		a.run.drop()
 	}
 }

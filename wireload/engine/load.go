@@ -20,16 +20,14 @@ type Load struct {
 	TLS *tls.Config
 	// NewClient returns what speaks the protocol to an address.
 	NewClient func(address string) transport.Client
-	// NewSource returns the requests of a user; users of all load generators are numbered together, from 0.
+	// NewSource returns the requests of a user; users are numbered from 0.
 	NewSource func(user int) request.Source
 
-	// Users is how many users there are in all load generators together; UsersMax, where it is more, how many there
-	// may be in an open load: one that is due while all are busy gets a new one.
+	// Users is how many users there are; UsersMax, where it is more, how many there may be in an open load: a request that
+	// is due while all are busy gets a new one.
 	Users, UsersMax int
 	// Connections is how many connections they share, where clients are transport.Multiplexed; 0: each has its own.
 	Connections int
-	// Generator says which of so many load generators this is: it has every nth user and arrival.
-	Generator, Generators int
 	// RatePerS is how many requests of an open load are due in a second, and Arrivals is when they are due instead, from the
 	// start. The users of a closed load, which has neither, send when they have a reply.
 	RatePerS int64
@@ -54,11 +52,3 @@ type Load struct {
 	// Live pushes the load's metrics to Prometheus, if it isn't nil.
 	Live *live.Publisher
 }
-
-// OwnUsers returns how many of the users are this load generator's.
-func (l *Load) OwnUsers() int { return l.own(l.Users) }
-
-func (l *Load) own(all int) int { return (all - l.Generator + l.Generators - 1) / l.Generators }
-
-// userNumber returns the number that this generator's nth user has among all.
-func (l *Load) userNumber(n int) int { return n*l.Generators + l.Generator }

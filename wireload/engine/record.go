@@ -49,7 +49,7 @@ func (r *run) drop() { r.update(func(f *histogram.Fold) { f.File.DroppedIteratio
 // count returns what live metrics need besides the requests.
 func (r *run) count() (counts live.Counts) {
 	r.update(func(f *histogram.Fold) { counts.Dropped = f.File.DroppedIterations })
-	counts.Users, counts.UsersMax = r.started.Load(), int64(r.load.own(r.load.UsersMax))
+	counts.Users, counts.UsersMax = r.started.Load(), int64(r.load.UsersMax)
 	counts.BytesSent, counts.BytesReceived = r.sent.Load(), r.received.Load()
 	return counts
 }

@@ -23,7 +23,7 @@ type run struct {
 	fold   *histogram.Fold
 	// sent and received are bytes of all connections.
 	sent, received atomic.Int64
-	// slots are this load generator's part of the connections that users share, one at least; none if each has its own.
+	// slots are the connections that users share; none if each has its own.
 	slots []slot
 	// next returns when a user is to send its next request, with the moment that it was due, or 0; false at the end.
 	next    func(*user) (dueUnixNS int64, ok bool)
@@ -37,9 +37,7 @@ type run struct {
 func newRun(ctx context.Context, load *Load) *run {
 	load.UsersMax = max(load.UsersMax, load.Users)
 	r := &run{load: load, origin: time.Now(), fold: histogram.NewFold(load.Measured), begun: make(chan struct{})}
-	if load.Connections > 0 {
-		r.slots = make([]slot, max(1, load.own(load.Connections)))
-	}
+	r.slots = make([]slot, load.Connections)
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	r.next = r.nextOfClosed
 	return r
@@ -63,7 +61,7 @@ func Run(ctx context.Context, load *Load, version string) (histogram.File, error
 	if load.Live != nil {
 		publisher.Go(func() { load.Live.Publish(over, r.count) })
 	}
-	for range load.OwnUsers() {
+	for range load.Users {
 		r.start()
 	}
 	r.begin()
@@ -88,7 +86,7 @@ func (r *run) at(unixNS int64) time.Time {
 
 // start has one more user send requests on a goroutine of its own.
 func (r *run) start() {
-	number := r.load.userNumber(int(r.started.Add(1) - 1))
+	number := int(r.started.Add(1) - 1)
 	u := newUser(r, number)
 	u.source = r.load.NewSource(number)
 	r.users.Go(func() {
@@ -114,7 +112,7 @@ func (r *run) begin() {
 	}
 	over, cancel := context.WithDeadline(r.ctx, r.at(r.endUnixNS()))
 	context.AfterFunc(over, cancel)
-	r.load.Barrier.users, r.load.Barrier.over = r.load.OwnUsers(), over.Done()
+	r.load.Barrier.users, r.load.Barrier.over = r.load.Users, over.Done()
 	close(r.begun)
 }
 

@@ -173,7 +173,7 @@ func (p protocol) answering(takes time.Duration) func(net.Conn) {
 func (p protocol) load(address string, duration time.Duration) *Load {
 	return &Load{
 		Addresses: []string{address}, NewClient: p.newClient, NewSource: func(int) request.Source { return &request.Constant{Request: p.request} },
-		Users: 1, Generators: 1, Duration: duration, Timeout: 5 * time.Second, Measured: histogram.Options{Window: duration},
+		Users: 1, Duration: duration, Timeout: 5 * time.Second, Measured: histogram.Options{Window: duration},
 	}
 }
 

@@ -43,8 +43,8 @@ type user struct {
 func newUser(r *run, number int) *user {
 	u := &user{run: r, address: r.load.Addresses[number%len(r.load.Addresses)]}
 	if len(r.slots) > 0 {
-		place := number / r.load.Generators % len(r.slots)
-		u.slot, u.address = &r.slots[place], r.load.Addresses[r.load.userNumber(place)%len(r.load.Addresses)]
+		place := number % len(r.slots)
+		u.slot, u.address = &r.slots[place], r.load.Addresses[place%len(r.load.Addresses)]
 	}
 	u.client = r.load.NewClient(u.address)
 	return u

@@ -18,7 +18,7 @@ type Options struct {
 	Codec string `json:"codec"`
 	// Clients are the kinds of clients that share the users. A load of one operation has one kind with a sequence of one.
 	Clients []Client `json:"clients"`
-	// Users is how many users there are, those of all load generators together; 1 by default.
+	// Users is how many users there are; 1 by default.
 	Users int `json:"-"`
 	// Calls and WarmupCalls are those of each user; phases need them.
 	Calls       int `json:"-"`

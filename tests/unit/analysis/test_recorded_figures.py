@@ -113,30 +113,23 @@ def write_run(folder: Path, kind: str, blocks: int = 3) -> Run:
     return load_run(writer.folder)
 
 
-def observe(kind: str, of: Cell, block: int) -> list[Observation]:
-    """Return what each of two generators saw: every other request. The first of them looked at the server, too."""
+def observe(kind: str, of: Cell, block: int) -> Observation:
+    """Return what was seen of a load and of its server."""
     times = draw_times(kind, of, block)
     window_s = times["service"].sum() / 0.95e9 / USERS if kind == "calls" else float(SECONDS)
     failed = len(times["service"]) // 200 if (kind, of.transport, of.concurrency) == ("sweep", "rest", USERS) else 0
     dropped = int((kind, of.transport, block) == ("open", "socket", 1))
-    files = [
-        make_file(of, {clock: each[half::2] for clock, each in times.items()}, window_s, failed, dropped)
-        for half in range(2)
-    ]
-    cpu_s = CPU_US[of.transport][block] / 1e6 * max(map(len, times.values()))
-    first, second = (
-        Observation(
-            file=file,
-            window_s=window_s,
-            generator_cpu_s=0.1,
-            generator_throttled_periods=0,
-            generator_share=0.1 / window_s,
-            generator_busiest_share=0.1,
-        )
-        for file in files
+    file = make_file(of, times, window_s, 2 * failed, 2 * dropped)
+    return Observation(
+        file=file,
+        window_s=window_s,
+        generator_cpu_s=0.2,
+        generator_throttled_periods=0,
+        generator_share=0.1 / window_s,
+        generator_busiest_share=0.1,
+        server_cpu_s=CPU_US[of.transport][block] / 1e6 * max(map(len, times.values())),
+        server_requests={"a": {"1": file.sent}},
     )
-    server = {"server_cpu_s": cpu_s, "server_requests": {"a": {"1": sum(file.sent for file in files)}}}
-    return [first.model_copy(update=server), second]
 
 
 def draw_times(kind: str, of: Cell, block: int) -> dict[str, Times]:

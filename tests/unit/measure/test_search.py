@@ -112,7 +112,7 @@ def test_a_window_keeps_the_objective_or_not(record: Record, changes: dict[str, 
     assert not judge_window(record, Objective(p99_ms=0.001)).kept
 
 
-def observe_service(job: Job) -> tuple[Observation, ...]:
+def observe_service(job: Job) -> Observation:
     """Return what a generator sees of a service that takes 10 ms up to 1,000 requests/s, and 100 ms beyond.
 
     Beyond, the generator is full.
@@ -122,7 +122,7 @@ def observe_service(job: Job) -> tuple[Observation, ...]:
     histogram = Histogram.of_values(np.full(2 * rate_per_s, 100_000_000 if is_over else 10_000_000))
     clocks: tuple[Clock, ...] = ("service", "response") if job.cell.rate_per_s else ("service",)
     series = tuple(make_series(histogram, clock=clock) for clock in clocks)
-    seen = Observation(
+    return Observation(
         file=make_file(10**18, 2, series=series, requests_total={"ok": histogram.count}),
         window_s=2.0,
         generator_cpu_s=1.9 if is_over else 0.5,
@@ -130,7 +130,6 @@ def observe_service(job: Job) -> tuple[Observation, ...]:
         server_cpu_s=1.0,
         server_memory_bytes=10**8,
     )
-    return (seen,)
 
 
 def search_service(folder: Path, jobs: list[Job], disturbed: tuple[int, int] = (0, 0)) -> Record:
@@ -139,11 +138,11 @@ def search_service(folder: Path, jobs: list[Job], disturbed: tuple[int, int] = (
     load = LOAD.model_copy(update={"window_s": 2.0})
     job = replace(JOB, cell=searched, load=load, output=folder / "h.json")
 
-    def send(own: Job) -> tuple[Observation, ...]:
+    def send(own: Job) -> Observation:
         jobs.append(own)
         is_disturbed = disturbed[0] <= (own.cell.rate_per_s or 0) <= disturbed[1]
         interference = 0.2 if is_disturbed else 0.01
-        return tuple(each.model_copy(update={"interference": interference}) for each in observe_service(own))
+        return observe_service(own).model_copy(update={"interference": interference})
 
     return search_capacity(job, send, ids_per_window=ID_STEP)
 

@@ -8,14 +8,12 @@ from hdrh.histogram import HdrHistogram
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.histogram_files import make_file, make_histogram_file, make_series
+from tests.support.histogram_files import make_file, make_series
 from wirebench.model.histogram import VALUE_MAX_NS, Histogram
 from wirebench.model.histogram_file import (
     ErrorText,
     HistogramFile,
-    Streams,
-    Window,
-    merge_files,
+    choose_most_frequent,
 )
 
 LATENCIES = st.lists(st.integers(1, VALUE_MAX_NS), min_size=1, max_size=200)
@@ -76,36 +74,12 @@ def part(number: int, errors: dict[str, int], latencies_ms: dict[str, list[int]]
     )
 
 
-def test_what_parts_counted_adds_up() -> None:
-    """Error texts, most frequent first; retries; classes of errors; and latencies, whatever their outcome."""
-    one = part(0, {"reset": 5, "refused": 3}, {"ok": [100, 300], "unavailable": [500]})
-    other = part(1, {"timeout": 4, "refused": 3}, {"ok": [100]})
-    merged = merge_files(
-        [
-            one.model_copy(update={"retried": 2, "error_classes": {"refused": 3}}),
-            other.model_copy(update={"retried": 1, "error_classes": {"refused": 3, "timeout": 4}}),
-        ]
+def test_error_texts_add_up() -> None:
+    """The most frequent come first."""
+    errors = [*part(0, {"reset": 5, "refused": 3}).errors, *part(1, {"timeout": 4, "refused": 3}).errors]
+    assert ["unavailable: refused (6×)", "unavailable: reset (5×)", "unavailable: timeout (4×)"] == list(
+        map(str, choose_most_frequent(errors))
     )
-    assert ["unavailable: refused (6×)", "unavailable: reset (5×)", "unavailable: timeout (4×)"] == [
-        str(error) for error in merged.errors
-    ]
-    assert (3, {"refused": 6, "timeout": 4}) == (merged.retried, merged.error_classes)
-    assert 1.0 == pytest.approx(merged.sum_s("service"), rel=1e-3)
-
-
-def test_streams_read_side_by_side_add_up() -> None:
-    """Generators that share a load of streams count the items of the same second; cancelled streams were sent too."""
-    counts = ((10, (4, 5), 1), (20, (7,), 2))
-    one, two = (
-        part(0, {}).model_copy(
-            update={"streams": Streams(items_total=total, items_per_second=seconds, cancelled=cancelled)}
-        )
-        for total, seconds, cancelled in counts
-    )
-    merged = merge_files([one, two])
-    assert Streams(items_total=30, items_per_second=(11, 5), cancelled=3) == merged.streams
-    assert 3 == merged.sent
-    assert (11,) == merged.count_full_seconds()
 
 
 def test_the_wait_for_items_is_that_for_the_first_and_the_gaps() -> None:
@@ -113,13 +87,3 @@ def test_the_wait_for_items_is_that_for_the_first_and_the_gaps() -> None:
     times = part(0, {}, {"first_item": [30], "gap": [10, 20]})
     renamed = tuple(each.model_copy(update={"clock": each.code, "code": "ok"}) for each in times.series)
     assert 0.06 == pytest.approx(times.model_copy(update={"series": renamed}).sum_s("first_item", "gap"), rel=0.001)
-
-
-def test_what_generators_measured_side_by_side_adds_up() -> None:
-    """Histograms merge exactly, seconds are those of each one's own window, and the window spans all."""
-    merged = merge_files([make_histogram_file(100, [1, 2, 3], (2, 1)), make_histogram_file(101, [10, 20], (1, 1, 7))])
-    assert {"ok": 5} == merged.count_by_code() == merged.requests_total
-    assert (3, 2, 7) == merged.per_second[0].counts
-    assert Window(start_unix_ns=100 * 10**9, end_unix_ns=103 * 10**9) == merged.window
-    assert 2 == merged.dropped_iterations
-    assert merged.merge_histograms("service").compute_quantiles_ns(1)[0] == pytest.approx(20e6, rel=1e-3)

@@ -74,7 +74,6 @@ REJECTED = {
     ],
     base.CALLS: [
         ("calls: 500", "calls: 500, warmup_s: 1", "3: load.warmup_s: every call counts"),
-        ("calls: 500", "generators: 2, calls: 500", "3: load.generators: the load model calls has no generators"),
         ("grpc]}", "grpc], concurrency: 1000}", "3: load.calls: 500 calls on each of 1000 connections are over"),
     ],
     base.PHASES: [
@@ -114,7 +113,6 @@ REJECTED_IN_A_CLUSTER = {
         (OPERATION, "replicas: 2\n  operation: users.create", "4: factors.replicas: users.create on 2"),
         (OPERATION, "store: [memory, postgres]", "4: factors.store: the target kubernetes brings no PostgreSQL server"),
         (OPERATION, "placement: same-pod\n  replicas: 2", "4: factors.placement: placement same-pod needs replicas 1,"),
-        ("model: closed", "generators: 2", "6: factors.driver.rest: k6 takes no load.generators"),
     ],
     base.DRIVEN: [("", "", "4: factors.driver.rest: oha is not in the image of the load pods")],
     base.CAPACITY: [("", "", "4: load.model: each window of a search for the capacity would start")],

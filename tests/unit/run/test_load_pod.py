@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import socket
-import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,27 +9,15 @@ import pytest
 
 from tests.support.histogram_files import make_histogram_file
 from tests.support.jobs import JOB
-from tests.support.waiting import TIMEOUT_S
 from wirebench.drivers.metrics_push import MetricsPush
-from wirebench.errors import WirebenchError
 from wirebench.measure.calibration import Probe
 from wirebench.measure.observe import Observation
 from wirebench.model.cell import ServiceSpec
 from wirebench.model.recording import Recording
 from wirebench.run.load_pod import main
-from wirebench.run.load_pod import start_barrier as rendezvous
-from wirebench.run.load_pod.start_barrier import join_start_barrier
 from wirebench.run.load_pod.task import CalibrateTask, MeasureTask, Task, decode_answer, encode_answer, read_task
 from wirebench.run.load_source import make_pod_job
 from wirebench.targets.endpoint import Containers, Endpoint, Replica
-
-
-def free_port() -> int:
-    """Return a port that was free a moment ago."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
-
 
 MEASURE = MeasureTask(
     job=JOB,
@@ -68,9 +54,8 @@ def test_a_task_holds_nothing_of_the_machine_that_it_comes_from(
     assert "here" not in task
     for name in ("NAMESPACE", "POD", "NODE"):
         monkeypatch.setenv(f"WIREBENCH_{name}", f"a {name}")
-    monkeypatch.setenv("JOB_COMPLETION_INDEX", "1")
     job = main._make_job(MeasureTask.model_validate_json(task))
-    assert (main.OUTPUT / "histograms.json", None, (1, 1)) == (job.output, job.cores, job.generator)
+    assert (main.OUTPUT / "histograms.json", None) == (job.output, job.cores)
     labels = {"namespace": "a NAMESPACE", "pod": "a POD", "node": "a NODE", "transport": JOB.cell.transport}
     assert MetricsPush(push.url, labels) == job.metrics_push
 
@@ -87,34 +72,3 @@ def test_an_answer_is_found_among_what_a_pod_printed() -> None:
     printed = f"a warning\n{encode_answer(observation)}another line\n"
     assert max(map(len, printed.splitlines())) < 16_000
     assert observation == decode_answer(printed, Observation)
-
-
-def test_generators_start_when_all_are_there_and_add_up() -> None:
-    """The last one is there, and may still wait for a name to resolve; the first learns how much all have sent."""
-    port, started, totals = free_port(), threading.Semaphore(0), []
-
-    def act(index: int) -> None:
-        with join_start_barrier(index, 3, "127.0.0.1", port) as barrier:
-            if index == 2:
-                assert not started.acquire(timeout=0.3)
-            barrier.wait()
-            started.release()
-            totals.append((index, barrier.add_up(10 * (index + 1))))
-
-    threads = [threading.Thread(target=act, args=(index,)) for index in (0, 1)]
-    for each in threads:
-        each.start()
-    act(2)
-    for each in threads:
-        each.join(timeout=TIMEOUT_S)
-    assert {(0, 60), (1, 20), (2, 30)} == set(totals)
-
-
-def test_a_generator_that_does_not_turn_up_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The others don't wait for ever."""
-    monkeypatch.setattr(rendezvous, "_READY_TIMEOUT_S", 0.2)
-    with pytest.raises(WirebenchError, match="not all of the 2 load pods"), join_start_barrier(0, 2, "", free_port()):
-        pass
-    closed = free_port()
-    with pytest.raises(WirebenchError, match="can't reach the first"), join_start_barrier(1, 2, "127.0.0.1", closed):
-        pass

@@ -1,6 +1,6 @@
 """The program of a load pod, `python -m wirebench.run.load_pod.main`: carries out its task, and prints the answer.
 
-It takes no arguments. Its place and its index come from the environment and the host name that Kubernetes sets.
+It takes no arguments. Its place comes from the environment that Kubernetes sets.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from wirebench.measure.conformance import check_services
 from wirebench.measure.observe import Observation, observe
 from wirebench.measure.usage import read_pod
 from wirebench.model.address import parse_address
-from wirebench.run.load_pod.start_barrier import join_start_barrier
 from wirebench.run.load_pod.task import (
     CalibrateTask,
     MeasureTask,
@@ -76,13 +75,9 @@ def _carry_out(task: Task) -> object:
 
 
 def _measure(task: MeasureTask) -> Observation:
-    index, count = int(os.environ["JOB_COMPLETION_INDEX"]), task.job.load.generators
-    # The host name of pod 2 of the Job `load` is load-2, and load-2.load is how others find it.
-    job_name = socket.gethostname().rpartition("-")[0]
-    with join_start_barrier(index, count, f"{job_name}-0.{job_name}") as barrier:
-        _wait_for_name(task.job)
-        _limit_threads(task.cores)
-        return observe(_make_job(task), _find_replicas(task) if index == 0 else (), task.cores, barrier=barrier)
+    _wait_for_name(task.job)
+    _limit_threads(task.cores)
+    return observe(_make_job(task), _find_replicas(task), task.cores)
 
 
 def _make_job(task: MeasureTask | SendTask) -> Job:
@@ -92,9 +87,7 @@ def _make_job(task: MeasureTask | SendTask) -> Job:
         application, descriptors = task.files.write(OUTPUT)
         job = dataclasses.replace(job, application=application, descriptors=descriptors)
     if isinstance(task, MeasureTask):
-        generator = int(os.environ["JOB_COMPLETION_INDEX"]), job.load.generators
-        load = job.load.model_copy(update={"recording": task.recording})
-        job = dataclasses.replace(job, load=load, generator=generator)
+        job = dataclasses.replace(job, load=job.load.model_copy(update={"recording": task.recording}))
     if job.metrics_push:
         labels = {name: os.environ[f"WIREBENCH_{name.upper()}"] for name in ("namespace", "pod", "node")}
         push = MetricsPush(job.metrics_push.url, {**labels, "transport": job.cell.transport})

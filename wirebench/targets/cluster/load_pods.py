@@ -1,9 +1,8 @@
-"""Load pods: an Indexed Job for each load, and what its pods have printed."""
+"""Load pods: a Job for each load, and what its pod has printed."""
 
 from __future__ import annotations
 
 import itertools
-import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,9 +17,11 @@ from wirebench.targets.cluster.pods import Pod, explain, fail_if_hopeless
 from wirebench.targets.cluster.release import SERVICES, build_load_values
 from wirebench.targets.endpoint import Endpoint
 
-#: What a load pod may take besides its load: to start, to find the others, to wait for a name, to read what its tool
-#: kept, to write its answer.
+#: What a load pod may take besides its load: to start, to wait for a name, to read what its tool kept, to write its
+#: answer.
 _EXTRA_S = 300.0
+#: How many cores a load pod may use: a driver needs one to be ahead of half a core of Python.
+LOAD_CORES = 1.0
 _POLL_S = 0.5
 _MEMORY_MIB = 1024
 #: What a load pod takes besides its driver.
@@ -44,33 +45,26 @@ class LoadPods:
     cluster: Cluster
     node_selector: Mapping[str, str] = field(default_factory=dict)
     name: str = "load"
-    #: Whether all nodes are one machine: then all pods of a load have one core together.
-    one_machine: bool = False
     _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
     @property
     def release(self) -> str:
         return f"{SERVICES}-{self.name}"
 
-    def count_cores(self, load: Load) -> float:
-        """Return how many cores each pod of a load may use: a driver needs one to be ahead of half a core of Python."""
-        return 1 / load.generators if self.one_machine else 1.0
+    def measure(self, cell: Cell, load: Load, endpoint: Endpoint, task: Task) -> str:
+        """Have a pod, placed as the cell says, carry out the task; return what it has printed.
 
-    def measure(self, cell: Cell, load: Load, endpoint: Endpoint, task: Task) -> tuple[str, ...]:
-        """Have a pod for each of the load's generators carry out the task, and return what each has printed.
-
-        They are placed as the cell says. Raises WirebenchError if one can't be started, fails, or has gone.
+        Raises WirebenchError if it can't be started, fails, or has gone.
         """
         # The duration of a number of calls is unknown; the window is the longest that it may take.
         expected_s = 0.0 if load.calls else load.window_s
-        users = math.ceil(load.add_connections(cell).concurrency / load.generators)
+        users = load.add_connections(cell).concurrency
         driver_mib = driver_support.estimate_memory_mib(cell.driver, cell.transport, users)
         settings = {
             "transport": cell.transport,
-            "generators": load.generators,
             "placement": cell.placement or "any",
             "resources": {
-                "cpu": f"{self.count_cores(load) * 1000:.0f}m",
+                "cpu": f"{LOAD_CORES * 1000:.0f}m",
                 "memory": f"{max(_MEMORY_MIB, _HARNESS_MIB + driver_mib)}Mi",
             },
             "nodeSelector": {} if cell.placement in ("same-node", "same-pod") else dict(self.node_selector),
@@ -88,7 +82,6 @@ class LoadPods:
         done. Raises WirebenchError.
         """
         settings = {
-            "generators": 1,
             "resources": {
                 "cpu": f"{cores * 1000:.0f}m",
                 # At most one: a node of two has no more to give away.
@@ -99,35 +92,32 @@ class LoadPods:
             "activeDeadlineSeconds": round(expected_s + _EXTRA_S),
             **{name: value for each in endpoints for name, value in each.load_values.items()},
         }
-        (printed,) = self._run(None, task, settings, expected_s)
-        return printed
+        return self._run(None, task, settings, expected_s)
 
-    def _run(
-        self, service: ServiceSpec | None, task: Task, settings: Mapping[str, Any], expected_s: float
-    ) -> tuple[str, ...]:
+    def _run(self, service: ServiceSpec | None, task: Task, settings: Mapping[str, Any], expected_s: float) -> str:
         # A Job can't be changed: each has a name of its own, and the upgrade removes the one before.
-        name, count = f"{self.name}-{next(self._numbers)}", settings["generators"]
+        name = f"{self.name}-{next(self._numbers)}"
         self.cluster.upgrade(self.release, build_load_values(service, {**settings, "name": name, "plan": task}))
         deadline = time.monotonic() + settings["activeDeadlineSeconds"] + _POLL_S
-        self._wait(name, count, deadline, ("Running", _SUCCEEDED), seen=0)
+        self._wait(name, deadline, ("Running", _SUCCEEDED), was_seen=False)
         # The API server isn't asked meanwhile: on one machine that would take CPU time from what is measured.
         time.sleep(expected_s)
-        pods = self._wait(name, count, deadline, (_SUCCEEDED,), seen=count)
-        return tuple(self.cluster.read_logs(pod.name, "load") for pod in pods)
+        pod = self._wait(name, deadline, (_SUCCEEDED,), was_seen=True)
+        return self.cluster.read_logs(pod.name, "load")
 
-    def _wait(self, job: str, count: int, deadline: float, phases: Sequence[str], seen: int) -> tuple[Pod, ...]:
-        """Wait until all pods of a Job are in one of these phases; return them in the order of their indices.
+    def _wait(self, job: str, deadline: float, phases: Sequence[str], *, was_seen: bool) -> Pod:
+        """Wait until a Job's pod is in one of these phases, and return it.
 
-        Raises WirebenchError if they fail or take too long, or if they are fewer than were `seen` before.
+        Raises WirebenchError if it fails, takes too long, or has gone.
         """
         while True:
             pods = [Pod.read(each) for each in self.cluster.get("pods", f"batch.kubernetes.io/job-name={job}")]
             fail_if_hopeless(self.cluster, pods)
-            if len(pods) == count and all(pod.phase in phases for pod in pods):
-                return tuple(sorted(pods, key=lambda pod: pod.index))
-            if len(pods) < seen or time.monotonic() > deadline:
+            if pods and pods[0].phase in phases:
+                return pods[0]
+            if (was_seen and not pods) or time.monotonic() > deadline:
                 raise self._make_error(job, pods)
-            seen = len(pods)
+            was_seen = bool(pods)
             time.sleep(_POLL_S)
 
     def _make_error(self, job: str, pods: Sequence[Pod]) -> WirebenchError:
@@ -136,7 +126,7 @@ class LoadPods:
         conditions = found.get("status", {}).get("conditions", ())
         reasons = "; ".join(each.get("message", "") for each in conditions if each["type"] == "Failed")
         return WirebenchError(
-            f"the load's Job {job} has failed: {reasons or 'its pods have gone, or it took too long'}",
+            f"the load's Job {job} has failed: {reasons or 'its pod has gone, or it took too long'}",
             "check that the cluster's nodes are healthy: kubectl describe nodes",
             "\n".join(explain(self.cluster, pod) for pod in pods),
         )

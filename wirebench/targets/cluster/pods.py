@@ -12,7 +12,6 @@ from typing import Any
 from wirebench.errors import WirebenchError
 from wirebench.targets.cluster.client import Cluster
 
-_INDEX = "batch.kubernetes.io/job-completion-index"
 _READY_TIMEOUT_S = 180.0
 _GONE_TIMEOUT_S = 60.0
 _POLL_S = 0.4
@@ -46,7 +45,6 @@ class Pod:
 
     name: str
     #: Of a pod of an Indexed Job; 0 for others.
-    index: int
     address: str
     phase: str
     ready: bool
@@ -83,7 +81,6 @@ class Pod:
         restarted = [each for each in status.get("containerStatuses", ()) if each.get("restartCount")]
         return cls(
             name=metadata["name"],
-            index=int(metadata.get("annotations", {}).get(_INDEX, 0)),
             address=status.get("podIP", ""),
             phase=status.get("phase", "Unknown"),
             ready=conditions.get("Ready", {}).get("status") == "True",
