@@ -91,13 +91,6 @@ test("HTML and SQL in names stay text", async (t) => {
   assert.equal(await page.locator("table.runs tbody tr").count(), 25);
 });
 
-test("a folder without runs says how to make one", async (t) => {
-  const page = await site.open(t, "/", { at: "empty" });
-  assert.match(await text(page.locator("main")), /make bench/);
-  await follow(page.getByRole("link", { name: "Compare" }));
-  assert.match(await text(page.locator("main")), /wirebench run SCENARIO/);
-});
-
 test("all can be reached and done with the keyboard alone", async (t) => {
   const page = await site.open(t, "/");
   await page.keyboard.press("Tab");

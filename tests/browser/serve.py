@@ -1,4 +1,4 @@
-"""Serves runs to the browser's tests: a folder with runs of all kinds, and one without any. Ends with its input."""
+"""Serves runs to the browser's tests: a folder with runs of all kinds. Ends with its input."""
 
 from __future__ import annotations
 
@@ -28,10 +28,9 @@ OTHER_MACHINE = {"cpu": "Other <i>CPU</i>", "cores": "64"}
 def main() -> None:
     """Write the runs, serve them, and say where."""
     with tempfile.TemporaryDirectory() as folder:
-        filled, empty = Path(folder, "filled"), Path(folder, "empty")
+        filled = Path(folder, "filled")
         fill(filled)
-        empty.mkdir()
-        sys.stdout.write(json.dumps({"filled": serve(filled), "empty": serve(empty)}) + "\n")
+        sys.stdout.write(json.dumps({"filled": serve(filled)}) + "\n")
         sys.stdout.flush()
         sys.stdin.read()
 

@@ -23,5 +23,4 @@ def test_the_example_of_the_documentation_runs(tmp_path: Path) -> None:
     run = only_run(tmp_path / "results")
     assert ("complete", "quick", ONE_CELL) == (run.info.status, run.info.scenario, run.info.scenario_text)
     (record,) = run.records
-    assert "python -c" == run.info.command
     assert f"socket users.get {round(record.rate_achieved_per_s)}\n" == done.stdout

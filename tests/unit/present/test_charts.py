@@ -36,13 +36,6 @@ def test_a_linear_scale_begins_at_nothing_and_has_round_numbers(high: float) -> 
     assert 3 <= len(scale.ticks(5)) <= 5
 
 
-@pytest.mark.parametrize(("greatest", "is_log"), [(199.0, False), (201.0, True)])
-def test_a_scale_is_linear_from_zero_unless_figures_lie_far_apart(greatest: float, *, is_log: bool) -> None:
-    """Over 20× apart, a linear scale would hide the small ones."""
-    scale = Scale.of([10.0, greatest])
-    assert (is_log, is_log) == (scale.is_log, scale.low > 0)
-
-
 def test_bars_begin_at_nothing_and_lengths_compare_as_figures_do() -> None:
     """Each has its name, its figure in digits, its blocks as dots, and what failed for it."""
     rows = [Bar(REST, 50.0, (40.0, 60.0)), Bar(GRPC, 200.0, failed_gates=("generator CPU",))]
