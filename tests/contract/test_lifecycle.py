@@ -152,7 +152,7 @@ def test_a_worker_that_dies(kind: Kind, tmp_path: Path) -> None:
             wait_until(lambda: not worker.is_running() and service.is_ready(), "the worker is replaced")
             with service.connect() as client:
                 assert client.call("users.get", {"id": 1_000_001}).ok
-            assert f"worker {worker.pid} has died" in service.logged()
+            wait_until(lambda: f"worker {worker.pid} has died" in service.logged(), "the death is logged")
         else:
             assert 1 == service.process.wait(TIMEOUT_S)
             assert have_ended(processes)
