@@ -153,7 +153,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     assert installed == (ROOT / ".venv/.installed").stat().st_mtime_ns, "a command installed the copy for all tests"
 
 
-@pytest.mark.parametrize("command", list(filter(find_rule, COMMANDS)))
+@pytest.mark.parametrize("command", [each for each in COMMANDS if find_rule(each)])
 def test_a_printed_command_does_what_it_says(command: str, project: Project, tmp_path: Path) -> None:
     """It ends with success; one that serves says that it is ready, and ends when asked."""
     rule = find_rule(command)
