@@ -65,14 +65,3 @@ def test_numbers_are_payloads_up_to_a_limit() -> None:
     assert [500, 7] == [listing.find_size(size) for size in ("list", 7)]
     counted = [("users.create", None), ("users.create_batch", None), ("users.create_batch", 7), ("users.get", None)]
     assert [1, 500, 7, 0] == [operations[name].count_ids(payload) for name, payload in counted]
-
-
-def test_same_may_be_of_requests_of_variants(tmp_path: Path) -> None:
-    """Variants may each have a request of their own, and none in common."""
-    text = (
-        "operations:\n  get: {same: {rest: name}, variants: {a: {request: GET /a}, b: {request: GET /b}}}\n"
-        'variants:\n  a: {transport: rest, start: "a {port}"}\n  b: {transport: rest, start: "b {port}"}\n'
-    )
-    operation = read(tmp_path, text).operations["get"]
-    assert ({"rest": "name"},) == operation.same
-    assert {"request": "GET /b"} == operation.find_request("rest", "b")
