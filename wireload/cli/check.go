@@ -5,9 +5,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
+	"wirebench.dev/wireload/contract"
 	"wirebench.dev/wireload/request"
 )
 
@@ -24,7 +24,7 @@ func checkFiles(command string, arguments []string, out, log io.Writer) (err err
 		if !isNamed {
 			variant, path = "", given
 		}
-		sets[variant], err = os.ReadFile(path)
+		sets[variant], err = contract.ReadFile(path)
 		return err
 	})
 	paths, err := parse(options, arguments)

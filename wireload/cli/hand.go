@@ -10,10 +10,10 @@ import (
 	"io"
 	"net"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
+	"wirebench.dev/wireload/contract"
 	"wirebench.dev/wireload/engine"
 	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/request"
@@ -140,7 +140,7 @@ func (h *hand) makeLoad(ctx context.Context, arguments []string) (*engine.Load, 
 	}
 	var descriptors []byte
 	if h.protoset != "" {
-		descriptors, err = os.ReadFile(h.protoset)
+		descriptors, err = contract.ReadFile(h.protoset)
 	} else if transport == "grpc" {
 		descriptors, err = (&schemaJob{Reflection: arguments[0], TLS: h.TLS, Calls: arguments[1:2], Metadata: headers}).reflect(ctx)
 	}

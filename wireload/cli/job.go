@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 	"time"
 
+	"wirebench.dev/wireload/contract"
 	"wirebench.dev/wireload/engine"
 	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/live"
@@ -84,7 +84,7 @@ func readJob(command string, arguments []string) (*Job, error) {
 	var descriptors []byte
 	var err error
 	if job.Descriptors != "" {
-		if descriptors, err = os.ReadFile(job.Descriptors); err != nil {
+		if descriptors, err = contract.ReadFile(job.Descriptors); err != nil {
 			return nil, err
 		}
 	}
@@ -98,7 +98,7 @@ func readJSON(command string, arguments []string, job any) error {
 	if len(arguments) != 1 {
 		return newUsageError("%s wants one job file", command)
 	}
-	text, err := os.ReadFile(arguments[0])
+	text, err := contract.ReadFile(arguments[0])
 	if err != nil {
 		return err
 	}
@@ -195,7 +195,7 @@ func (j *Job) load() (*engine.Load, error) {
 		load.Live = live.NewPublisher(j.Live.URL, j.Requests.Transport, j.Live.Labels)
 	}
 	if j.Arrivals != "" {
-		text, err := os.ReadFile(j.Arrivals)
+		text, err := contract.ReadFile(j.Arrivals)
 		if err == nil {
 			err = json.Unmarshal(text, &load.Arrivals)
 		}

@@ -1,8 +1,10 @@
 package contract
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -56,7 +58,7 @@ func Read(folder string, files, imports []string) ([]byte, error) {
 			names, roots = append(names, name), append(roots, root)
 			continue
 		}
-		text, err := os.ReadFile(path)
+		text, err := ReadFile(path)
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +72,10 @@ func Read(folder string, files, imports []string) ([]byte, error) {
 		}
 	}
 	return link(names, protocompile.CompositeResolver{
-		&protocompile.SourceResolver{ImportPaths: roots},
+		&protocompile.SourceResolver{ImportPaths: roots, Accessor: func(path string) (io.ReadCloser, error) {
+			text, err := ReadFile(path)
+			return io.NopCloser(bytes.NewReader(text)), err
+		}},
 		protocompile.ResolverFunc(func(path string) (protocompile.SearchResult, error) {
 			if found := compiled[path]; found != nil {
 				return protocompile.SearchResult{Proto: found}, nil
@@ -78,6 +83,21 @@ func Read(folder string, files, imports []string) ([]byte, error) {
 			return protocompile.SearchResult{}, protoregistry.NotFound
 		}),
 	})
+}
+
+// fileBytesMax is more than any set of descriptors that people have.
+const fileBytesMax = 64 << 20
+
+// ReadFile returns what is in a file, and fails for what has no end, such as a device.
+func ReadFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err == nil && (!info.Mode().IsRegular() || info.Size() > fileBytesMax) {
+		err = fmt.Errorf("%s: not a file of at most %d MiB", path, fileBytesMax>>20)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
 }
 
 func resolve(folder, name string) string {

@@ -115,7 +115,7 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 		"a.binpb":     "/a.binpb: not a compiled set of descriptors: write one by `buf build`",
 		"empty.binpb": "/empty.binpb: not a compiled set",
 		"a.proto":     "a.proto:2:13: field A.b: unknown type B",
-		"b.proto":     "b.proto:2:8: open " + folder + "/none.proto: no such file",
+		"b.proto":     "b.proto:2:8: stat " + folder + "/none.proto: no such file",
 		"c.proto":     "c.proto:2:9: syntax error",
 		"d.proto":     "d.proto:1:11: edition value \"2099\" not recognized",
 		"e.proto":     "cycle",

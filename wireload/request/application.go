@@ -2,7 +2,6 @@ package request
 
 import (
 	"fmt"
-	"os"
 
 	"wirebench.dev/wireload/contract"
 	"wirebench.dev/wireload/suggest"
@@ -18,7 +17,7 @@ type Application struct {
 // Load reads an application file, as one of its variants gets it, and the variant's messages: a FileDescriptorSet, which
 // only loads in protobuf need. An application without variants is read with an empty name. Errors name line and key.
 func Load(path, variantName string, descriptors []byte) (*Application, error) {
-	text, err := os.ReadFile(path)
+	text, err := contract.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}

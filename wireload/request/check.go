@@ -1,7 +1,6 @@
 package request
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -9,11 +8,12 @@ import (
 	"wirebench.dev/wireload/contract"
 )
 
-// Check returns what is wrong with an application file, by line, or else the application as JSON, with what
-// its aliases and merges stand for. It compiles what can be read: each operation as each variant gets it. Sets are descriptors by variant, those of an application without variants under an
-// empty name. Other variants' messages are those of the proto files that they name, and unknown if they have reflection.
+// Check returns what is wrong with an application file, by line, or else the application as JSON, with what its aliases and
+// merges stand for. It compiles what can be read: each operation as each variant gets it. Sets are descriptors by variant,
+// those of an application without variants under an empty name. Other variants' messages are those of the proto files that
+// they name, and unknown if they have reflection.
 func Check(path string, sets map[string][]byte) (resolved string, mistakes []Mistake, err error) {
-	text, err := os.ReadFile(path)
+	text, err := contract.ReadFile(path)
 	if err != nil {
 		return "", nil, err
 	}

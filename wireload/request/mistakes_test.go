@@ -143,6 +143,7 @@ func TestMistakes(t *testing.T) {
 		{`start: "serve {port}"`, "start: serve {port}", "18: not valid YAML: did not find expected ',' or '}'; quote texts that have braces"},
 		{"schema: set.binpb", "schema: none.proto", "20: variants.grpc.schema: ./none.proto: no such file; name proto files, a compiled set (.binpb), or reflection"},
 		{"schema: set.binpb", "schema: noise.binpb", "20: variants.grpc.schema: ./noise.binpb: not a compiled set of descriptors"},
+		{"schema: set.binpb", "schema: /dev/zero", "20: variants.grpc.schema: /dev/zero: not a file of at most 64 MiB"},
 		{"schema: set.binpb", "schema: broken.proto", "20: variants.grpc.schema: broken.proto:2:13: field A.b: unknown type B"},
 	} {
 		if !strings.Contains(shopFile, each.old) {
