@@ -59,6 +59,10 @@ def check_scenario(
         name = source.path.name
         hint = f"write a scenario with `application: {name}` (docs/own-services.md), then: wirebench run SCENARIO"
         raise UsageError(f"{source.name}: this is an application file, not a scenario", hint)
+    # Fields that the scenario has besides, which no file sets.
+    for section, key in ((data, ("source",)), (data.get("load"), ("load", "recording"))):
+        if isinstance(section, dict) and key[-1] in section:
+            raise UsageError(f"{source.locate(key)}: no such key", "docs/scenarios.md describes every key")
     data, source = apply_overrides(data, source, overrides)
     found = _find_application(data.get("application"), source, application)
     try:
