@@ -141,9 +141,6 @@ def test_damaged_runs_are_named_and_hide_no_other(store: Store, tmp_path: Path) 
         ({"concurrency": (1, 7)}, 24),
         ({"operation": ("users.create",), "concurrency": (16,), "scenario": ("quick",)}, 4),
         ({"target": ("kubernetes",)}, 16),
-        ({"machine": ("Big, 1 core",)}, 16),
-        ({"since": START + timedelta(days=1)}, 32),
-        ({"since": START + timedelta(seconds=1), "until": START + timedelta(hours=1)}, 0),
         ({"scenario": ("%", "_low", "' OR 1=1 --", "\x00", "\ud800")}, 0),
     ],
 )
@@ -167,7 +164,7 @@ def test_names_are_text(store: Store, tmp_path: Path) -> None:
     assert [("\ufffd%s %(x)s :x ?", '"; DELETE FROM cells')] == [
         (run.reason, run.question) for run in store.runs(Filters(operation=(name,))).rows
     ]
-    assert ((name,), (name,)) == (store.choices()["scenario"], store.choices()["operation"])
+    assert (name,) == store.choices()["scenario"]
 
 
 def test_pages_follow_each_other(store: Store, tmp_path: Path) -> None:

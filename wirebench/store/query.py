@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime, timedelta
-from functools import partial
 from typing import Annotated, Self, TypeVar
 
-from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema
+from pydantic import BeforeValidator, Field, ValidationError
 from pydantic.json_schema import SkipJsonSchema
 
 from wirebench.errors import UsageError
@@ -18,8 +15,6 @@ from wirebench.model.frozen import FrozenModel
 from wirebench.model.validation_messages import describe_error
 from wirebench.model.variant import CONNECTIONS_MAX
 
-#: RFC 3339, whose seconds and offset may be left out. ISO 8601 has more, some of it dates without a time.
-_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[-+ ]\d\d:\d\d)?)?", re.ASCII)
 _Level = TypeVar("_Level")
 
 
@@ -70,26 +65,11 @@ def _split(texts: object) -> object:
     return [level for text in texts for level in text.split(",") if level] if isinstance(texts, list) else texts
 
 
-def _parse_moment(text: object, *, end_of_day: bool = False) -> object:
-    """Read a date or a date and time; a date is its first moment, or its last, in UTC."""
-    if not isinstance(text, str):
-        return text
-    written = _MOMENT.fullmatch(text)
-    day, clock, offset = written.groups() if written else ("", "", "")
-    try:
-        # A + stands for a space in an address, unless it is written as %2B: before an offset it can only have been one.
-        moment = datetime.fromisoformat(f"{day}T{clock or '00:00'}{(offset or 'Z').replace(' ', '+')}").astimezone(UTC)
-    except (ValueError, OverflowError):  # the year 1 has no time before it for an offset to lead to
-        raise ValueError(f"{text!r} isn't a date or time such as 2026-11-21 or 2026-11-21T10:15:00Z") from None
-    return moment + timedelta(days=1, microseconds=-1) if end_of_day and not clock else moment
-
-
 #: Parameters that are given once at most: one that has to be there, and one that needn't.
 One = BeforeValidator(_take_one)
 Single = Annotated[_Level | SkipJsonSchema[None], One]
 #: A parameter that can be repeated, or hold several levels with commas between.
 Levels = Annotated[tuple[_Level, ...], BeforeValidator(_split)]
-_Moment = WithJsonSchema({"type": "string", "anyOf": [{"format": "date"}, {"format": "date-time"}]})
 
 
 class Filters(Query):
@@ -98,17 +78,7 @@ class Filters(Query):
     Filters of cells find the runs that have such a cell.
     """
 
-    machine: tuple[str, ...] = Field((), description="Machines: their whole lines, which have commas, one each.")
     target: Levels[TargetName] = Field((), description="Targets.")
-    since: Annotated[datetime | SkipJsonSchema[None], BeforeValidator(_parse_moment), One, _Moment] = Field(
-        None,
-        description="Runs that started then or later: a date, or a date and time, in UTC unless it says otherwise.",
-    )
-    until: Annotated[
-        datetime | SkipJsonSchema[None], BeforeValidator(partial(_parse_moment, end_of_day=True)), One, _Moment
-    ] = Field(
-        None, description="Runs that started then or before: a date, which includes the whole day, or a date and time."
-    )
     run_id: Levels[str] = Field((), description="Names of runs.")
     scenario: Levels[str] = Field((), description="Names of scenarios.")
     transport: Levels[Transport] = Field((), description="Transports.")
@@ -120,7 +90,6 @@ class Filters(Query):
         (), description=f"Connections at a time, from 1 to {CONNECTIONS_MAX:,}."
     )
     operation: Levels[str] = Field((), description="Operations, such as users.get.")
-    cell: Levels[str] = Field((), description="Ids of cells.")
 
     @property
     def transports(self) -> tuple[str, ...]:

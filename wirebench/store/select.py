@@ -14,13 +14,13 @@ from wirebench.analysis.results import Result, RunRow
 from wirebench.errors import UsageError
 from wirebench.store.query import Filters, ParameterError
 from wirebench.store.runs import is_run_name
-from wirebench.store.tables import cells, format_moment, results, runs
+from wirebench.store.tables import cells, results, runs
 
 #: A page has no more rows.
 PAGE_ROWS_MAX = 1000
 _CHOSEN: dict[FromClause, tuple[str, ...]] = {
-    runs: ("scenario", "machine", "target"),
-    cells: ("transport", "variant", "driver", "concurrency", "operation"),
+    runs: ("scenario",),
+    cells: ("transport", "driver"),
 }
 _RESULTS = TypeAdapter(tuple[Result, ...])
 _RUNS = TypeAdapter(tuple[RunRow, ...])
@@ -86,18 +86,14 @@ def _fetch_page(connection: Connection, page: Select[Any], limit: int) -> tuple[
 
 
 def _filter_runs(of: FromClause, filters: Filters) -> Iterator[ColumnElement[bool]]:
-    for name in ("run_id", "scenario", "machine", "target"):
+    for name in ("run_id", "scenario", "target"):
         if levels := getattr(filters, name):
             yield of.c[name].in_(levels)
-    if filters.since:
-        yield of.c.started_at >= format_moment(filters.since)
-    if filters.until:
-        yield of.c.started_at <= format_moment(filters.until)
 
 
 def _filter_cells(of: FromClause, filters: Filters) -> Iterator[ColumnElement[bool]]:
     with_aliases = {"transport": filters.transports, "driver": filters.drivers}
-    for name in ("transport", "variant", "driver", "concurrency", "operation", "cell"):
+    for name in ("transport", "variant", "driver", "concurrency", "operation"):
         if levels := with_aliases.get(name) or getattr(filters, name):
             yield of.c[name].in_(levels)
 

@@ -1,19 +1,8 @@
-"""The forms and addresses of the pages, and what the filters leave to be drawn."""
+"""Addresses of the pages."""
 
 from __future__ import annotations
 
-import pytest
-
-from wirebench.web.pages.form import make_address, make_moment_fields
-
-
-@pytest.mark.parametrize(
-    ("text", "kind"), [("", "date"), ("2026-11-21", "date"), ("2026-11-21T18:00:00.5+02:00", "text")]
-)
-def test_a_time_is_asked_for_again(text: str, kind: str) -> None:
-    """A field of a date can't hold one."""
-    made, _ = make_moment_fields([("since", text)])
-    assert (kind, text) == (made.kind, made.value)
+from wirebench.web.pages.form import make_address
 
 
 def test_an_address_keeps_what_it_does_not_change() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 from urllib.parse import urlencode
 
 from wirebench.model.labels import name_transport
@@ -18,12 +17,7 @@ Pairs = Sequence[tuple[str, str]]
 _LABELS = {
     "scenario": "Scenario",
     "transports": "Transport",
-    "variant": "Variant",
     "drivers": "Driver",
-    "operation": "Operation",
-    "concurrency": "Connections",
-    "machine": "Machine",
-    "target": "Target",
 }
 
 
@@ -44,30 +38,6 @@ class FormField:
     label: str
     options: tuple[Option, ...]
     multiple: bool
-
-    @property
-    def is_set(self) -> bool:
-        return any(option.selected for option in self.options)
-
-
-@dataclass(frozen=True, slots=True)
-class MomentField:
-    """A field of a date, or of a text where a time was asked for. `kind` is the input's type."""
-
-    name: str
-    label: str
-    kind: Literal["date", "text"]
-    value: str
-
-
-def make_moment_fields(pairs: Pairs) -> tuple[MomentField, ...]:
-    """Return the fields of the first and the last moment, which ask again for what was asked for."""
-    texts = dict(pairs)
-    return tuple(
-        MomentField(name, label, "date" if len(text) in (0, len("2026-11-21")) else "text", text)
-        for name, label in (("since", "From"), ("until", "To"))
-        for text in (texts.get(name, ""),)
-    )
 
 
 def make_fields(asked: Filters, choices: Choices) -> tuple[FormField, ...]:

@@ -1,9 +1,8 @@
-"""`/`: what the filters select, as charts and as a table for each run, and the table of runs."""
+"""`/`: what the filters select of the newest run, as charts and as a table, and the table of runs."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -22,19 +21,15 @@ from wirebench.store.query import Filters, Single
 from wirebench.store.runs import load_run, read_changed_ns
 from wirebench.store.select import PAGE_ROWS_MAX
 from wirebench.store.store import Store
-from wirebench.web.pages.form import Pairs, make_address, make_fields, make_moment_fields
+from wirebench.web.pages.form import Pairs, make_address, make_fields
 from wirebench.web.pages.run import view_run
 from wirebench.web.render import render_template
 
-#: So many runs are drawn at most, and so many listed on a page.
-CHARTED_RUNS_MAX = 4
+#: So many runs are listed on a page.
 LISTED_RUNS = 25
 #: Latencies of so many groups of cells are drawn on a page; that of the run has all.
 LATENCIES_MAX = 6
 _KEPT_MAX = 16
-
-#: Scenario and transport: on a phone, more filters would leave no room for results.
-_FIRST_FIELDS = 2
 
 
 class ResultsQuery(Filters):
@@ -67,29 +62,20 @@ def show_results(request: Request) -> Response:
     query = ResultsQuery.read(pairs)
     store.update()
     choices = store.choices()
-    # Or else the newest run that has a cell that matches the filters, if there is one.
-    chosen = query.run_id or tuple(result.run_id for result in store.results(query, limit=1).rows)
-    of_runs = (query.model_copy(update={"run_id": (run_id,)}) for run_id in chosen[:CHARTED_RUNS_MAX])
-    drawn = [made for each in of_runs if (made := _draw(store, each, pairs))]
+    # The newest run that has a cell that matches the filters, if there is one.
+    newest = [result.run_id for result in store.results(query, limit=1).rows]
+    drawn = _draw(store, query.model_copy(update={"run_id": (newest[0],)}), pairs) if newest else None
     runs = store.runs(query.model_copy(update={"run_id": ()}), limit=LISTED_RUNS, cursor=query.cursor)
-    fields, moments = make_fields(query, choices), make_moment_fields(pairs)
     text = render_template(
         "results.html.j2",
         current_page="/",
-        title=drawn[0].run.question if len(drawn) == 1 else "Results",
+        title=drawn.run.question if drawn else "Results",
         is_empty=not (choices["scenario"] or store.damaged),
         is_filtered=bool(pairs),
-        is_newest=not query.run_id,
-        fields=fields[:_FIRST_FIELDS],
-        more_fields=fields[_FIRST_FIELDS:],
-        moments=moments,
-        asks_more=any(moment.value for moment in moments) or any(field.is_set for field in fields[_FIRST_FIELDS:]),
-        notices=list(_list_notices(chosen, drawn)),
-        drawn_runs=drawn,
-        runs=runs,
-        shown=[each.run.run_id for each in drawn],
         chosen=query.run_id,
-        charts_max=CHARTED_RUNS_MAX,
+        fields=make_fields(query, choices),
+        drawn=drawn,
+        runs=runs,
         newest=make_address("/", pairs, "cursor") if query.cursor else "",
         older=make_address("/", pairs, cursor=runs.next_cursor) if runs.next_cursor else "",
         damaged=store.damaged,
@@ -98,11 +84,11 @@ def show_results(request: Request) -> Response:
 
 
 def _draw(store: Store, filters: Filters, pairs: Pairs) -> RunView | None:
-    """Draw the one run that the filters name; None if it isn't there, or none of its cells match."""
+    """Draw the cells that match of the one run that the filters name; None if it has gone meanwhile."""
     runs = store.runs(Filters(run_id=filters.run_id)).rows
-    found = store.results(filters, limit=PAGE_ROWS_MAX).rows
-    if not (runs and found):
+    if not runs:
         return None
+    found = store.results(filters, limit=PAGE_ROWS_MAX).rows
     run_id = runs[0].run_id
     folder = store.find_folder(run_id)
     of_run = [("run_id", run_id), *((name, value) for name, value in pairs if name not in ("run_id", "cursor"))]
@@ -124,21 +110,6 @@ def _summarise(folder: Path) -> tuple[str, ...]:
         return view_run(folder, read_changed_ns(folder)).summary
     except WirebenchError:
         return ()
-
-
-def _list_notices(chosen: Sequence[str], drawn: Sequence[RunView]) -> Iterator[str]:
-    """Say what isn't drawn of what was asked for, and what must not be read into what is."""
-    if len(chosen) > CHARTED_RUNS_MAX:
-        yield f"{len(chosen)} runs were chosen; the first {CHARTED_RUNS_MAX} are drawn."
-    runs = [each.run for each in drawn]
-    for missing in sorted({*chosen[:CHARTED_RUNS_MAX]} - {run.run_id for run in runs}):
-        yield f"{missing} is not drawn: there is no such run, or none of its cells match the filters."
-    machines = {(run.target, run.machine) for run in runs}
-    if len(machines) > 1:
-        yield (
-            f"These {len(runs)} runs are from {len(machines)} different machines or targets: compare cells within a "
-            "run, not across them."
-        )
 
 
 @functools.lru_cache(_KEPT_MAX)
