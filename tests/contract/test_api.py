@@ -7,20 +7,16 @@ from http import HTTPStatus
 from pathlib import Path
 
 import pytest
-from hdrh.histogram import HdrHistogram
 
-from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed, quick_cells
+from tests.support.report_run import GENERATOR_GATE, RunBuilder, cell, passed
 from tests.support.stream_run import stream_cell, write_run
 from tests.support.web import Site, served
 from wirebench.model.cell import Cell
-from wirebench.model.histogram import Histogram
-from wirebench.model.histogram_file import HistogramFile
 from wirebench.model.record import Gate
 from wirebench.store.runs import find_run
 
 FIRST, SECOND, NAMED = "20260101T000000Z-quick", "20260102T000000Z-quick", "20260103T000000Z-named"
 STREAMS = "20261121T101500Z-quick"
-QUICK_CELLS = len(quick_cells())
 MACHINE = {"cpu": "Other CPU", "cores": "64"}
 #: What a name may hold, and must never be taken for more than a name.
 NAME = "=1+1'; DROP TABLE runs; -- <script>alert(1)</script>"
@@ -91,8 +87,7 @@ def test_wrong_queries_are_rejected(site: Site, path: str, query: str, parameter
 @pytest.mark.parametrize(
     "path",
     ["/nothing", "/results/", "/runs/none", "/runs/..", "/runs/.", "/runs/%2e%2e%2f%2e%2e%2fetc", "/runs/..%5c..",
-     f"/runs/{FIRST}/nothing", f"/runs/{FIRST}%2frecords", "/runs/none/histograms",
-     f"/runs/{FIRST}/histograms?cell=none", f"/compare?base={FIRST}&head=none",
+     f"/runs/{FIRST}/nothing", f"/runs/{FIRST}%2frecords", f"/compare?base={FIRST}&head=none",
      f"/compare?base=../results/{FIRST}&head={SECOND}"],
 )  # fmt: skip
 def test_what_is_not_there_is_not_found(site: Site, path: str) -> None:
@@ -120,32 +115,6 @@ def test_a_run_has_gates_and_verdicts(site: Site, results: Path) -> None:
     assert {None} == {each["verdict"] for each in comparisons if each["instruments"]}
     assert answer["summary"]
     assert all(1 < each["ratios"]["throughput"]["blocks"] for each in comparisons)
-
-
-def test_histograms_merge_blocks_exactly(site: Site, results: Path) -> None:
-    """As many counts as the blocks have together, in the form that other programs read."""
-    run = find_run(FIRST, results)
-    chosen = run.records[0].cell
-    (found,) = site.get(f"/runs/{FIRST}/histograms", cell=chosen)["histograms"]
-    files = [HistogramFile.read(run.folder / record.histogram_file) for record in run.records if record.cell == chosen]
-    merged = sum((file.merge_histograms("service") for file in files), start=Histogram.empty())
-    assert (chosen, "service", 3) == (found["cell"], found["clock"], found["blocks"])
-    assert merged.count == found["latency"]["count"]
-    decoded = HdrHistogram.decode(found["hdr_histogram"])
-    assert merged.count == decoded.total_count
-    assert decoded.get_value_at_percentile(50) / 1e6 == pytest.approx(found["latency"]["p50_ms"], rel=0.002)
-    assert QUICK_CELLS == len(site.get(f"/runs/{FIRST}/histograms")["histograms"])
-    clocks = {each["clock"] for each in site.get(f"/runs/{STREAMS}/histograms")["histograms"]}
-    assert {"service", "first_item", "gap"} == clocks
-
-
-def test_answers_can_be_kept(site: Site) -> None:
-    """What has not changed isn't sent again."""
-    answer = site.ask("/api/v1/results")
-    assert "no-cache" == answer.headers["cache-control"]
-    again = site.ask("/api/v1/results", if_none_match=f'"other", {answer.headers["etag"]}')
-    assert (HTTPStatus.NOT_MODIFIED, b"", answer.headers["etag"]) == (again.status, again.body, again.headers["etag"])
-    assert HTTPStatus.OK == site.ask("/api/v1/results", {"limit": 1}, if_none_match=answer.headers["etag"]).status
 
 
 def test_a_foreign_host_is_rejected(site: Site) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import signal
 import socket
-import time
 from collections.abc import Iterator
 from http import HTTPStatus
 from pathlib import Path
@@ -29,7 +27,6 @@ from tests.support.postgres import PostgresServer
 from tests.support.report_run import RunBuilder, cell
 from tests.support.waiting import TIMEOUT_S
 from tests.support.web import Site, served, serving
-from wirebench.web import server
 from wirebench.web.api import ENDPOINTS
 from wirebench.web.api.openapi import make_openapi
 
@@ -55,28 +52,6 @@ def test_it_ends_when_asked(tmp_path: Path, number: signal.Signals) -> None:
             process.send_signal(number)
             assert ("", "") == process.communicate(timeout=TIMEOUT_S)
         assert 0 == process.returncode
-
-
-def test_who_sends_no_request_is_hung_up_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether nothing, half a request, or only the first of two has come, and however slowly the rest comes."""
-    monkeypatch.setattr(server, "REQUEST_S", 2)
-    health = b"GET /api/v1/health HTTP/1.1\r\nHost: localhost\r\n"
-    with served(tmp_path) as site, contextlib.ExitStack() as stack:
-        host, port = site.url.removeprefix("http://").rstrip("/").split(":")
-        silent, half, slow = (
-            stack.enter_context(socket.create_connection((host, int(port)), TIMEOUT_S)) for _ in range(3)
-        )
-        half.sendall(health)
-        slow.sendall(health + b"\r\n")
-        assert slow.recv(15) == b"HTTP/1.1 200 OK"
-        with contextlib.suppress(ConnectionError):
-            slow.sendall(health)
-            for _ in range(round(TIMEOUT_S / 0.1)):
-                slow.sendall(b"Accept: */*\r\n")
-                time.sleep(0.1)
-            pytest.fail("a client may send a head for ever")
-        assert [b"", b""] == [client.recv(1) for client in (silent, half)]
-        assert HTTPStatus.OK == site.ask("/api/v1/health").status
 
 
 def test_wrong_usage_is_rejected(tmp_path: Path) -> None:

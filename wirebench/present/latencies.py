@@ -66,7 +66,7 @@ def read_latencies(
         least_ns = TOGETHER_NS if clock == "gap" else 1
         found = read_histograms(run.folder, cell.records, clock)
         problems += found.problems
-        blocks = next(iter(found.by_operation(clock).values()), {})
+        blocks = next(iter(found.operations.values()), {})
         merged = merge_blocks(blocks)
         if merged.count:
             latencies[cell.cell] = CellLatency(

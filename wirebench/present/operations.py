@@ -61,7 +61,7 @@ def _list_of_load(run: Run, situation: str, cells: Sequence[CellSummary]) -> Ite
 
 def _merge_histograms(run: Run, cell: CellSummary) -> dict[str | None, Histogram]:
     clock: Clock = "response" if any(record.response for record in cell.records) else "service"
-    found = read_histograms(run.folder, cell.records, clock).by_operation(clock)
+    found = read_histograms(run.folder, cell.records, clock).operations
     return {operation: merge_blocks(blocks) for operation, blocks in found.items()}
 
 

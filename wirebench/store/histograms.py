@@ -14,42 +14,38 @@ from wirebench.model.record import Latency, Record, summarise_histogram
 
 @dataclass(frozen=True, slots=True)
 class CellHistograms:
-    """Histograms by block, of each clock and operation; None is all operations of a load that has several.
+    """Histograms by block, of each operation; the first of them, None, is all operations of a load that has several.
 
     `problems` says of each record whose histograms can't be read why.
     """
 
-    blocks: Mapping[tuple[Clock, str | None], Mapping[int, Histogram]]
+    operations: Mapping[str | None, Mapping[int, Histogram]]
     problems: tuple[str, ...]
 
-    def by_operation(self, clock: Clock) -> dict[str | None, Mapping[int, Histogram]]:
-        """Return the blocks of a clock by operation; the first of them is of all operations."""
-        return {operation: blocks for (each, operation), blocks in self.blocks.items() if each == clock}
 
-
-def read_histograms(folder: Path, records: Iterable[Record], clock: Clock | None = None) -> CellHistograms:
-    """Read the histograms of a cell's records from the run's folder: of one clock, or of all."""
-    blocks: dict[tuple[Clock, str | None], dict[int, Histogram]] = {}
+def read_histograms(folder: Path, records: Iterable[Record], clock: Clock) -> CellHistograms:
+    """Read the histograms of a cell's records on a clock from the run's folder."""
+    operations: dict[str | None, dict[int, Histogram]] = {}
     problems, read = [], []
     records = tuple(records)
     for record in records:
         try:
             file = HistogramFile.read(folder / record.histogram_file)
-            chosen = [each for each in file.series if each.code == OK and clock in (None, each.clock)]
-            found = [(each, Histogram.decode(each.histogram)) for each in chosen]
+            chosen = [each for each in file.series if each.code == OK and each.clock == clock]
+            found = [(each.operation, Histogram.decode(each.histogram)) for each in chosen]
         except (WirebenchError, ValueError) as error:
             problems.append(f"{record.id}: {str(error).replace(f'{folder}/', '')}")
             continue
         read.append((record, found))
     # A block may have met one operation of several.
-    names = {series.operation for _, found in read for series, _ in found}
+    names = {name for _, found in read for name, _ in found}
     has_several = len(names) > 1 or any(record.operations for record in records)
     for record, found in read:
-        for series, histogram in found:
-            for operation in (None, series.operation) if has_several else (series.operation,):
-                of_blocks = blocks.setdefault((series.clock, operation), {})
-                of_blocks[record.block] = of_blocks.get(record.block, Histogram.empty()) + histogram
-    return CellHistograms(blocks, tuple(problems))
+        for name, histogram in found:
+            for operation in (None, name) if has_several else (name,):
+                blocks = operations.setdefault(operation, {})
+                blocks[record.block] = blocks.get(record.block, Histogram.empty()) + histogram
+    return CellHistograms(operations, tuple(problems))
 
 
 def merge_blocks(blocks: Mapping[int, Histogram]) -> Histogram:

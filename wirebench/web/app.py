@@ -54,4 +54,4 @@ def make_app(store: Store, *, hosts: Hosts = _LOOPBACK, grafana: str = "") -> St
 
 
 def _render_error(request: Request, error: Exception) -> Response:
-    return answer_problem(request.url.path, make_problem(error).within(request.app.state.store.folder))
+    return answer_problem(request.url.path, make_problem(error))

@@ -21,9 +21,6 @@ LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 _HOST = re.compile(r"(?:\[(?P<v6>[0-9a-f:.]+)]|(?P<name>[^:\[\]]+))(?::[0-9]{1,5})?", re.IGNORECASE)
 _NAME = re.compile(r"[\w.-]+")
 
-METHODS = ("GET", "HEAD")
-TARGET_BYTES_MAX = 8192
-
 #: What an answer doesn't say otherwise itself. Everything comes from here, and no script stands inside a page.
 HEADERS = {
     "content-security-policy": "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'; "
@@ -79,7 +76,7 @@ def _is_address(name: str) -> bool:
 
 
 class Guard:
-    """Rejects requests that pages never send, adds security headers, and answers when the application fails."""
+    """Rejects requests that name a foreign host, adds security headers, and answers when the application fails."""
 
     def __init__(self, app: ASGIApp, hosts: Hosts) -> None:
         self._app = app
@@ -119,10 +116,3 @@ class Guard:
                 "this server doesn't answer to the host that the request names",
                 "ask for it as localhost, or start it with --allowed-host NAME",
             )
-        if scope["method"] not in METHODS:
-            allow = {"allow": ", ".join(METHODS)}
-            hint = "results can be read here, not changed"
-            raise HttpError(HTTPStatus.METHOD_NOT_ALLOWED, "only GET and HEAD are answered", hint, headers=allow)
-        if len(scope["raw_path"]) + len(scope["query_string"]) > TARGET_BYTES_MAX:
-            hint = "ask for less at a time"
-            raise HttpError(HTTPStatus.BAD_REQUEST, f"an address may have {TARGET_BYTES_MAX:,} bytes", hint)

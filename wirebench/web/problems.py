@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from pathlib import Path
 
 import orjson
 from starlette.exceptions import HTTPException
@@ -38,12 +36,6 @@ class HttpError(WirebenchError):
         self.parameter = parameter
         retry = {"retry-after": _RETRY_AFTER_S} if status == HTTPStatus.SERVICE_UNAVAILABLE else {}
         self.headers = {**retry, **(headers or {})}
-
-    def within(self, folder: Path) -> HttpError:
-        """Return the same, with files named from that folder on: clients need not know where it is on the server."""
-        path = re.compile(rf"(?<![\w/.-]){re.escape(str(folder))}/")  # and no part of an address
-        message, hint = (path.sub("", text) for text in (self.message, self.hint))
-        return HttpError(self.status, message, hint, parameter=self.parameter, headers=self.headers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import signal
 import socket
 import threading
 from collections.abc import Iterator
-from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from wirebench.errors import UsageError
 
 #: How long answers that are on their way may take once the server is to stop; those still unfinished are cut off.
 GRACE_S = 1
-#: How long a client may take to send a request, from when it has connected or has got the answer before.
-REQUEST_S = 10.0
 _BACKLOG = 128
 
 
@@ -51,40 +46,6 @@ def format_url(listener: socket.socket) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
 
 
-class _Protocol(H11Protocol):
-    """uvicorn's protocol, which of itself waits for ever for a client that has sent nothing, or half a request."""
-
-    # None at first, whatever uvicorn's annotation says.
-    cycle: Any
-    _deadline: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
-        super().connection_made(transport)
-        self._await_request()
-
-    def on_response_complete(self) -> None:
-        super().on_response_complete()
-        self._await_request()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._forget_deadline()
-        super().connection_lost(exc)
-
-    def _await_request(self) -> None:
-        self._forget_deadline()
-        self._deadline = self.loop.call_later(REQUEST_S, self._hang_up)
-
-    def _hang_up(self) -> None:
-        """End the connection, unless a request is being answered: its client then gets as long again for the next."""
-        if self.cycle is None or self.cycle.response_complete:
-            self.transport.close()
-
-    def _forget_deadline(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
-
-
 class PageServer(uvicorn.Server):
     """uvicorn, without words of its own; `should_exit = True` stops it, as do Ctrl-C and SIGTERM in the main thread."""
 
@@ -92,7 +53,7 @@ class PageServer(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                http=_Protocol,
+                http="h11",
                 ws="none",
                 lifespan="on",
                 access_log=False,

@@ -29,8 +29,8 @@ def run(tmp_path: Path) -> Run:
 
 def read_merged_ms(run: Run) -> float:
     """Return the p99 of the merged histograms, which the report's curve is of."""
-    histograms = read_histograms(run.folder, run.records, "service").by_operation("service")
-    (blocks,) = histograms.values()
+    histograms = read_histograms(run.folder, run.records, "service")
+    (blocks,) = histograms.operations.values()
     return merge_blocks(blocks).compute_quantiles_ns(0.99)[0] / 1e6
 
 

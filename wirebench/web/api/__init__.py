@@ -38,7 +38,6 @@ ENDPOINTS = (
     ApiEndpoint("/results", rows.results, rows.Results, rows.RowQuery),
     ApiEndpoint("/runs", rows.runs, rows.Runs, rows.RowQuery),
     ApiEndpoint("/runs/{run_id}", runs.run, RunView),
-    ApiEndpoint("/runs/{run_id}/histograms", runs.histograms, runs.Histograms, runs.HistogramQuery),
     ApiEndpoint("/compare", runs.compare, RunComparisonView, runs.CompareQuery),
     ApiEndpoint("/health", health, Health),
     ApiEndpoint("/openapi.json", openapi, dict[str, Any]),

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Any, Generic, TypeVar
 
 from pydantic import TypeAdapter
@@ -47,9 +45,4 @@ class ApiEndpoint:
                 self.query.read(request.query_params.multi_items()),
             )
         )
-        body = _adapt(self.answers).dump_json(answer)
-        # A weak tag, as the answer may be compressed on its way.
-        headers = {"etag": f'W/"{hashlib.blake2b(body, digest_size=16).hexdigest()}"'}
-        if headers["etag"] in map(str.strip, request.headers.get("if-none-match", "").split(",")):
-            return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
-        return Response(body, headers=headers, media_type="application/json")
+        return Response(_adapt(self.answers).dump_json(answer), media_type="application/json")

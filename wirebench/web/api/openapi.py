@@ -23,7 +23,7 @@ Later versions may add fields to replies."""
 #: Error responses: status and reason.
 _ERRORS = {
     str(HTTPStatus.BAD_REQUEST.value): "A parameter is unknown or malformed.",
-    str(HTTPStatus.NOT_FOUND.value): "There is no such run, or no such cell in it.",
+    str(HTTPStatus.NOT_FOUND.value): "There is no such run.",
     str(HTTPStatus.SERVICE_UNAVAILABLE.value): "The index can't be used now.",
     "default": "Any other error.",
 }
@@ -52,14 +52,12 @@ def make_openapi(endpoints: Sequence[ApiEndpoint]) -> _Json:
 
 
 def _describe(endpoint: ApiEndpoint, body: _Json, error: _Json) -> _Json:
-    headers = {"ETag": {"required": True, "schema": {"type": "string"}}}
     return {
         "operationId": endpoint.answer.__name__,
         "summary": endpoint.answer.__doc__,
         "parameters": list(_list_parameters(endpoint)),
         "responses": {
-            "200": {"description": "The requested data.", "headers": headers, "content": body},
-            "304": {"description": "Unchanged: the request's If-None-Match has its ETag."},
+            "200": {"description": "The requested data.", "content": body},
             **{status: {"description": reason, "content": error} for status, reason in _ERRORS.items()},
         },
     }
