@@ -160,7 +160,7 @@ def test_messages_satisfy_the_protos(name: str, tmp_path: Path) -> None:
     assert drafted.status == 0, drafted.stderr
     application = tmp_path / "out/shop.yaml"
     compiled = tmp_path / "a.binpb"
-    compiled.write_bytes(compile_schema([proto], [tmp_path], tmp_path))
+    compiled.write_bytes(compile_schema([proto], [tmp_path]))
     with record_grpc() as service:
         _send(application, "grpc", service.address, tmp_path, compiled)
     kind = _find_request(compiled.read_bytes())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -103,11 +102,10 @@ def _read_schema(
     protos: Sequence[Path], imports: Sequence[Path], reflection: str | None, tls: ClientTls | None, out: Path
 ) -> tuple[Schema, dict[str, Any]]:
     """Return the schema of gRPC, and the keys of a variant that name it. Raises UsageError."""
-    with tempfile.TemporaryDirectory(prefix="wirebench-") as folder:
-        if reflection:
-            return Schema(reflect(reflection, Path(folder), tls)), {"schema": REFLECTION}
-        below = imports or list(dict.fromkeys(each.parent for each in protos))
-        schema = Schema(compile_schema(protos, below, Path(folder)) if protos else b"")
+    if reflection:
+        return Schema(reflect(reflection, tls)), {"schema": REFLECTION}
+    below = imports or list(dict.fromkeys(each.parent for each in protos))
+    schema = Schema(compile_schema(protos, below) if protos else b"")
     keys = {"schema": protos, "imports": below}
     return schema, {key: [os.path.relpath(path, out) for path in paths] for key, paths in keys.items()}
 

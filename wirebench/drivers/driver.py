@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import sqlite3
+import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
 from wirebench.drivers.metrics_push import MetricsPush
+from wirebench.errors import WirebenchError
 from wirebench.model.cell import Cell
 from wirebench.model.histogram_file import HistogramFile
 from wirebench.model.scenario import Load
@@ -32,6 +35,7 @@ SETUP_CROSS_CHECK = "make setup-cross-check"
 _LOCAL = Field(exclude=True)
 
 _TIMEOUT_S = 10.0
+_GRACE_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +43,9 @@ class Job:
     """The load of one cell in one block.
 
     `address` is host:port. Where the client balances, `replicas` are the addresses behind that host. `id_base` is the
-    first id that a creating operation may use. The driver writes the histogram file to `output` and its log to `log`.
-    `tls` is None for plain text. `application` is the
-    application file, and `descriptors` one with the messages of gRPC.
+    first id that a creating operation may use. `output` is the histogram file, beside which the driver has a temporary
+    folder, and `log` its log. `tls` is None for plain text. `application` is the application file, and `descriptors`
+    one with the messages of gRPC.
     """
 
     cell: Cell
@@ -69,14 +73,15 @@ class Job:
     def rest_url(self) -> str:
         return f"{'https' if self.tls else 'http'}://{self.address}"
 
-    @property
-    def tls_flags(self) -> list[str | Path]:
-        """The flags that most tools take for TLS; without an authority, they trust those of the system."""
-        return processes.list_flags({"--cacert": self.tls and self.tls.authority})
+    def write_input(self, name: str, text: str) -> Path:
+        """Write a file that the tool reads beside the job's output, and return its path."""
+        path = self.output.with_name(name)
+        path.write_text(text, encoding="utf-8")
+        return path
 
 
 class Driver(ABC):
-    """A load tool."""
+    """A load tool. Its adapter says how it is called, and what its report means."""
 
     name: str
     path: Path
@@ -90,36 +95,51 @@ class Driver(ABC):
     def read_version(self) -> str | None:
         return processes.read_version(self.path)
 
+    def build_environment(self, job: Job) -> dict[str, str]:  # noqa: ARG002 - of those that override it
+        return {}
+
     @abstractmethod
+    def build_arguments(self, job: Job) -> list[str | Path]:
+        """Write what the tool needs beside the job's output, and return the command line."""
+
+    @abstractmethod
+    def read(self, job: Job) -> HistogramFile:
+        """Read what the tool has reported; what is raised where that can't be read becomes a WirebenchError."""
+
     def run(self, job: Job, watch: Callable[[Child], None]) -> HistogramFile:
         """Send the load and return what was measured.
 
         `watch` is called with its process when it has started. Raises ProcessError, with the tool's last lines, if it
         fails, and WirebenchError if its result can't be read.
         """
+        try:
+            with tempfile.TemporaryDirectory(prefix=f"{self.name}-", dir=job.output.parent) as folder:
+                own = replace(job, output=Path(folder).absolute() / "output")
+                self._carry_out(own, watch)
+                file = self.read(own)
+        except (OSError, ValueError, LookupError, TypeError, sqlite3.Error) as error:
+            raise WirebenchError(f"{self.name} has no result: {error}", "see its log") from error
+        if job.metrics_push and not self.push_failure:
+            job.metrics_push.push_total(file, driver=self.name, name=job.cell.operation)
+        return file
 
-    def build_environment(self, job: Job) -> Mapping[str, str]:  # noqa: ARG002 - of those that override it
-        return {}
-
-    def carry_out(
-        self, job: Job, arguments: Sequence[str | Path], watch: Callable[[Child], None], timeout_s: float
-    ) -> None:
-        """Run the tool to its end. Raises ProcessError."""
+    def _carry_out(self, job: Job, watch: Callable[[Child], None]) -> None:
+        """Run the tool to its end, past the proxies that the environment may name. Raises ProcessError."""
+        arguments = self.build_arguments(job)
         if job.namespace:
             arguments = job.namespace.wrap(arguments)
-        # Load goes past the proxies that the environment may name, which some tools would take.
         environment = {"NO_PROXY": "*", "no_proxy": "*", **self.build_environment(job)}
         child = processes.start(self.name, arguments, job.log, job.cores, environment)
         try:
             watch(child)
-            status = child.wait(timeout_s)
+            # What waits at the end of an open load may be sent for one timeout, and take another one.
+            status = child.wait(job.load.warmup_s + job.load.window_s + 2 * job.timeout_s + _GRACE_S)
         finally:
             child.stop()
         if status:
             raise child.make_error(processes.describe_status(status))
         if job.metrics_push and self.push_failure:
-            lines = job.log.read_text(errors="replace").splitlines()
-            if failures := [line for line in lines if self.push_failure in line]:
-                # A line may be in logfmt, in quotes, with those in it escaped.
-                problem = failures[-1].rpartition(self.push_failure)[2].strip().removesuffix('"')
-                job.metrics_push.problem = problem.replace('\\"', '"')
+            # The last line that has one; a line may be in logfmt, in quotes, with those in it escaped.
+            found = job.log.read_text(errors="replace").rpartition(self.push_failure)
+            problem = found[2].partition("\n")[0].strip().removesuffix('"').replace('\\"', '"')
+            job.metrics_push.problem = problem if found[1] else ""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,7 @@ import numpy as np
 import orjson
 
 from wirebench.drivers.driver import SETUP_CROSS_CHECK, Job
-from wirebench.drivers.replay import Call, ReplayDriver, compute_duration_s, write_input
-from wirebench.drivers.wireload import RenderedRequest
+from wirebench.drivers.replay import Call, ReplayDriver, compute_duration_s, render
 from wirebench.errors import WirebenchError
 from wirebench.model.contract import HTTP_CODES
 from wirebench.model.histogram_file import OK
@@ -39,12 +37,13 @@ class Ghz(ReplayDriver):
     def build_environment(self, job: Job) -> dict[str, str]:  # noqa: ARG002 - the same for all
         return {"TZ": "UTC"}  # of the timestamps
 
-    def build_arguments(self, job: Job, requests: Sequence[RenderedRequest]) -> list[str | Path]:
+    def build_arguments(self, job: Job) -> list[str | Path]:
+        requests = render(job)
         flags = {
             "--call": requests[0].call,
             "--protoset": job.descriptors,
-            "--data-file": write_input(job, "data.json", json.dumps([each.message for each in requests])),
-            "--metadata-file": write_input(job, "metadata.json", json.dumps(_convert_metadata(requests[0].metadata))),
+            "--data-file": job.write_input("data.json", json.dumps([each.message for each in requests])),
+            "--metadata-file": job.write_input("metadata.json", json.dumps(_convert_metadata(requests[0].metadata))),
             "--concurrency": job.cell.concurrency,
             "--connections": job.cell.connections or job.cell.concurrency,
             "--duration": f"{compute_duration_s(job):.3f}s",
@@ -53,15 +52,15 @@ class Ghz(ReplayDriver):
             "--output": job.output,
             "--rps": job.cell.rate_per_s,
             "--timeout": None if job.load.timeout_s is None else f"{job.load.timeout_s}s",
+            "--cacert": job.tls and job.tls.authority,
             "--lb-strategy": "round_robin" if job.replicas else None,
         }
         # By name: ghz takes one address, and gRPC resolves it to all that stand behind it.
         address = f"dns:///{job.address}" if job.replicas else job.address
-        # It speaks TLS unless it is told not to.
-        tls = job.tls_flags if job.tls else ["--insecure"]
-        return [self.path, *tls, "--count-errors", "--disable-template-data", *list_flags(flags), address]
+        switches = ["--count-errors", "--disable-template-data", *([] if job.tls else ["--insecure"])]
+        return [self.path, *switches, *list_flags(flags), address]
 
-    def read(self, job: Job) -> list[Call]:
+    def read_calls(self, job: Job) -> list[Call]:
         details: list[dict[str, Any]] = orjson.loads(job.output.read_bytes())["details"] or []
         if len(details) >= DETAILS_MAX:
             raise WirebenchError(

@@ -18,7 +18,6 @@ from urllib.parse import urlsplit
 from wirebench.drivers.driver import SETUP_CROSS_CHECK, Job
 from wirebench.drivers.metrics_push import OTLP
 from wirebench.drivers.replay import DROPPED, Call, ReplayDriver, classify_http, compute_duration_s, write_requests
-from wirebench.drivers.wireload import RenderedRequest
 from wirebench.system.paths import K6_SCRIPT, TOOLS
 
 #: k6's codes of errors: https://grafana.com/docs/k6/latest/javascript-api/error-codes/
@@ -57,10 +56,10 @@ class K6(ReplayDriver):
             }
         return environment
 
-    def build_arguments(self, job: Job, requests: Sequence[RenderedRequest]) -> list[str | Path]:
+    def build_arguments(self, job: Job) -> list[str | Path]:
         settings = {
             "URL": ",".join(replace(job, address=each).rest_url for each in job.replicas or (job.address,)),
-            "REQUESTS": write_requests(job, requests),
+            "REQUESTS": write_requests(job),
             "CONCURRENCY": job.cell.concurrency,
             "DURATION": f"{round(1000 * compute_duration_s(job))}ms",
             "RATE": job.cell.rate_per_s,
@@ -78,7 +77,7 @@ class K6(ReplayDriver):
         output = ("--out", f"csv={job.output}")
         return [self.path, "run", *switches, *output, *itertools.chain(*options), K6_SCRIPT]
 
-    def read(self, job: Job) -> list[Call]:
+    def read_calls(self, job: Job) -> list[Call]:
         """Read the CSV; a request's samples stand together, `http_req_duration` before its `http_req_connecting`."""
         calls: list[Call] = []
         with job.output.open(encoding="utf-8", newline="") as file:

@@ -9,15 +9,12 @@ users keep (`constant_throughput`) waits for replies all the same, and isn't mea
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from importlib import metadata
 from pathlib import Path
 
 import orjson
 
 from wirebench.drivers.driver import Job
 from wirebench.drivers.replay import Call, ReplayDriver, classify_http, compute_duration_s, write_requests
-from wirebench.drivers.wireload import RenderedRequest
 from wirebench.system.paths import LOCUST, LOCUSTFILE
 from wirebench.system.processes import list_flags
 
@@ -34,13 +31,7 @@ class Locust(ReplayDriver):
     setup = "make driver-locust"
     cores_max = 1
 
-    def read_version(self) -> str | None:
-        # Starting it to ask takes a second.
-        folders = [str(folder) for folder in LOCUST.glob("lib/python*/site-packages")]
-        found = next(iter(metadata.distributions(name="locust", path=folders)), None)
-        return found.version if found and self.path.exists() else None
-
-    def build_arguments(self, job: Job, requests: Sequence[RenderedRequest]) -> list[str | Path]:
+    def build_arguments(self, job: Job) -> list[str | Path]:
         users = job.cell.concurrency
         flags = {
             "--locustfile": LOCUSTFILE,
@@ -52,13 +43,14 @@ class Locust(ReplayDriver):
             "--exit-code-on-error": 0,
             "--loglevel": "WARNING",
             "--operation": job.cell.operation,
-            "--requests": write_requests(job, requests),
+            "--requests": write_requests(job),
             "--calls": job.output,
             "--seed": job.seed,
+            "--cacert": job.tls and job.tls.authority,
         }
-        return [self.path, "--headless", "--only-summary", *job.tls_flags, *list_flags(flags)]
+        return [self.path, "--headless", "--only-summary", *list_flags(flags)]
 
-    def read(self, job: Job) -> list[Call]:
+    def read_calls(self, job: Job) -> list[Call]:
         written: list[tuple[int, int, int, str]] = orjson.loads(job.output.read_bytes())
         return [
             Call(end, latency, *classify_http(status, error, is_timeout="timed out" in error))

@@ -7,10 +7,10 @@ receiver of the OpenTelemetry protocol: https://opentelemetry.io/docs/specs/otlp
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 from wirebench.errors import UsageError
 from wirebench.model.histogram_file import HistogramFile
@@ -20,6 +20,8 @@ OTLP = "/api/v1/otlp/v1/metrics"
 _REPLY_BYTES_MAX = 500
 #: Of the proto of OTLP: AGGREGATION_TEMPORALITY_CUMULATIVE.
 _CUMULATIVE = 2
+#: Without user and password, query and fragment.
+_BASE_URL = re.compile(r"https?://([\w.-]+|\[[\da-f:.]+\])(:\d{2,5})?(/[^\s@?#]*)?", re.ASCII | re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -33,7 +35,7 @@ class MetricsPush:
     labels: Mapping[str, str]
     problem: str = ""
 
-    def push_total(self, file: HistogramFile, labels: Mapping[str, str]) -> None:
+    def push_total(self, file: HistogramFile, **labels: str) -> None:
         """Push how many requests a load has sent that has ended: none when its window opened, all when it closed.
 
         In Prometheus it is k6's own counter `k6_iterations_total`. What goes wrong is kept in `problem`.
@@ -45,38 +47,29 @@ class MetricsPush:
             for time_unix_ns, count in ((window.start_unix_ns, 0), (window.end_unix_ns, file.sent))
         ]
         counter = {"aggregationTemporality": _CUMULATIVE, "isMonotonic": True, "dataPoints": points}
-        metrics = [{"name": "k6_iterations", "sum": counter}]
-        self.problem = _post(self.url, [{"scopeMetrics": [{"metrics": metrics}]}]) or self.problem
+        self.problem = _push(self.url, [{"name": "k6_iterations", "sum": counter}])
 
 
 def parse_base_url(text: str, name: str) -> str:
     """Return the base URL of a server of that name. Raises UsageError, without the text: it may have a password."""
-    try:
-        parts = urlsplit(text)
-        is_base = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-        is_base = is_base and not ("@" in text or parts.query or parts.fragment)
-    except ValueError:  # of brackets and ports
-        is_base = False
-    if not is_base:
+    if not _BASE_URL.fullmatch(text):
         raise UsageError(f"not the URL of a {name}", "write it like http://127.0.0.1:9090, without user and password")
     return text.rstrip("/")
 
 
 def check_receiver(url: str) -> None:
     """Push nothing to a Prometheus. Raises UsageError if it isn't there or takes no pushes."""
-    if problem := _post(url, []):
-        raise UsageError(
-            f"can't push live metrics: {problem}",
-            "start Prometheus with --web.enable-otlp-receiver, or correct or leave out its URL; nothing was started",
-        )
+    if problem := _push(url, []):
+        hint = "start Prometheus with --web.enable-otlp-receiver, or correct or leave out its URL; nothing was started"
+        raise UsageError(f"can't push live metrics: {problem}", hint)
 
 
-def _post(url: str, metrics: Sequence[Mapping[str, Any]]) -> str:
-    """Return why a Prometheus didn't take a push; empty if it did."""
+def _push(url: str, metrics: Sequence[Mapping[str, Any]]) -> str:
+    """Push metrics to a Prometheus. Return why it didn't take them; empty if it did."""
+    content = json.dumps({"resourceMetrics": [{"scopeMetrics": [{"metrics": metrics}]}]})
     try:
-        reply = fetch(url + OTLP, json.dumps({"resourceMetrics": metrics}).encode())
+        reply = fetch(url + OTLP, content.encode())
     except OSError as error:
         return f"{url}{OTLP}: {error}"
-    if reply.status // 100 == 2:  # noqa: PLR2004 - 2xx
-        return ""
-    return f"{url}{OTLP}: {reply.status}: {reply.body[:_REPLY_BYTES_MAX].decode(errors='replace').strip()}"
+    said = f"{reply.status}: {reply.body[:_REPLY_BYTES_MAX].decode(errors='replace').strip()}"
+    return "" if reply.status // 100 == 2 else f"{url}{OTLP}: {said}"  # noqa: PLR2004 - 2xx

@@ -12,15 +12,12 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Sequence
 from pathlib import Path
 
 import orjson
 
 from wirebench.drivers.driver import Job
-from wirebench.drivers.replay import DROPPED, Call, ReplayDriver, classify_http, compute_duration_s, write_input
-from wirebench.drivers.wireload import RenderedRequest
-from wirebench.errors import WirebenchError
+from wirebench.drivers.replay import DROPPED, Call, ReplayDriver, classify_http, compute_duration_s, render
 from wirebench.system.paths import TOOLS
 from wirebench.system.processes import list_flags
 
@@ -35,8 +32,8 @@ class Oha(ReplayDriver):
     path = TOOLS / "oha"
     setup = "make driver-oha"
 
-    def build_arguments(self, job: Job, requests: Sequence[RenderedRequest]) -> list[str | Path]:
-        cell = job.cell
+    def build_arguments(self, job: Job) -> list[str | Path]:
+        cell, requests = job.cell, render(job)
         flags = {
             "-c": cell.concurrency,
             "-m": requests[0].method,
@@ -48,16 +45,17 @@ class Oha(ReplayDriver):
             "--output-format": "json",
             "--output": job.output,
             "--db-url": job.output.with_name(_DATABASE),
+            "--cacert": job.tls and job.tls.authority,
+            # It picks from them at random, by itself.
+            "--urls-from-file": job.write_input(_URLS, "\n".join(f"{job.rest_url}{each.path}" for each in requests)),
         }
         switches = ["--no-tui", "--disable-compression", "--wait-ongoing-requests-after-deadline"]
         switches += ["--disable-keepalive"] if cell.connection == "reopen" else []
         switches += [] if cell.rate_per_s is None else ["--latency-correction"]
         headers = [part for name, value in requests[0].headers.items() for part in ("-H", f"{name}: {value}")]
-        # oha picks from the URLs at random, by itself.
-        urls = write_input(job, _URLS, "\n".join(f"{job.rest_url}{each.path}" for each in requests))
-        return [self.path, *switches, *headers, *job.tls_flags, *list_flags(flags), "--urls-from-file", urls]
+        return [self.path, *switches, *headers, *list_flags(flags)]
 
-    def read(self, job: Job) -> list[Call]:
+    def read_calls(self, job: Job) -> list[Call]:
         """Read every call.
 
         oha counts time from its own start, which it doesn't report: it is taken for the moment that its URLs were
@@ -80,11 +78,8 @@ class Oha(ReplayDriver):
             for start, due, end, status in rows
         ]
         errors: dict[str, int] = orjson.loads(job.output.read_bytes())["errorDistribution"]
-        if errors and not calls:
-            texts = "; ".join(f"{text} ({count}×)" for text, count in errors.items())
-            raise WirebenchError(f"oha made no call that was answered: {texts}", "see its log")
         # Failures are of unknown time: no warm-up may hide them, and no latency enters a figure.
-        first_unix_ns = min((call.end_unix_ns - call.latency_ns for call in calls), default=0)
+        first_unix_ns = min((call.end_unix_ns - call.latency_ns for call in calls), default=started_unix_ns)
         window_unix_ns = first_unix_ns + round(load.warmup_s * 1e9)
         for text, count in errors.items():
             outcome = classify_http(0, text, is_timeout=text == "timeout")

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-import shutil
-import sqlite3
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,14 +28,11 @@ from wirebench.model.histogram_file import (
     Series,
     Window,
 )
-from wirebench.system.files import make_write_error, write_atomic
-from wirebench.system.processes import Child
 
 #: The load lasts a little longer than the window, which opens a moment after the tool has started; k6 takes no less
 #: than a second.
 _SLACK_S = 0.05
 _DURATION_S_MIN = 1.0
-_GRACE_S = 60.0
 #: How many requests there are to choose from, where they differ.
 _CHOICES = 1000
 #: The outcome of a request that was due and never sent.
@@ -68,35 +62,14 @@ def classify_http(status: int, error: str = "", *, is_timeout: bool = False) -> 
 
 
 class ReplayDriver(Driver):
-    """A tool that sends rendered requests. Its adapter says how it is called, and what its report means."""
+    """A tool that sends rendered requests, and reports each of them."""
 
     @abstractmethod
-    def build_arguments(self, job: Job, requests: Sequence[RenderedRequest]) -> list[str | Path]:
-        """Write what the tool needs beside the job's output, and return the command line."""
+    def read_calls(self, job: Job) -> list[Call]:
+        """Read the requests that the tool has reported."""
 
-    @abstractmethod
-    def read(self, job: Job) -> list[Call]:
-        """Read the requests that the tool has reported; what is raised where they can't be read is a WirebenchError."""
-
-    def run(self, job: Job, watch: Callable[[Child], None]) -> HistogramFile:
-        folder = job.output.with_suffix(f".{self.name}")
-        try:
-            folder.mkdir()
-        except OSError as error:
-            raise make_write_error(folder, error) from error
-        own = replace(job, output=folder / "calls")
-        try:
-            arguments = self.build_arguments(own, render(own))
-            self.carry_out(own, arguments, watch, compute_duration_s(job) + job.timeout_s + _GRACE_S)
-            calls = self.read(own)
-        except (OSError, ValueError, LookupError, TypeError, sqlite3.Error) as error:
-            raise WirebenchError(f"can't read what {self.name} reported: {error}", "see its log") from error
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-        file = fold(calls, job, DriverVersion(name=self.name, version=self.read_version() or "unknown"))
-        if job.metrics_push and not self.push_failure:
-            job.metrics_push.push_total(file, {"driver": self.name, "name": job.cell.operation})
-        return file
+    def read(self, job: Job) -> HistogramFile:
+        return fold(self.read_calls(job), job, DriverVersion(name=self.name, version=self.read_version() or "unknown"))
 
 
 def compute_duration_s(job: Job) -> float:
@@ -115,17 +88,10 @@ def render(job: Job) -> list[RenderedRequest]:
     return requests[:1] if all(each == requests[0] for each in requests) else requests
 
 
-def write_input(job: Job, name: str, text: str) -> Path:
-    """Write a file that the tool reads beside the job's output, and return its path."""
-    path = job.output.with_name(name).absolute()
-    write_atomic(path, text)
-    return path
-
-
-def write_requests(job: Job, requests: Sequence[RenderedRequest]) -> Path:
-    """Write requests for a tool that reads them as JSON, one a line."""
-    lines = (each.model_dump_json(exclude_defaults=True) for each in requests)
-    return write_input(job, "requests.jsonl", "\n".join(lines))
+def write_requests(job: Job) -> Path:
+    """Write the requests of a job for a tool that reads them as JSON, one a line."""
+    lines = (each.model_dump_json(exclude_defaults=True) for each in render(job))
+    return job.write_input("requests.jsonl", "\n".join(lines))
 
 
 def fold(reported: Sequence[Call], job: Job, driver: DriverVersion) -> HistogramFile:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import json
-from collections.abc import Callable, Mapping, Sequence
+import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -16,12 +18,10 @@ from wirebench.errors import UsageError
 from wirebench.model.frozen import FrozenModel
 from wirebench.model.histogram_file import HistogramFile
 from wirebench.system import processes
-from wirebench.system.files import write_atomic
 from wirebench.system.paths import TOOLS
-from wirebench.system.processes import Child, ProcessError
+from wirebench.system.processes import ProcessError
 from wirebench.system.tls import ClientTls, split_address
 
-_GRACE_S = 30.0
 #: Streams may have a hundred thousand items.
 _REQUEST_TIMEOUT_S = 300.0
 
@@ -33,21 +33,10 @@ class Wireload(Driver):
     path = TOOLS / "wireload"
     push_failure = "live metrics: "
 
-    def run(self, job: Job, watch: Callable[[Child], None]) -> HistogramFile:
-        description, arrivals = job.output.with_suffix(".job.json"), job.output.with_suffix(".arrivals.json")
-        described = describe_job(job)
-        due_ns = job.load.list_arrivals_ns()
-        try:
-            if due_ns:
-                write_atomic(arrivals, json.dumps(due_ns))
-                described["arrivals"] = arrivals
-            write_atomic(description, json.dumps(described, default=str))
-            # What waits at the end of an open load may be sent for one timeout, and take another one.
-            timeout_s = job.load.warmup_s + job.load.window_s + 2 * job.timeout_s + _GRACE_S
-            self.carry_out(job, [self.path, "run", description], watch, timeout_s)
-        finally:
-            description.unlink(missing_ok=True)
-            arrivals.unlink(missing_ok=True)
+    def build_arguments(self, job: Job) -> list[str | Path]:
+        return [self.path, "run", job.write_input("job.json", json.dumps(describe_job(job), default=str))]
+
+    def read(self, job: Job) -> HistogramFile:
         return HistogramFile.read(job.output)
 
 
@@ -86,27 +75,26 @@ def send_requests(job: Job, requests_each: int) -> list[Answer]:
 
     Raises ProcessError if the service can't be reached.
     """
-    lines = _carry_out("request", job.output, {**describe_job(job), "requests_each": requests_each})
+    lines = _carry_out("request", {**describe_job(job), "requests_each": requests_each})
     return list(map(Answer.model_validate_json, lines))
 
 
 def render_requests(job: Job, count: int) -> list[RenderedRequest]:
     """Return so many requests of a job, for a driver that replays them. Raises ProcessError."""
-    lines = _carry_out("render", job.output, {**describe_job(job), "requests_each": count})
+    lines = _carry_out("render", {**describe_job(job), "requests_each": count})
     return list(map(RenderedRequest.model_validate_json, lines))
 
 
-def compile_schema(protos: Sequence[Path], imports: Sequence[Path], folder: Path) -> bytes:
+def compile_schema(protos: Sequence[Path], imports: Sequence[Path]) -> bytes:
     """Return the FileDescriptorSet of proto files or compiled sets, with all that they import.
 
-    `folder` is for temporary files. Raises UsageError, with the line of a proto.
+    Raises UsageError, with the line of a proto.
     """
-    return _make_schema(folder, {"protos": protos, "imports": imports}, "correct the proto files, or `imports`")
+    return _read_schema({"protos": protos, "imports": imports}, "correct the proto files, or `imports`")
 
 
 def reflect(
     address: str,
-    folder: Path,
     tls: ClientTls | None = None,
     calls: Sequence[str] = (),
     headers: Mapping[str, str] = MappingProxyType({}),
@@ -118,37 +106,33 @@ def reflect(
     bare, chosen = split_address(address, tls)
     hint = "see whether the service runs and serves reflection, or give proto files: `schema: shop.proto`"
     tls_files = chosen and dataclasses.asdict(chosen)
-    job = {"reflection": bare, "tls": tls_files, "calls": calls, "metadata": dict(headers)}
-    return _make_schema(folder, job, hint)
+    return _read_schema({"reflection": bare, "tls": tls_files, "calls": calls, "metadata": dict(headers)}, hint)
 
 
-def _make_schema(folder: Path, job: dict[str, Any], hint: str) -> bytes:
-    output = folder / "schema.binpb"
+def _read_schema(job: dict[str, Any], hint: str) -> bytes:
     try:
-        _carry_out("schema", output, {**job, "output": output})
-        return output.read_bytes()
+        return base64.b64decode(_carry_out("schema", job)[0])
     except ProcessError as error:
         first, *others = error.details.removeprefix("wireload: ").splitlines() or [error.message]
         raise UsageError(first, hint, "\n".join(others)) from None
-    finally:
-        output.unlink(missing_ok=True)
 
 
-def _carry_out(command: str, beside: Path, job: dict[str, Any]) -> list[str]:
+def _carry_out(command: str, job: dict[str, Any]) -> list[str]:
     """Run a command of wireload, and return the lines that it prints. Raises ProcessError."""
-    description = beside.with_suffix(".job.json")
-    write_atomic(description, json.dumps(job, default=str))
-    try:
-        printed = processes.run("wireload", [TOOLS / "wireload", command, description], _REQUEST_TIMEOUT_S)
-    finally:
-        description.unlink(missing_ok=True)
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", prefix="wirebench-", suffix=".json") as description:
+        json.dump(job, description, default=str)
+        description.flush()
+        printed = processes.run("wireload", [TOOLS / "wireload", command, description.name], _REQUEST_TIMEOUT_S)
     # Texts may have other characters that `splitlines` takes for line ends.
     return printed.strip("\n").split("\n") if printed else []
 
 
 def describe_job(job: Job) -> dict[str, Any]:
     """Return a job as wireload reads it; what is None is its own choice."""
-    load, cell = job.load, job.cell
+    load, cell, spawn_rate_per_s = job.load, job.cell, job.load.spawn_rate_per_s
+    if cell.stream_rate_limit_per_s and not cell.rate_per_s and load.warmup_s:
+        # Streams that start together would wait for their items at the same moments.
+        spawn_rate_per_s = spawn_rate_per_s or cell.concurrency / load.warmup_s
     return {
         "addresses": job.replicas or (job.address,),
         "application": job.application,
@@ -170,7 +154,8 @@ def describe_job(job: Job) -> dict[str, Any]:
         "rate_per_s": None if cell.shape else cell.rate_per_s,
         "calls": load.calls,
         "warmup_calls": load.warmup_calls,
-        "spawn_rate_per_s": load.spawn_rate_per_s or _compute_stream_rate_per_s(job),
+        "arrivals": load.list_arrivals_ns() or None,
+        "spawn_rate_per_s": spawn_rate_per_s,
         "warmup_s": load.warmup_s,
         "window_s": load.window_s,
         "timeout_s": job.timeout_s,
@@ -182,17 +167,3 @@ def describe_job(job: Job) -> dict[str, Any]:
         # By when they end, requests that a burst makes wait would be counted after it, or not at all.
         "by_due": bool(cell.shape),
     }
-
-
-def _compute_stream_rate_per_s(job: Job) -> float | None:
-    """Return how many streams with a rate limit start in a second; None if all start at once.
-
-    Those that start together wait for their items at the same moments. So they are spread over the time that a stream
-    takes, or over the warm-up if that is shorter.
-    """
-    cell, load = job.cell, job.load
-    if not cell.stream_rate_limit_per_s or cell.rate_per_s:
-        return None
-    lasts_s = cell.stream_items / cell.stream_rate_limit_per_s if cell.stream_items else load.warmup_s
-    spread_s = min(lasts_s, load.warmup_s)
-    return cell.concurrency / spread_s if spread_s else None

@@ -48,9 +48,9 @@ class LoadSource:
         """Send `requests_each` of each operation of a job. Raises WirebenchError if the service can't be reached."""
         return send_requests(job, requests_each)
 
-    def reflect(self, endpoint: Endpoint, folder: Path, calls: Sequence[str], headers: Mapping[str, str]) -> bytes:
-        """Return the messages of calls by server reflection; `folder` is for files. Raises WirebenchError."""
-        return reflect(endpoint.address, folder, endpoint.tls, calls, headers)
+    def reflect(self, endpoint: Endpoint, calls: Sequence[str], headers: Mapping[str, str]) -> bytes:
+        """Return the messages of calls by server reflection. Raises WirebenchError."""
+        return reflect(endpoint.address, endpoint.tls, calls, headers)
 
     def verify(self, endpoints: Sequence[Endpoint], seed: int) -> Conformance:
         """See whether services of the built-in application answer alike. Raises WirebenchError."""
@@ -93,7 +93,7 @@ class PodLoad(LoadSource):
         task = SendTask(job=make_pod_job(job, endpoint), files=Files.of(job), requests_each=requests_each)
         return self._carry_out(task, tuple[Answer, ...], [endpoint])
 
-    def reflect(self, endpoint: Endpoint, folder: Path, calls: Sequence[str], headers: Mapping[str, str]) -> bytes:  # noqa: ARG002 - of this machine
+    def reflect(self, endpoint: Endpoint, calls: Sequence[str], headers: Mapping[str, str]) -> bytes:
         task = ReflectTask(address=endpoint.address, tls=endpoint.tls, calls=tuple(calls), headers=dict(headers))
         return base64.b64decode(self._carry_out(task, str, [endpoint]))
 

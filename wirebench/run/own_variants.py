@@ -66,10 +66,10 @@ class Variants:
         variant = application.variants[name]
         if not _is_reflected(variant):
             paths = [[application.folder / each for each in names] for names in (variant.schema_, variant.imports)]
-            return compile_schema(paths[0], paths[1] or [application.folder], self._folder)
+            return compile_schema(paths[0], paths[1] or [application.folder])
         requests = (each.find_request("grpc", name) for each in application.operations.values())
         calls = [request["call"] for request in requests if request]
-        return self._source.reflect(endpoint, self._folder, calls, variant.headers)
+        return self._source.reflect(endpoint, calls, variant.headers)
 
     def send(
         self,

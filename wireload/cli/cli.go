@@ -94,7 +94,7 @@ func dispatch(ctx context.Context, arguments []string, out, log io.Writer) error
 	case "render":
 		return renderJob(rest, out)
 	case "schema":
-		return writeSchema(ctx, rest)
+		return printSchema(ctx, rest, out)
 	case "check", "resolve":
 		return checkFiles(command, rest, out, log)
 	case "--version":

@@ -37,20 +37,20 @@ type Job struct {
 	Descriptors string          `json:"descriptors"`
 	Requests    request.Options `json:"requests"`
 
-	Concurrency    int      `json:"concurrency"`
-	ConcurrencyMax int      `json:"concurrency_max"`
-	Connections    int      `json:"connections"`
-	RatePerS       int64    `json:"rate_per_s"`
-	Arrivals       string   `json:"arrivals"`
-	Calls          int      `json:"calls"`
-	WarmupCalls    int      `json:"warmup_calls"`
-	SpawnRatePerS  float64  `json:"spawn_rate_per_s"`
-	WarmupS        *float64 `json:"warmup_s"`
-	WindowS        float64  `json:"window_s"`
-	TimeoutS       float64  `json:"timeout_s"`
-	Reopen         bool     `json:"reopen"`
-	H2C            bool     `json:"h2c"`
-	CheckEvery     int      `json:"check_every"`
+	Concurrency    int             `json:"concurrency"`
+	ConcurrencyMax int             `json:"concurrency_max"`
+	Connections    int             `json:"connections"`
+	RatePerS       int64           `json:"rate_per_s"`
+	Arrivals       []time.Duration `json:"arrivals"`
+	Calls          int             `json:"calls"`
+	WarmupCalls    int             `json:"warmup_calls"`
+	SpawnRatePerS  float64         `json:"spawn_rate_per_s"`
+	WarmupS        *float64        `json:"warmup_s"`
+	WindowS        float64         `json:"window_s"`
+	TimeoutS       float64         `json:"timeout_s"`
+	Reopen         bool            `json:"reopen"`
+	H2C            bool            `json:"h2c"`
+	CheckEvery     int             `json:"check_every"`
 
 	TLS *jobTLS `json:"tls"`
 
@@ -130,7 +130,7 @@ func (j *Job) prepare(command string) error {
 		{j.WindowS <= 0 || *j.WarmupS < 0 || j.TimeoutS <= 0, "window and timeout must be positive, and the warm-up not negative"},
 		{min(j.RatePerS, int64(j.Calls), int64(j.WarmupCalls), int64(j.SpawnRatePerS), int64(j.CheckEvery)) < 0,
 			"rates and numbers of calls must not be negative"},
-		{j.RatePerS > 0 && j.Calls > 0 || (j.RatePerS > 0 || j.Calls > 0) && j.Arrivals != "", "rate_per_s, arrivals and calls exclude each other"},
+		{j.RatePerS > 0 && j.Calls > 0 || (j.RatePerS > 0 || j.Calls > 0) && j.Arrivals != nil, "rate_per_s, arrivals and calls exclude each other"},
 		{j.Calls > 0 && *j.WarmupS > 0, "warmup_s excludes calls; use warmup_calls"},
 		{j.RequestsEach < 1 || j.RequestsEach > requestsEachMax && !isRender, "requests_each must be from 1 to 1000"},
 		{j.Calls > histogram.CallsMax/max(1, j.Concurrency), fmt.Sprintf("calls of all users together must not be more than %d", histogram.CallsMax)},
@@ -183,6 +183,7 @@ func (j *Job) load() (*engine.Load, error) {
 		Calls:         j.Calls,
 		WarmupCalls:   j.WarmupCalls,
 		RatePerS:      j.RatePerS,
+		Arrivals:      j.Arrivals,
 		SpawnRatePerS: j.SpawnRatePerS,
 		Duration:      warmup + window,
 		Timeout:       seconds(j.TimeoutS),
@@ -193,15 +194,6 @@ func (j *Job) load() (*engine.Load, error) {
 	load.Measured.Calls = j.Calls * load.Users
 	if j.Live != nil {
 		load.Live = live.NewPublisher(j.Live.URL, j.Requests.Transport, j.Live.Labels)
-	}
-	if j.Arrivals != "" {
-		text, err := contract.ReadFile(j.Arrivals)
-		if err == nil {
-			err = json.Unmarshal(text, &load.Arrivals)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("arrivals: %w", err)
-		}
 	}
 	j.Requests.Wait = load.Barrier.Wait
 	workload, err := j.application.Compile(j.Requests)

@@ -2,9 +2,10 @@ package cli
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"time"
 
 	"wirebench.dev/wireload/contract"
@@ -25,12 +26,10 @@ type schemaJob struct {
 	TLS        *jobTLS           `json:"tls"`
 	Metadata   map[string]string `json:"metadata"`
 	Calls      []string          `json:"calls"`
-
-	Output string `json:"output"`
 }
 
-// writeSchema writes the FileDescriptorSet that a job asks for.
-func writeSchema(ctx context.Context, arguments []string) error {
+// printSchema prints the FileDescriptorSet that a job asks for, in base64.
+func printSchema(ctx context.Context, arguments []string, out io.Writer) error {
 	var job schemaJob
 	if err := readJSON("schema", arguments, &job); err != nil {
 		return err
@@ -38,8 +37,8 @@ func writeSchema(ctx context.Context, arguments []string) error {
 	var descriptors []byte
 	var err error
 	switch {
-	case job.Output == "" || (len(job.Protos) == 0) == (job.Reflection == ""):
-		return newUsageError("%s: needs output, and either protos or reflection", arguments[0])
+	case (len(job.Protos) == 0) == (job.Reflection == ""):
+		return newUsageError("%s: needs either protos or reflection", arguments[0])
 	case job.Reflection != "":
 		descriptors, err = job.reflect(ctx)
 	default:
@@ -48,7 +47,8 @@ func writeSchema(ctx context.Context, arguments []string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(job.Output, descriptors, 0o666)
+	_, err = fmt.Fprintln(out, base64.StdEncoding.EncodeToString(descriptors))
+	return err
 }
 
 // reflect asks a server for its messages.

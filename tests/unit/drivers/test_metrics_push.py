@@ -38,7 +38,7 @@ def test_the_total_of_a_load_is_pushed_when_it_has_ended() -> None:
     got: list[Any] = []
     with receiver(200, got) as url:
         push = MetricsPush(url, LABELS)
-        push.push_total(file, {"driver": "ghz"})
+        push.push_total(file, driver="ghz")
     assert "" == push.problem
     (metric,) = got[0]["resourceMetrics"][0]["scopeMetrics"][0]["metrics"]
     assert ("k6_iterations", True) == (metric["name"], metric["sum"]["isMonotonic"])
@@ -55,7 +55,7 @@ def test_a_receiver_that_is_off_is_told_in_its_own_words() -> None:
         with pytest.raises(UsageError, match=re.escape(f"can't push live metrics: {said}")):
             check_receiver(url)
         live = MetricsPush(url, LABELS)
-        live.push_total(make_file(10**9, 2), {})
+        live.push_total(make_file(10**9, 2))
         assert said == live.problem
 
 

@@ -66,7 +66,7 @@ def _carry_out(task: Task) -> object:
         case SendTask():
             return send_requests(_make_job(task), task.requests_each)
         case ReflectTask():
-            return base64.b64encode(reflect(task.address, OUTPUT, task.tls, task.calls, task.headers)).decode()
+            return base64.b64encode(reflect(task.address, task.tls, task.calls, task.headers)).decode()
         case VerifyTask():
             return check_services(task.services, task.seed)
         case CalibrateTask():
