@@ -25,12 +25,11 @@ _OVERLOADED = frozenset({"dropped_iterations", "rate_error", "error_rate"})
 class RunComparison:
     """Two runs; `changes` are head's cells against base's, in their order, beside the cells that only one run has.
 
-    `differences` are those that concern any cell in both. `margin` is head's.
+    `differences` are those that concern any cell in both. The margin is head's.
     """
 
     base: RunInfo
     head: RunInfo
-    margin: float
     differences: tuple[Difference, ...]
     changes: tuple[Comparison, ...]
     only_in_base: tuple[CellSummary, ...]
@@ -63,15 +62,11 @@ def compare_runs(base: Run, head: Run) -> RunComparison:
         {tuple(sorted(cell.factors.items())): cell for cell in summarise(run.records, run.info.compare)}
         for run in (base, head)
     )
-    for run in (base, head):
-        if not run.records:
-            hint = "name one with figures: `wirebench list` shows how many windows of each were measured"
-            raise UsageError(f"no window of {run.info.id} was measured: it has nothing to compare", hint)
     both = [key for key in of_head if key in of_base]
     if not both:
         raise UsageError(
-            f"no cell of {head.info.id} is in {base.info.id}: their factors differ",
-            "compare runs of one scenario: `wirebench list` shows them",
+            f"{base.info.id} and {head.info.id} have measured no cell in common",
+            "compare runs of one scenario that have figures: `wirebench list` shows them",
         )
     margin = head.info.equivalence_margin
     found = find_differences(base, head)
@@ -79,7 +74,6 @@ def compare_runs(base: Run, head: Run) -> RunComparison:
     return RunComparison(
         base=base.info,
         head=head.info,
-        margin=margin,
         differences=tuple(each for each in found if any(each.concerns(change.subject.factors) for change in changes)),
         changes=_find_regressions(judge(changes, margin), margin),
         only_in_base=tuple(cell for key, cell in of_base.items() if key not in of_head),

@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, get_args
+from typing import get_args
 
 import yaml
 
@@ -25,6 +25,13 @@ _HARDWARE = ("cpu", "cores", "core_separation", "services")
 _EXTENT = ("warmup_s", "window_s")
 _LOAD = ("calls", "warmup_calls", "spawn_rate_per_s", "timeout_s", "concurrency_max", "speedup", "objective",
          "resolution")  # fmt: skip
+_WORKLOAD = "load.workloads."
+_REASONS = {
+    **dict.fromkeys((*_HARDWARE, "nodes"), "the machines differ"),
+    "target": "the targets differ",
+    "application": "the applications differ",
+    "scenario": "the loads may differ",
+}
 
 
 def _every_cell(_: Factors) -> bool:
@@ -45,27 +52,20 @@ class Difference:
     concerns: Callable[[Factors], bool] = _every_cell
 
 
-class _Trait(NamedTuple):
-    """What a run was made with, and why another one keeps figures apart, if it does."""
-
-    text: str
-    reason: str = ""
-    concerns: Callable[[Factors], bool] = _every_cell
-
-
 def find_differences(base: Run, head: Run) -> tuple[Difference, ...]:
     """Return what two runs differ in, first what keeps their figures apart."""
     loads = [_read_load(run.info.scenario_text) for run in (base, head)]
+    are_known = None not in loads
     of_base, of_head = (
-        _list_traits(run, load if all(loads) else None) for run, load in zip((base, head), loads, strict=True)
+        _list_traits(run, load if are_known else None) for run, load in zip((base, head), loads, strict=True)
     )
     found = []
     if "running" in (base.info.status, head.info.status):  # its verdicts change with its records
         found.append(Difference("status", base.info.status, head.info.status, "a run is still running"))
-    for name, trait in {**of_base, **of_head}.items():
-        base_text, head_text = (of[name].text if name in of else _ABSENT for of in (of_base, of_head))
+    for name in {**of_base, **of_head}:
+        base_text, head_text = of_base.get(name, _ABSENT), of_head.get(name, _ABSENT)
         if base_text != head_text:
-            found.append(Difference(name, base_text, head_text, trait.reason, trait.concerns))
+            found.append(Difference(name, base_text, head_text, *_find_reason(name, loads[1])))
     return tuple(sorted(found, key=lambda each: not each.reason))
 
 
@@ -79,47 +79,42 @@ def describe_hardware(machine: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _list_traits(run: Run, load: Load | None) -> dict[str, _Trait]:
+def _list_traits(run: Run, load: Load | None) -> dict[str, str]:
     """Return what a run was made with, by name; without a load, one that isn't understood in one of the runs."""
     info = run.info
-    traits = {"target": _Trait(info.target, "the targets differ")}
-    traits |= {name: _Trait(text, "the machines differ") for name, text in describe_hardware(info.machine).items()}
-    traits |= {name: _Trait(text) for name, text in info.machine.items() if name not in _HARDWARE}
+    traits = {"target": info.target, **describe_hardware(info.machine)}
+    traits |= {name: text for name, text in info.machine.items() if name not in _HARDWARE}
     if application := _read_application(run):
-        traits["application"] = _Trait(application, "the applications differ")
+        traits["application"] = application
     if load:
-        traits |= _list_load_traits(run, load)
+        values = {name: getattr(load, name) for name in (*_EXTENT, *_LOAD)}
+        traits |= {f"load.{name}": _ABSENT if value is None else str(value) for name, value in values.items()}
+        for name, workload in load.workloads.items():
+            traits[_WORKLOAD + name] = workload.model_dump_json(exclude_defaults=True)
+        if (timing := run.folder / TIMING_FILE).is_file():
+            traits["load.timing"] = _compute_fingerprint(timing.read_bytes())
     else:
-        traits["scenario"] = _Trait(_compute_fingerprint(info.scenario_text.encode()), "the loads may differ")
-    traits |= {name: _make_version(name, version) for name, version in info.versions.items()}
-    return {**traits, "commit": _Trait(info.commit or _ABSENT)}
+        traits["scenario"] = _compute_fingerprint(info.scenario_text.encode())
+    return {**traits, **info.versions, "commit": info.commit or _ABSENT}
 
 
-def _list_load_traits(run: Run, load: Load) -> dict[str, _Trait]:
-    differ, traits = "the loads differ", {}
-    for name in (*_EXTENT, *_LOAD):
-        # A window of a replay or of a search is a part of the load itself.
-        reason = differ if name in _LOAD or (name == "window_s" and load.shape) else ""
-        # In a sweep it is the last of several cells.
-        concerns = _has_rate if name == "concurrency_max" else _every_cell
-        value = getattr(load, name)
-        traits[f"load.{name}"] = _Trait(_ABSENT if value is None else str(value), reason, concerns)
-    timing = run.folder / TIMING_FILE
-    if timing.is_file():
-        traits["load.timing"] = _Trait(_compute_fingerprint(timing.read_bytes()), differ, _has("shape", "replay"))
-    for name, workload in load.workloads.items():
-        text = workload.model_dump_json(exclude_defaults=True)
-        traits[f"load.workloads.{name}"] = _Trait(text, differ, _has("operation", name))
-    return traits
-
-
-def _make_version(name: str, version: str) -> _Trait:
-    """Return a version: the error of another one of what measures can't be told from a difference."""
+def _find_reason(name: str, load: Load | None) -> tuple[str, Callable[[Factors], bool]]:
+    """Return why another value of a trait keeps figures apart, if it does, and in which cells."""
+    if name in _REASONS:
+        return _REASONS[name], _every_cell
+    # The error of another version of what measures can't be told from a difference.
     if name in get_args(Driver):
-        return _Trait(version, f"another version of {name}", _has("driver", name))
+        return f"another version of {name}", _has("driver", name)
     if name == "toxiproxy":
-        return _Trait(version, f"another version of {name}", lambda factors: factors["delay_ms"] is not None)
-    return _Trait(version)
+        return f"another version of {name}", lambda factors: factors["delay_ms"] is not None
+    # A window of a replay or of a search is a part of the load itself.
+    is_extent = name == "load.warmup_s" or (name == "load.window_s" and not (load and load.shape))
+    if is_extent or not name.startswith("load."):
+        return "", _every_cell
+    concerns = {"load.concurrency_max": _has_rate, "load.timing": _has("shape", "replay")}
+    if name.startswith(_WORKLOAD):
+        concerns[name] = _has("operation", name.removeprefix(_WORKLOAD))
+    return "the loads differ", concerns.get(name, _every_cell)
 
 
 def _has(factor: str, level: str) -> Callable[[Factors], bool]:
@@ -127,6 +122,7 @@ def _has(factor: str, level: str) -> Callable[[Factors], bool]:
 
 
 def _has_rate(factors: Factors) -> bool:
+    """Return whether a cell has a limit of its own; in a sweep it is the last of several cells."""
     return bool(factors["rate_per_s"] or factors["shape"])
 
 

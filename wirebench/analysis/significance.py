@@ -68,19 +68,18 @@ def compute_significance(ratios: Sequence[Ratio], margin: float) -> tuple[Signif
 
 
 def _count_needed(ratio: Ratio, margin: float, levels: Sequence[float]) -> int | None:
-    """Return how many blocks decide a ratio in 80 % of runs: as a difference, or as equivalence."""
-    distance = abs(math.log(ratio.estimate))
-    goals = zip((distance, math.log1p(margin) - distance), levels, strict=True)
-    return min((blocks for goal, level in goals if (blocks := _count_blocks(ratio, goal, level))), default=None)
+    """Return how many more blocks than there are decide a ratio in 80 % of runs: as a difference, or as equivalence.
 
-
-def _count_blocks(ratio: Ratio, distance: float, level: float) -> int | None:
-    """Return how many blocks, as noisy as these, find a log ratio of this distance; None if `BLOCKS_MAX` are too few.
-
-    They are more than there are.
+    As noisy as these; None if `BLOCKS_MAX` are too few.
     """
+    distance = abs(math.log(ratio.estimate))
+    goals = tuple(zip((distance, math.log1p(margin) - distance), levels, strict=True))
+
+    def are_enough(blocks: int) -> bool:
+        return any(ratio.reach(level, blocks) <= goal for goal, level in goals)
+
     more = range(ratio.blocks + 1, BLOCKS_MAX + 1)
-    place = bisect.bisect_left(more, True, key=lambda blocks: ratio.reach(level, blocks) <= distance)  # noqa: FBT003
+    place = bisect.bisect_left(more, True, key=are_enough)  # noqa: FBT003
     return more[place] if place < len(more) else None
 
 

@@ -46,7 +46,7 @@ def make_run_comparison_view(found: RunComparison) -> RunComparisonView:
     return RunComparisonView(
         base=found.base,
         head=found.head,
-        equivalence_margin=found.margin,
+        equivalence_margin=found.head.equivalence_margin,
         alike=describe_common_factors([change.subject for change in found.changes]),
         summary=_summarise(found),
         caveats=tuple(_list_caveats(found, changes)),
@@ -62,7 +62,7 @@ def _summarise(found: RunComparison) -> str:
     counts = Counter(change.verdict for change in found.changes)
     verdicts = ", ".join(f"{verdict} in {count}" for verdict, count in counts.most_common())
     slower = pluralise(len(found.regressions), "is", "are") if found.regressions else "none is"
-    beyond = f"{slower} slower by more than {found.margin * 100:g} %, significantly"
+    beyond = f"{slower} slower by more than {found.head.equivalence_margin * 100:g} %, significantly"
     if counts["withheld"] == len(found.changes):
         beyond = "nothing could be judged"
     return f"{pluralise(len(found.changes), 'cell')} in both runs, head against base: {verdicts}; {beyond}."

@@ -43,7 +43,7 @@ def test_a_regression_fails_what_asks_for_it(tmp_path: Path) -> None:
     ("names", "said"),
     [
         (("a-base", "nothing"), "no run 'nothing'"),
-        (("a-base", "c-empty"), "no window of c-empty was measured: it has nothing to compare"),
+        (("a-base", "c-empty"), "a-base and c-empty have measured no cell in common"),
     ],
 )
 def test_what_cannot_be_compared_is_wrong_usage(tmp_path: Path, names: tuple[str, ...], said: str) -> None:
