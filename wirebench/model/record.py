@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 P99_9_REQUESTS_MIN = 10_000
 #: `wirebench calibrate` loads each driver on so many connections at most.
 CALIBRATED_CONNECTIONS_MAX = 64
-#: Workers share requests unevenly below this index of Jain's.
+#: Replicas share requests unevenly below this index of Jain's.
 FAIRNESS_MIN = 0.9
 _QUANTILES = {
     "min_ms": 0.0, "p50_ms": 0.5, "p90_ms": 0.9, "p95_ms": 0.95, "p99_ms": 0.99, "p99_9_ms": 0.999, "max_ms": 1.0,

@@ -1,4 +1,4 @@
-"""What to know of a run's figures beside them: caveats, and what the services did, as sentences."""
+"""What to doubt in a run's figures, as sentences."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from wirebench.analysis.summary import CellSummary
 from wirebench.model.labels import pluralise
 from wirebench.model.metric import METRICS
-from wirebench.model.record import CALIBRATED_CONNECTIONS_MAX, FAIRNESS_MIN
+from wirebench.model.record import CALIBRATED_CONNECTIONS_MAX
 from wirebench.model.run_info import Run, RunInfo
 from wirebench.present.numbers import format_moment
 
@@ -68,24 +68,3 @@ def _describe_resumption(run: RunInfo) -> Iterator[str]:
     if run.resumed_at:
         moments = ", ".join(map(format_moment, run.resumed_at))
         yield f"it was stopped, and resumed at {moments}: a block in two parts adds noise to its ratios"
-
-
-def describe_uneven_workers(cells: Iterable[CellSummary]) -> Iterator[str]:
-    """Say where some workers of a service had far more requests than others; nothing if nowhere.
-
-    This is how a server behaves whose workers share a listening socket, and so a finding about it, not a fault.
-    """
-    several = [cell for cell in cells if int(cell.factors["workers"] or 1) > 1]
-    least = {
-        cell.full_name: min(known)
-        for cell in several
-        if (known := [each for record in cell.records if (each := record.server.fairness) is not None])
-    }
-    uneven = [name for name, fairness in least.items() if fairness < FAIRNESS_MIN]
-    if uneven:
-        worst = min(uneven, key=least.__getitem__)
-        yield (
-            f"Workers had uneven shares of the requests in {len(uneven)} of {pluralise(len(several), 'cell')} with "
-            f"several workers. The least even is {worst}: Jain's index {least[worst]:.2f}, where 1 is even. "
-            "A connection stays with the worker that accepted it; with more connections, shares are more even."
-        )

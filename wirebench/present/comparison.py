@@ -10,7 +10,6 @@ from wirebench.analysis.ratio import BLOCKS_MIN, LEVEL, Ratio
 from wirebench.analysis.significance import Significance
 from wirebench.analysis.summary import CellSummary
 from wirebench.model.cell import FACTORS
-from wirebench.model.contract import BLOCKS_MAX
 from wirebench.model.labels import (
     OF_TRANSPORT,
     capitalise,
@@ -23,13 +22,10 @@ from wirebench.model.labels import (
 )
 from wirebench.model.metric import COMPARED, METRICS
 from wirebench.model.record import Gate
-from wirebench.present.numbers import format_interval, format_multiple
+from wirebench.present.numbers import format_interval
 
 #: What is shown beside the metric that is judged.
 _BESIDE = ("p99", "capacity", "item_rate", "first_item", "cpu", "item_cpu")
-
-#: A difference that can't be missed.
-_DETECTABLE_MAX = 1000
 
 #: What is said of two sides, by verdict; None is of two drivers of one cell.
 _STATEMENTS: dict[Verdict | None, str] = {
@@ -181,8 +177,7 @@ def _write_conclusion(pair: Comparison, statement: str, *, is_gain: bool) -> str
     of = "ratio of the " if is_gain else ""
     measured = f"{format_interval(ratio)} the {of}{pair.metric.label}" if ratio else "nothing to compare"
     qualified = "".join(f", {words}" for words in _qualify(pair))
-    more = _describe_detectable_ratio(pair) if pair.verdict == "inconclusive" else ""
-    return f"{statement}{qualified}: {measured}.{f' {more}' if more else ''}"
+    return f"{statement}{qualified}: {measured}."
 
 
 def _qualify(pair: Comparison) -> Iterator[str]:
@@ -219,26 +214,9 @@ def _list_remarks(pair: Comparison, view: ComparisonView) -> Iterator[str]:
         by_gates.setdefault(view.doubts[metric], []).append(METRICS[metric].label)
     for gates, metrics in by_gates.items():
         yield f"{' and '.join(metrics)}: unreliable ({', '.join(map(name_gate, gates))})"
-    if view.verdict == "inconclusive" and (more := _describe_detectable_ratio(pair)):
-        yield more
     for check in view.checks:
         yield f"Cross-check by {' and '.join(check.drivers)}: {check.conclusion}"
     yield from (capitalise(gain.conclusion) for gain in view.gains)
-
-
-def _describe_detectable_ratio(pair: Comparison) -> str:
-    """Say what so many blocks can't detect, and how many would; nothing where there is no interval to test."""
-    tests = pair.significance
-    if tests is None:
-        return ""
-    ratio = pair.ratios[pair.metric.name]
-    is_different_alone = (ratio.low or 1) > 1 or (ratio.high or 1) < 1
-    alone = f"Alone it would be a difference, but not as one of {tests.comparisons} comparisons. "
-    more = f"about {tests.blocks_needed:,}" if tests.blocks_needed else f"more than {BLOCKS_MAX:,}"
-    return (
-        f"{alone if is_different_alone else ''}At this noise level {ratio.blocks} blocks can't detect differences "
-        f"below {format_multiple(min(tests.detectable, _DETECTABLE_MAX))}; {more} would decide it."
-    )
 
 
 def describe_correction(views: Iterable[ComparisonView]) -> str:

@@ -35,7 +35,6 @@ class CellLatency:
     clock: Clock
     merged: Histogram
     curve: Curve
-    block_curves: tuple[Curve, ...]
     #: The driver's error at percentiles, in milliseconds, where it is known.
     errors_ms: Mapping[str, Interval]
 
@@ -73,7 +72,6 @@ def read_latencies(
                 clock,
                 merged,
                 make_curve(merged, least_ns),
-                tuple(curve for block in blocks.values() if (curve := make_curve(block, least_ns))),
                 {name: error for name in ("p50", "p99") if (error := cell.instrument_error_ms(METRICS[name]))},
             )
     return latencies, tuple(problems)

@@ -31,9 +31,9 @@ _CELLS_MAX = 8
 _SIDE_BY_SIDE = frozenset({"transport", "variant", "implementation", "runtime", "http", "codec", "threads", "driver"})
 
 _LATENCY_NOTE = (
-    "Both scales are logarithmic. Bold: all blocks together; thin: each block. A curve ends where fewer than 10 lie "
-    "beyond. At p99, one in a hundred takes longer than the curve. Hollow marks: a gate failed. Upright bands: where "
-    "the truth lies, by the driver's calibrated error. Point at a mark to read it."
+    "Both scales are logarithmic. A curve is of all blocks together, and ends where fewer than 10 lie beyond. "
+    "Hollow marks: a gate failed. Upright bands: where the truth lies, by the driver's calibrated error. Point at a "
+    "mark to read it."
 )
 _GAP_NOTE = (
     "From one item to the next of the same stream. What is drawn at 0.001 ms arrived together: the left end shows how "
@@ -77,20 +77,15 @@ class RunPictures:
     unreadable: tuple[str, ...]
 
 
-def draw_run(run: Run, cells: Sequence[CellSummary], groups_max: int | None = None) -> RunPictures:
-    """Draw cells of a run.
-
-    With `groups_max`, only the answer and the latencies of so many groups: reading histograms takes time.
-    """
+def draw_run(run: Run, cells: Sequence[CellSummary]) -> RunPictures:
+    """Draw cells of a run."""
     groups = group_cells(cells, run.info.compare)
     styles = assign_styles(itertools.chain(*groups.values()))
-    shown = dict(itertools.islice(groups.items(), groups_max))
     unreadable: dict[str, None] = {}
-    chapters = list(_draw_latency_chapters(run, shown, styles, unreadable))
-    if groups_max is None:
-        metrics = [METRICS[name] for name in _OVER_FACTORS]
-        chapters += [_draw_over_factor(cells, factor, metrics) for factor in find_numeric_factors(cells)]
-        chapters.append(Chapter("Call by call", draw_calls(run, groups, styles), tuple(styles.values()), _CALLS_NOTE))
+    chapters = list(_draw_latency_chapters(run, groups, styles, unreadable))
+    metrics = [METRICS[name] for name in _OVER_FACTORS]
+    chapters += [_draw_over_factor(cells, factor, metrics) for factor in find_numeric_factors(cells)]
+    chapters.append(Chapter("Call by call", draw_calls(run, groups, styles), tuple(styles.values()), _CALLS_NOTE))
     drawn = tuple(chapter for chapter in chapters if chapter.charts)
     return RunPictures(draw_answer(groups, styles), drawn, tuple(unreadable))
 

@@ -13,7 +13,7 @@ from wirebench.model.labels import name_gate, pluralise
 from wirebench.model.record import Gate
 from wirebench.model.run_info import Run, RunInfo
 from wirebench.present.answer import describe_common_factors, list_findings, summarise_run
-from wirebench.present.caveats import describe_uneven_workers, list_caveats
+from wirebench.present.caveats import list_caveats
 from wirebench.present.comparison import ComparisonView, describe_few_blocks, make_comparison_view
 from wirebench.present.operations import OperationView, list_operations
 
@@ -68,7 +68,7 @@ def make_run_view(run: Run, cells: Sequence[CellSummary] | None = None) -> RunVi
         run=run.info,
         alike=describe_common_factors(cells),
         summary=summarise_run(cells, comparisons) if is_over else (),
-        notes=(*(list_findings(cells, comparisons) if is_over else ()), *describe_uneven_workers(cells)),
+        notes=tuple(list_findings(cells, comparisons)) if is_over else (),
         caveats=(*list_caveats(run, cells), *([few] if few else [])),
         cells=described,
         comparisons=comparisons,

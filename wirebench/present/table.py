@@ -8,7 +8,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from wirebench.analysis.results import Result
+from wirebench.analysis.significance import Significance
 from wirebench.analysis.summary import find_shared_factors
+from wirebench.model.contract import BLOCKS_MAX
 from wirebench.model.labels import describe_situation, format_error, name_cell, name_gate
 from wirebench.model.metric import METRICS, SPREAD, Metric, name_spread
 from wirebench.present.comparison import ComparisonView
@@ -17,6 +19,7 @@ from wirebench.present.numbers import (
     describe_errors,
     format_ends,
     format_metric,
+    format_multiple,
     format_number,
     format_short_interval,
 )
@@ -139,6 +142,8 @@ def _list_ratio_columns(views: Sequence[ComparisonView]) -> Iterator[TableColumn
     for name in dict.fromkeys(name for view in views for name in view.shown_metrics):
         rank = 0 if name in (view.metric for view in views) else 1
         yield TableColumn(METRICS[name].column, "", partial(_format_ratio, name=name), rank)
+    yield TableColumn("detectable", "or more", partial(_describe_power, write=_format_detectable), 1)
+    yield TableColumn("decided by", "blocks, about", partial(_describe_power, write=_format_blocks_needed), 1)
     if _are_changes(views):
         yield TableColumn("base", unit, lambda view: _format_side(view, view.baseline_figures), 2)
         yield TableColumn("head", unit, lambda view: _format_side(view, view.subject_figures), 2)
@@ -148,6 +153,19 @@ def _format_ratio(view: ComparisonView, name: str) -> str:
     """Write a ratio with its interval, and with `!` where a gate failed for it alone."""
     ratio = view.ratios.get(name) if name in view.shown_metrics else None
     return f"{format_short_interval(ratio)}{'!' * bool(ratio and view.doubts.get(name))}"
+
+
+def _describe_power(view: ComparisonView, write: Callable[[Significance], str]) -> str:
+    """Write what as many blocks can detect, or how many would decide: of a comparison that is inconclusive."""
+    return write(view.significance) if view.significance and view.verdict == "inconclusive" else ABSENT
+
+
+def _format_detectable(tests: Significance) -> str:
+    return format_multiple(tests.detectable)
+
+
+def _format_blocks_needed(tests: Significance) -> str:
+    return f"{tests.blocks_needed:,}" if tests.blocks_needed else f">{BLOCKS_MAX:,}"
 
 
 def _format_side(view: ComparisonView, figures: Mapping[str, float]) -> str:

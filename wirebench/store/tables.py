@@ -1,4 +1,4 @@
-"""The tables of the index: runs, their cells and their records, and a view of cells with their runs."""
+"""The tables of the index: runs and their cells, and a view of cells with their runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from sqlalchemy.schema import CreateView
 from wirebench.analysis.results import Result, RunRow, describe_cells, describe_run
 from wirebench.analysis.summary import summarise
 from wirebench.errors import WirebenchError
-from wirebench.model.metric import METRICS
 from wirebench.store.runs import is_run_name, load_run, read_changed_ns
 
 
@@ -68,15 +67,6 @@ cells = sa.Table(
     # So that choosing filters doesn't read all figures.
     sa.Index("cells_by_filter", "transport", "variant", "driver", "concurrency", "operation"),
 )
-#: A row a record: the metrics of a cell in one block.
-records = sa.Table(
-    "records",
-    metadata,
-    sa.Column("run_id", Words, primary_key=True),
-    sa.Column("cell", Words, primary_key=True),
-    sa.Column("block", sa.Integer, primary_key=True),
-    *(sa.Column(metric.field, sa.Double) for metric in METRICS.values()),
-)
 #: Cells with what is found by their run.
 results = CreateView(
     sa.select(*(runs.c[name] for name in _OF_RUN), *(each for each in cells.c if each.name != "run_id")).join_from(
@@ -88,13 +78,13 @@ results = CreateView(
 
 #: Which schema the tables have, and that of this version.
 schema = sa.Table("wirebench_schema", metadata, sa.Column("version", sa.Text, primary_key=True))
-SCHEMA = "12"
+SCHEMA = "13"
 
 
 def put_run(connection: sa.Connection, folder: Path) -> None:
     """Put a run, as its folder has it, in the place of what the tables have of it. Raises WirebenchError.
 
-    Raises errors of the database for figures that it can't hold, and for two records of one cell and block.
+    Raises errors of the database for figures that it can't hold.
     """
     changed_ns = read_changed_ns(folder)
     run = load_run(folder)
@@ -109,17 +99,10 @@ def put_run(connection: sa.Connection, folder: Path) -> None:
     for place, cell in enumerate(describe_cells(run.info, summarise(run.records))):
         values = {key: value for key, value in _make_values(cell).items() if key in cells.c}
         connection.execute(cells.insert().values(values | {"place": place, "variant": cell.factors["variant"]}))
-    rows = [
-        {"run_id": name, "cell": record.cell, "block": record.block}
-        | {metric.field: metric.of(record) for metric in METRICS.values()}
-        for record in run.records
-    ]
-    if rows:
-        connection.execute(records.insert(), rows)
 
 
 def remove_run(connection: sa.Connection, run_id: str) -> None:
-    for table in (runs, cells, records):
+    for table in (runs, cells):
         connection.execute(table.delete().where(table.c.run_id == run_id))
 
 

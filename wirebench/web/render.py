@@ -20,8 +20,7 @@ from wirebench.present.numbers import format_amount, format_moment
 NAVIGATION = (("Results", "/"), ("Compare", "/compare"))
 STATIC = Path(__file__).parent / "static"
 
-#: An address of these pages among words; an interval, or a command.
-_ADDRESS = re.compile(r"(?<!\S)(/(?!/)[^\s;,]*)")
+#: An interval, or a command.
 _MARKED = re.compile(r"(?P<interval>\(95 % CI [^()]*\))|`(?P<command>[^`]+)`")
 
 
@@ -48,19 +47,12 @@ def _make_environment() -> Environment:
         "amount": format_amount,
         "capitalise": capitalise,
         "gate": name_gate,
-        "linked": link_addresses,
         "mark_up": mark_up,
         "moment": format_moment,
         "pluralise": pluralise,
     }
     made.globals |= {"swatch": swatch, "METRICS": METRICS, "navigation": NAVIGATION, "version": version("wirebench")}
     return made
-
-
-def link_addresses(sentence: str) -> Markup:
-    parts = _ADDRESS.split(sentence)
-    parts[1::2] = [Markup('<a href="{0}">{0}</a>').format(address) for address in parts[1::2]]
-    return Markup().join(parts)
 
 
 def mark_up(sentence: str) -> Markup:

@@ -8,16 +8,11 @@ from tests.support.command_line import render_run
 from tests.support.report_run import RunBuilder, cell
 from wirebench.analysis.summary import summarise
 from wirebench.model.record import Instrument
-from wirebench.present.caveats import (
-    describe_calibration,
-    describe_retries,
-    describe_uneven_workers,
-)
+from wirebench.present.caveats import describe_calibration, describe_retries
 from wirebench.present.run import make_run_view
 
 COARSE = Instrument(coarse=True, p50_error_ms=None, p99_error_ms=None, ceiling_per_s=20_000, ceiling_share=0.437)
 CELLS = [cell(transport, concurrency=count) for transport in ("rest", "grpc", "socket") for count in (1, 16)]
-SHARED = [cell("rest", workers=2), cell("rest", workers=4), cell("socket")]
 
 
 def test_a_caveat_is_shown_once_wherever_a_run_is(tmp_path: Path) -> None:
@@ -42,14 +37,3 @@ def test_requests_that_were_sent_again_are_a_caveat_of_their_cell(tmp_path: Path
     assert set(found) <= set(make_run_view(run).caveats)
     none = RunBuilder(cells=[cell("rest")], blocks=1).write(tmp_path / "none")
     assert [] == list(describe_retries(summarise(none.records)))
-
-
-def test_uneven_workers_are_reported(tmp_path: Path) -> None:
-    """The sentence says where, and how uneven; a service with one worker isn't counted, and even ones aren't named."""
-    run = RunBuilder(cells=SHARED, server={"fairness": 0.61}).write(tmp_path)
-    (sentence,) = describe_uneven_workers(summarise(run.records))
-    assert sentence.startswith("Workers had uneven shares of the requests in 2 of 2 cells with several workers.")
-    assert "2 workers" in sentence.partition("The least even is ")[2].partition("index 0.61")[0]
-    assert sentence in make_run_view(run).notes
-    even = RunBuilder(cells=SHARED, server={"fairness": 0.95}).write(tmp_path / "even")
-    assert [] == list(describe_uneven_workers(summarise(even.records)))

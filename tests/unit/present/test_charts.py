@@ -51,19 +51,18 @@ def test_bars_begin_at_nothing_and_lengths_compare_as_figures_do() -> None:
 def make_latency(*values_ms: float) -> CellLatency:
     """Return latencies of 1,000 requests each of these values."""
     histogram = Histogram.of_values(np.repeat([int(value * 1e6) for value in values_ms], 1000))
-    curve = make_curve(histogram)
-    return CellLatency("service", histogram, curve, (curve, curve), {"p50": (-0.1, 0.2)})
+    return CellLatency("service", histogram, make_curve(histogram), {"p50": (-0.1, 0.2)})
 
 
 def test_less_latency_is_drawn_lower_and_slower_percentiles_further_right() -> None:
-    """A cell's curve goes through more than its percentiles, its blocks lie thin behind it, and a band is the truth."""
+    """A cell's curve goes through more than its percentiles, and a band is the truth."""
     series = make_latency_series(REST, make_latency(1.0, 4.0, 8.0), {"p99"})
     on = lines.make_latency_plot([series])
     assert on is not None
     drawn = Drawn(lines.draw_latencies("users.get", [series], on))
     (line,) = drawn.lines()
     assert sorted(line, key=lambda point: -point[1]) == line == sorted(line)
-    assert (4, 1, 2, 1) == tuple(len(drawn.all(kind)) for kind in ("mark", "mark unfit", "behind", "truth"))
+    assert (4, 1, 1) == tuple(len(drawn.all(kind)) for kind in ("mark", "mark unfit", "truth"))
     assert "REST p50 4.00 ms, p99 8.00 ms, where a gate failed" == drawn.description
     assert ("img", "users.get") == (drawn.root.get("role"), drawn.root.get("aria-label"))
     assert ["REST p50 4.00", "REST p90 8.00"] == [each.text for each in drawn.root.iter("title")][:2]

@@ -13,6 +13,7 @@ from wirebench.analysis.pair import Comparison, judge
 from wirebench.analysis.ratio import Ratio
 from wirebench.model.cell import Cell
 from wirebench.present.comparison import ComparisonView, describe_correction, make_comparison_view
+from wirebench.present.table import make_comparison_table
 
 
 def view_comparisons(folder: Path, builder: RunBuilder) -> list[ComparisonView]:
@@ -37,12 +38,16 @@ def test_what_withholds_a_verdict_is_said_once_and_what_else_failed_below_the_ra
     assert {"p99": ("samples",)} == only.doubts
 
 
-def test_a_difference_that_its_correction_leaves_open_is_said_to_be(comparison: Comparison) -> None:
-    """The interval leaves out 1, and a reader asks why there is no verdict."""
+def test_what_is_inconclusive_has_the_blocks_that_would_decide_it_in_the_table(comparison: Comparison) -> None:
+    """Beside the least ratio that these blocks can detect; the correction is named once."""
     near = dataclasses.replace(comparison, ratios={"throughput": Ratio(1.2, 1.01, 1.43, 3, 0.0404, 2)})
     none = dataclasses.replace(comparison, ratios={"throughput": Ratio(1.0, 0.5, 2.0, 3, 0.161, 2)})
     both = [make_comparison_view(each) for each in judge([near, none], 0.05)]
-    assert "Alone it would be a difference, but not as one of 2 comparisons." in both[0].sentence
+    table = make_comparison_table(both)
+    assert ["verdict", "req/s", "detectable", "decided by"] == [column.heading for column in table.columns]
+    (row, _) = table.groups[0].rows
+    assert both[0].significance
+    assert ("inconclusive", f"{both[0].significance.blocks_needed}") == (row.figures[0], row.figures[-1])
     assert "corrected for 2 comparisons (Benjamini–Hochberg)" in describe_correction(both)
     assert "" == describe_correction([make_comparison_view(each) for each in judge([near], 0.05)])
 

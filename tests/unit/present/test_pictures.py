@@ -24,7 +24,6 @@ def test_blocks_merge_by_adding_counts(tmp_path: Path) -> None:
     (latency,) = latencies.values()
     assert () == problems
     assert 3000 == latency.merged.count
-    assert 3 == len(latency.block_curves)
 
 
 def test_a_curve_ends_where_fewer_than_ten_samples_lie_beyond() -> None:

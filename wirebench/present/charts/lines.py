@@ -31,20 +31,12 @@ def make_latency_series(style: Style, of: CellLatency, unfit: Collection[str] = 
             error_ms = of.errors_ms.get(name)
             truth = (value - error_ms[1], value - error_ms[0]) if error_ms else None
             marks.append(Mark(place, value, name not in unfit, truth=truth))
-    line, *behind = (
-        [(math.log10(one_in), latency_ms) for one_in, latency_ms in each] for each in (of.curve, *of.block_curves)
-    )
-    return PlotSeries(style, marks, line, behind)
+    return PlotSeries(style, marks, [(math.log10(one_in), latency_ms) for one_in, latency_ms in of.curve])
 
 
 def make_latency_plot(cells: Iterable[PlotSeries]) -> Plot | None:
     """Return the plot that holds all of these: pictures on it compare. None if none has any latency."""
-    points = [
-        point
-        for cell in cells
-        for points in ([(each.x, each.y) for each in cell.marks], cell.points, *cell.behind)
-        for point in points
-    ]
+    points = [point for cell in cells for point in (*((each.x, each.y) for each in cell.marks), *cell.points)]
     if not points:
         return None
     first, last = min(points)[0], max(points)[0]
@@ -53,7 +45,7 @@ def make_latency_plot(cells: Iterable[PlotSeries]) -> Plot | None:
 
 
 def draw_latencies(title: str, cells: Sequence[PlotSeries], plot: Plot) -> Drawing:
-    """Draw latency by percentile: the curve of each cell, and behind it, thin, that of each of its blocks."""
+    """Draw latency by percentile: the curve of each cell."""
     described = []
     for cell in cells:
         named = {_PERCENTILES[mark.x]: mark.y for mark in cell.marks}

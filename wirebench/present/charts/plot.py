@@ -40,12 +40,11 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class PlotSeries:
-    """What a line goes through: its points, or else its marks. Thin lines lie behind it."""
+    """What a line goes through: its points, or else its marks."""
 
     style: Style
     marks: Sequence[Mark] = ()
     points: Sequence[Point] = ()
-    behind: Sequence[Sequence[Point]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +79,6 @@ class Plot:
             yield text(LEFT - 7, y + 4, label, anchor="end")
 
     def _series(self, of: PlotSeries) -> Iterator[Markup]:
-        for points in of.behind:
-            yield polyline("behind", self._place(points), of.style)
         for each in of.marks:
             for kind, ends in (("truth", each.truth), ("interval", each.interval)):
                 if ends:

@@ -27,8 +27,6 @@ from wirebench.web.render import render_template
 
 #: So many runs are listed on a page.
 LISTED_RUNS = 25
-#: Latencies of so many groups of cells are drawn on a page; that of the run has all.
-LATENCIES_MAX = 6
 _KEPT_MAX = 16
 
 
@@ -120,4 +118,4 @@ def draw_cells(folder: Path, changed_ns: int, drawn: frozenset[str]) -> RunPictu
     except WirebenchError:
         return None
     cells = summarise(run.records, run.info.compare)
-    return draw_run(run, [cell for cell in cells if cell.cell in drawn], LATENCIES_MAX)
+    return draw_run(run, [cell for cell in cells if cell.cell in drawn])
