@@ -48,9 +48,9 @@ func serveSocket(c *connection) error {
 		if err := json.Unmarshal(request[requestFixedBytes+len(method):], &user); err != nil {
 			return err
 		}
-		// Status 0, no flags, no message.
+		// Status 0, no message.
 		reply = append(append(reply[:0], length[:]...), request[:idBytes]...)
-		reply = appendUser(append(reply, 0, 0, 0, 0), user.ID)
+		reply = appendUser(append(reply, 0, 0, 0), user.ID)
 		binary.BigEndian.PutUint32(reply, uint32(len(reply)-lengthBytes))
 		if err := c.answer(reply); err != nil {
 			return err

@@ -23,6 +23,8 @@ def test_the_ledger_is_that_of_the_vectors(client: Client) -> None:
     for balance in VECTORS["balances"]:
         expected = Reply("ok", "Balance retrieved successfully", balance)
         assert expected == client.call("ledger.get_balance", {"account_id": balance["account_id"]})
+    if client.transport == "socket":  # it has no streams
+        return
     for transaction in VECTORS["transactions"]:
         *items, _ = client.stream("ledger.stream_transactions", {"since": transaction["time"], "limit": 2})
         assert transaction in items

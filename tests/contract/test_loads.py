@@ -27,7 +27,8 @@ SCENARIOS = {
     "load: {warmup_s: 0.2, window_s: 0.5}",
     "open": f"factors: {{{ALL}, driver: {{rest: [wireload, k6]}}, rate_per_s: 200, concurrency: 50}}\n"
     "load: {model: open, warmup_s: 0.4, window_s: 0.6}",
-    "streams": f"factors: {{{ALL}, operation: ledger.stream_transactions, stream_items: 50, concurrency: 2}}\n"
+    "streams": "factors: {transport: [rest, grpc], implementation: go, operation: ledger.stream_transactions,\n"
+    "  stream_items: 50, concurrency: 2}\n"
     "load: {warmup_s: 0.1, window_s: 0.5}",
     "mix": f"factors: {{{ALL}, operation: crud, concurrency: 4}}\n"
     "load: {warmup_s: 0.1, window_s: 0.5, workloads: {crud: {mix: {users.create: 2, users.get: 5, users.delete: 1}}}}",

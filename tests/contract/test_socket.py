@@ -31,9 +31,8 @@ def frame(request_id: int, method: bytes, body: bytes) -> bytes:
 def replies_of(data: bytes) -> Iterator[tuple[int, int, str, bytes]]:
     """Yield id, status, message and body of reply frames."""
     while data:
-        length, request_id, status, flags, message_length = struct.unpack_from(">IIBBH", data)
-        assert 0 == flags
-        payload, data = data[12 : 4 + length], data[4 + length :]
+        length, request_id, status, message_length = struct.unpack_from(">IIBH", data)
+        payload, data = data[11 : 4 + length], data[4 + length :]
         yield request_id, status, payload[:message_length].decode(), payload[message_length:]
 
 

@@ -6,12 +6,9 @@ import contextlib
 import json
 import socket
 import statistics
-import struct
-import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import grpc
@@ -21,12 +18,14 @@ from wirebench_proto import ledger_pb2
 from wirebench_services.client import Client, Reply
 
 from tests.support.services import (
+    GRPC_GO,
+    GRPC_KINDS,
+    GRPC_SYNC,
+    GTHREAD,
+    NET_HTTP,
     REST_KINDS,
-    RUNTIME_KINDS,
     SOCKET_KINDS,
-    Kind,
     Service,
-    started,
 )
 from tests.support.waiting import TIMEOUT_S, wait_until
 
@@ -44,7 +43,8 @@ FIRST = {
 }
 NOON_S = 1_767_268_800
 
-every_runtime = pytest.mark.parametrize("service", RUNTIME_KINDS, ids=str, indirect=True)
+every_runtime = pytest.mark.parametrize("service", [*REST_KINDS, *GRPC_KINDS], ids=str, indirect=True)
+defaults = pytest.mark.parametrize("service", [GTHREAD, GRPC_SYNC, NET_HTTP, GRPC_GO], ids=str, indirect=True)
 
 
 def read(client: Client, **fields: object) -> tuple[list[dict[str, Any]], Reply]:
@@ -63,6 +63,7 @@ def counted(service: Service) -> Counter[str]:
     return Counter({code: count for (operation, code), count in service.counts().items() if operation == STREAM})
 
 
+@defaults
 def test_a_stream(client: Client) -> None:
     """Transactions come whole, in order, up to the limit, over as many pages as it takes; then the end."""
     items, ended = read(client, limit=300)
@@ -72,6 +73,7 @@ def test_a_stream(client: Client) -> None:
     assert Reply("ok", "") == ended
 
 
+@defaults
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
@@ -89,6 +91,7 @@ def test_what_was_asked_for(client: Client, fields: dict[str, object], expected:
     assert (expected, Reply("ok", "")) == (ids_of(items), ended)
 
 
+@defaults
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
@@ -117,50 +120,10 @@ def test_events(service: Service) -> None:
     assert ("event: end\ndata: {}", "") == (end, nothing)
 
 
-def frame(request_id: int, method: str, body: bytes = b"") -> bytes:
-    """Return a request frame."""
-    payload = struct.pack(">IB", request_id, len(method)) + method.encode() + body
-    return struct.pack(">I", len(payload)) + payload
-
-
-def frames_of(data: bytes) -> Iterator[tuple[int, int, int, str]]:
-    """Yield id, status, flags and message of reply frames."""
-    while data:
-        length, request_id, status, flags, message_length = struct.unpack_from(">IIBBH", data)
-        yield request_id, status, flags, data[12 : 12 + message_length].decode()
-        data = data[4 + length :]
-
-
-def ends_of(data: bytes) -> int:
-    """Return how many whole last frames there are."""
-    with contextlib.suppress(struct.error):
-        return sum(not flags for _, _, flags, _ in frames_of(data))
-    return 0
-
-
-def until(connection: socket.socket, is_enough: Callable[[bytes], bool]) -> bytes:
-    """Return what comes until it is enough."""
-    received = b""
-    while not is_enough(received):
-        part = connection.recv(65_536)
-        assert part, received
-        received += part
-    return received
-
-
 @pytest.mark.parametrize("service", SOCKET_KINDS, ids=str, indirect=True)
-def test_cancelling_on_the_wire(service: Service) -> None:
-    """A cancelled stream ends with its end mark; what cancels nothing has no answer. Requests wait for its end."""
-    with contextlib.closing(socket.create_connection(service.address, TIMEOUT_S)) as connection:
-        connection.sendall(b"WB1J" + frame(9, "cancel") + frame(7, STREAM, b'{"rate_limit":1}'))
-        assert [(7, 0, 1, "")] == list(frames_of(until(connection, bool)))
-        connection.sendall(frame(7, "cancel"))
-        frames = list(frames_of(until(connection, lambda data: ends_of(data) == 1)))
-        assert (7, 1, 0, "The stream was cancelled.") == frames[-1]
-        waiting = frame(8, "echo.upper", b'{"text":"a"}')
-        connection.sendall(frame(7, STREAM, b'{"limit":2}') + waiting + frame(8, "cancel") + waiting)
-        answered = [(7, 0, 1, "")] * 2 + [(7, 0, 0, "")] + [(8, 0, 0, "Text upper-cased successfully")] * 2
-        assert answered == list(frames_of(until(connection, lambda data: ends_of(data) == 3)))
+def test_the_socket_has_no_streams(client: Client) -> None:
+    """It rejects the operation as one that it doesn't have."""
+    assert ([], Reply("unimplemented", "Unknown method: ledger.stream_transactions.")) == read(client)
 
 
 @every_runtime
@@ -197,23 +160,13 @@ class Reader:
             self._closing.callback(self._items.cancel)
             next(self._items)
             return
-        connection = self._connection = self._closing.enter_context(socket.socket())
+        connection = self._closing.enter_context(socket.socket())
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16_384)
         connection.settimeout(TIMEOUT_S)
         connection.connect(service.address)
-        if service.kind.transport == "rest":
-            query = f"?rate_limit={rate_limit}" if rate_limit else ""
-            connection.sendall(f"GET /transactions/stream{query} HTTP/1.1\r\nHost: test\r\n\r\n".encode())
-        else:
-            connection.sendall(b"WB1J" + frame(1, STREAM, json.dumps(fields).encode()))
+        query = f"?rate_limit={rate_limit}" if rate_limit else ""
+        connection.sendall(f"GET /transactions/stream{query} HTTP/1.1\r\nHost: test\r\n\r\n".encode())
         assert connection.recv(500)
-
-    def receive(self, count_bytes: int) -> None:
-        """Read on, without gRPC. Fails where the stream is cut."""
-        while count_bytes > 0:
-            part = self._connection.recv(min(count_bytes, 65_536))
-            assert part, f"{count_bytes} bytes before the end"
-            count_bytes -= len(part)
 
     def close(self) -> None:
         """Leave."""
@@ -254,30 +207,3 @@ def test_readers_that_stop_reading(service: Service, client: Client) -> None:
             grown.append(memory_of(service) - before_bytes)
             assert client.call("users.get", {"id": 1_000_001}).ok
         assert statistics.median(grown) < count * 10e6, grown  # half of what is to come; garbage is in it
-
-
-@pytest.mark.parametrize("kind", SOCKET_KINDS, ids=str)
-def test_a_stop_ends_streams(kind: Kind, tmp_path: Path) -> None:
-    """Streams end with the reason, whatever their rate, and don't hold up a stop."""
-    ends: list[Reply] = []
-    with started(kind, tmp_path, "--drain-timeout-s", 600) as service:
-        begun = threading.Barrier(3)
-
-        def follow(rate_limit: int) -> None:
-            with service.connect() as client:
-                items = client.stream(STREAM, {"rate_limit": rate_limit})
-                next(items)
-                begun.wait(TIMEOUT_S)
-                *_, ended = items
-                ends.append(ended)
-
-        threads = [threading.Thread(target=follow, args=(rate,)) for rate in (1, 2000)]
-        for thread in threads:
-            thread.start()
-        begun.wait(TIMEOUT_S)
-
-        assert 0 == service.stop()
-
-        for thread in threads:
-            thread.join()
-    assert [Reply("unavailable", "The service is stopping.")] * 2 == ends

@@ -102,7 +102,7 @@ load: {spawn_rate_per_s: 10, warmup_s: 2}
 STREAMS = """\
 question: Which transport streams best?
 factors:
-  transport: [rest, grpc, socket]
+  transport: [rest, grpc]
   operation: ledger.stream_transactions
   stream_rate_limit_per_s: [100, none]
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,7 +81,7 @@ def check(clients: Sequence[Client], seed: int, count: int, *, writes: bool = Tr
     changed. Without `writes` no request can change anything.
     Raises ClientError, and WirebenchError for a user that isn't ours and has one of our ids.
     """
-    requests = draw_requests(seed, count, writes=writes)
+    requests = draw_requests(seed, count, {client.transport for client in clients}, writes=writes)
     answers = [_ask(client, requests) for client in clients]
     mismatches = []
     for number, ((operation, fields), *replies) in enumerate(zip(requests, *answers, strict=True), start=1):
@@ -131,10 +131,14 @@ def shorten(text: str) -> str:
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"
 
 
-def draw_requests(seed: int, count: int, *, writes: bool) -> list[Request]:
-    """Return requests of all operations, most of them valid."""
+def draw_requests(seed: int, count: int, transports: Collection[str], *, writes: bool) -> list[Request]:
+    """Return requests of all operations that the transports have, most of them valid."""
     draw = random.Random(seed)  # noqa: S311 - no secrets
-    operations = {name: each for name, each in load_builtin().operations.items() if writes or not each.writes}
+    operations = {
+        name: each
+        for name, each in load_builtin().operations.items()
+        if (writes or not each.writes) and all(map(each.find_request, transports))
+    }
     weights = [_CREATE_WEIGHT if name == "users.create" else 1 for name in operations]
     names = draw.choices(list(operations), weights, k=count)
     return [(name, _draw_fields(draw, OPERATIONS[name].request.DESCRIPTOR, operations[name])) for name in names]

@@ -257,10 +257,11 @@ def _validate_requests(cell: Cell, scenario: Scenario) -> CellMessages:
     if cell.variant and cell.workers > 1 and not application.variants[cell.variant].takes_workers:
         hint = f"write {{workers}} into its command: {application.locate(('variants', cell.variant))}"
         yield "workers", f"it can't be set on the variant {cell.variant}", hint
-    for name in scenario.load.find_workload(cell.operation).operations if cell.variant else ():
+    for name in scenario.load.find_workload(cell.operation).operations:
         if application.operations[name].find_request(cell.transport, cell.variant) is None:
-            hint = f"add it, {application.locate(('operations', name))}, or choose others by factors.variant"
-            yield "operation", f"{name} has no {cell.transport} request, which the variant {cell.variant} takes", hint
+            others = "variant" if cell.variant else "transport"
+            hint = f"add it, {application.locate(('operations', name))}, or choose others by factors.{others}"
+            yield "operation", f"{name} has no {cell.transport} request", hint
 
 
 def _validate_operations(cell: Cell, scenario: Scenario, operations: Sequence[Operation]) -> CellMessages:
@@ -276,7 +277,7 @@ def _validate_operations(cell: Cell, scenario: Scenario, operations: Sequence[Op
         hint = f"it is for {', '.join(taking)}" if taking else "remove it: no operation has it"
         yield "payload", f"{cell.operation} has no payload {cell.payload!r}", hint
     if cell.is_stream and cell.transport == "rest" and cell.codec == "protobuf":
-        hint = "leave factors.codec out, or give it to the socket alone: codec: {socket: protobuf}"
+        hint = "leave factors.codec out"
         yield "codec", "REST streams are Server-Sent Events, which are JSON text", hint
 
 

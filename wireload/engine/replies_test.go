@@ -27,11 +27,6 @@ func TestAReplyThatIsCutAnywhereIsAFailure(t *testing.T) {
 		p.reply, p.request.Stream = func(int) []byte { return []byte(reply) }, name == "stream"
 		cut[name] = p
 	}
-	p := protocols["socket"]
-	p.request.Stream = true
-	item := transporttest.AppendReply(nil, transporttest.Reply{ID: 1, Flags: transporttest.FlagMore, Body: []byte("a")})
-	p.reply = func(int) []byte { return append(item, socketReply(0)...) }
-	cut["socket stream"] = p
 	for name, p := range cut {
 		whole := p.reply(0)
 		for end, class := range map[error]transport.Class{

@@ -11,15 +11,15 @@ import (
 	"wirebench.dev/wireload/transport/transporttest"
 )
 
-// streaming answers each request of the socket protocol with items that are so far apart; with `ends`, to their end mark.
+// streaming answers each request with events that are so far apart; with `ends`, to the end of the body.
 func streaming(items int, gap time.Duration, ends bool) func(net.Conn) {
 	return func(c net.Conn) {
 		r := bufio.NewReader(c)
-		for id := uint32(1); readFrame(r) == nil; id++ {
+		for readLines(r) == nil {
+			_, _ = c.Write([]byte("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"))
 			for range items {
 				time.Sleep(gap)
-				item := transporttest.AppendReply(nil, transporttest.Reply{ID: id, Flags: transporttest.FlagMore, Body: []byte("{}")})
-				if _, err := c.Write(item); err != nil {
+				if _, err := c.Write([]byte("a\r\ndata: {}\n\n\r\n")); err != nil {
 					return
 				}
 			}
@@ -27,14 +27,13 @@ func streaming(items int, gap time.Duration, ends bool) func(net.Conn) {
 				_, _ = r.ReadByte()
 				return
 			}
-			end := transporttest.AppendReply(nil, transporttest.Reply{ID: id})
-			_, _ = c.Write(end)
+			_, _ = c.Write([]byte("0\r\n\r\n"))
 		}
 	}
 }
 
 func streamLoad(address string, duration time.Duration) *Load {
-	p := protocols["socket"]
+	p := protocols["rest"]
 	p.request.Stream = true
 	return p.load(address, duration)
 }

@@ -125,7 +125,7 @@ func TestCheckStream(t *testing.T) {
 		return map[string]any{"id": id, "time": 1, "reference": reference}
 	}
 	application := builtin(t)
-	for _, wire := range [][2]string{{"rest", "json"}, {"grpc", "protobuf"}, {"socket", "json"}, {"socket", "protobuf"}} {
+	for _, wire := range [][2]string{{"rest", "json"}, {"grpc", "protobuf"}} {
 		source := compile(t, application, Options{
 			Transport: wire[0], Codec: wire[1], StreamItems: 10, Clients: sequence("ledger.stream_transactions"),
 		}).NewSource(0)

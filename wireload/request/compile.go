@@ -69,8 +69,10 @@ func (c *compiler) compile(o field) bool {
 		c.compileREST(o, e)
 	case c.work.options.Transport == "grpc":
 		c.compileGRPC(o, e)
+	case c.template.Stream:
+		o.fail("the socket has no streams")
 	case e.text("line") != "":
-		c.compileLine(o, e)
+		c.compileLine(e)
 	default:
 		c.path.literal(e.text("method"))
 		c.onlyData = true
@@ -185,14 +187,11 @@ func (c *compiler) compileGRPC(o, e field) {
 }
 
 // compileLine compiles a line that is sent and answered as it is, without frames.
-func (c *compiler) compileLine(o, e field) {
+func (c *compiler) compileLine(e field) {
 	c.isLine = true
 	c.template.Idempotent = false
-	switch {
-	case c.work.options.Codec != "json":
+	if c.work.options.Codec != "json" {
 		e.fail("a line has no codec")
-	case c.template.Stream:
-		o.fail("a line is answered by one line, not by a stream")
 	}
 	c.body = c.compileText(e.get("line"))
 	c.contains = c.compileText(e.get("contains"))

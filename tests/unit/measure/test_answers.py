@@ -80,7 +80,7 @@ def test_different_replies_are_both_shown(tmp_path: Path, variant: str, reply: o
     assert expected in "\n".join(outcome(tmp_path, REPLIES | {variant: reply}))
 
 
-REQUESTS = draw_requests(seed=1, count=1000, writes=True)
+REQUESTS = draw_requests(seed=1, count=1000, transports=("rest",), writes=True)
 
 
 @pytest.mark.parametrize("operation", ["users.create", "users.create_batch", "users.update", "users.delete"])

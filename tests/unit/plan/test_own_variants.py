@@ -54,7 +54,7 @@ def test_all_variants_are_measured_where_none_is_chosen(tmp_path: Path) -> None:
         ("shop.yaml", "shup.yaml", "2: application: there is no application 'shup.yaml'"),
         ("application: shop.yaml\n", "", "3: factors.variant: the built-in application has no variants"),
         ("operation: item", "operation: itme", "5: factors.operation: there is no operation or workload 'itme'"),
-        ("operation: item", "operation: feed", "5: factors.operation: feed has no rest request, which the variant"),
+        ("operation: item", "operation: feed", "5: factors.operation: feed has no rest request"),
         ("operation: item", "transport: rest", "5: factors.transport: it is for the built-in application"),
         ("operation: item", "workers: [1, 2]", "5: factors.workers: it can't be set on the variant rest-v2"),
         ("operation: item", "driver: {rest: oha}", "5: factors.driver.rest: oha can't drive item: values of environ"),

@@ -93,6 +93,7 @@ REJECTED = {
         ("16}", "16, operation: ledger.stream_transactions}", "4: load.model: the load model capacity is of req"),
     ],
     base.STREAMS: [
+        ("[rest, grpc]", "socket", "4: factors.operation: ledger.stream_transactions has no socket request"),
         ("stream_transactions", "get_balance", "5: factors.stream_rate_limit_per_s: ledger.get_balance is not a str"),
         ("  stream_rate", "  driver: {grpc: ghz}\n  stream_rate", "5: factors.driver.grpc: ghz can't drive ledger"),
         ("  stream_rate", "  codec: {rest: protobuf}\n  stream_rate", "5: factors.codec.rest: REST streams are Server"),

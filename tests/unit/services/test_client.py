@@ -72,9 +72,9 @@ def test_malformed_replies(vector: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        b"\x00\x00\x00\x08\x00\x00\x00\x02\x00\x00\x00\x00",
-        b"\x00\x00\x00\x08\x00\x00\x00\x01\x63\x00\x00\x00",
-        b"\x00\x00\x00\x09\x00\x00\x00\x01\x00\x00\x00\x00{",
+        b"\x00\x00\x00\x07\x00\x00\x00\x02\x00\x00\x00",
+        b"\x00\x00\x00\x07\x00\x00\x00\x01\x63\x00\x00",
+        b"\x00\x00\x00\x08\x00\x00\x00\x01\x00\x00\x00{",
     ],
     ids=["another id", "unknown status", "no JSON"],
 )
@@ -133,7 +133,7 @@ def test_rest_connects_again_when_it_has_to() -> None:
     [
         (RestClient, b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000000000000\r\n\r\n", b"x"),
         (RestClient, b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
-        (SocketClient, b"\x0f\xff\xff\xff\x00\x00\x00\x01\x00\x00\x00\x00", b"x"),
+        (SocketClient, b"\x0f\xff\xff\xff\x00\x00\x00\x01\x00\x00\x00", b"x"),
     ],
     ids=["body", "interim replies", "frame"],
 )

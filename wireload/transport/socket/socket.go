@@ -18,13 +18,11 @@ const (
 	// The prefaces that a client opens a connection with; they settle the encoding of all its bodies.
 	prefaceJSON     = "WB1J"
 	prefaceProtobuf = "WB1P"
-	// flagMore says that another reply with the same id follows.
-	flagMore = 1
 
 	prefaceBytes      = 4
 	lengthBytes       = 4
 	requestFixedBytes = 4 + 1
-	replyFixedBytes   = 4 + 1 + 1 + 2
+	replyFixedBytes   = 4 + 1 + 2
 )
 
 // Client is a transport.Client of the socket protocol.
@@ -68,8 +66,8 @@ func (c *Client) Prepare(r *request.Request) error {
 	return nil
 }
 
-// Call sends the frame and reads its reply, or the items of a stream to their end mark.
-func (c *Client) Call(item func([]byte) bool) (transport.Reply, error) {
+// Call sends the frame and reads its reply; the protocol has no streams.
+func (c *Client) Call(func([]byte) bool) (transport.Reply, error) {
 	out := c.out
 	if c.id > 0 { // The preface goes with a connection's first frame, so that it costs no packet of its own.
 		out = out[prefaceBytes:]
@@ -79,58 +77,47 @@ func (c *Client) Call(item func([]byte) bool) (transport.Reply, error) {
 	if err := c.Send(out); err != nil {
 		return transport.Reply{}, err
 	}
-	for {
-		reply, isItem, err := c.read()
-		switch {
-		case err != nil:
-			return transport.Reply{}, transport.FailedCall(err, true)
-		case !isItem:
-			return reply, nil
-		case item == nil:
-			return transport.Reply{}, transport.NewGarbage("the server answered with a stream")
-		case !item(reply.Body):
-			return transport.Reply{}, transport.ErrStopped
-		}
+	reply, err := c.read()
+	if err != nil {
+		return transport.Reply{}, transport.FailedCall(err, true)
 	}
+	return reply, nil
 }
 
-// read reads a frame, and reports whether it is an item of a stream.
-func (c *Client) read() (reply transport.Reply, isItem bool, err error) {
+func (c *Client) read() (reply transport.Reply, err error) {
 	head, err := c.Reader.Peek(lengthBytes)
 	if err != nil {
-		return reply, false, err
+		return reply, err
 	}
 	length := binary.BigEndian.Uint32(head)
 	if length > transport.ReplyBytesMax {
-		return reply, false, transport.NewGarbage("the reply is not of the socket protocol: a frame is longer than its limit")
+		return reply, transport.NewGarbage("the reply is not of the socket protocol: a frame is longer than its limit")
 	}
 	_, _ = c.Reader.Discard(lengthBytes)
 	for c.in = c.in[:0]; len(c.in) < int(length); {
 		if _, err := c.in.Read(c.Reader, int(length)-len(c.in)); err != nil {
-			return reply, false, err
+			return reply, err
 		}
 	}
 	payload := c.in
 	if len(payload) < replyFixedBytes {
-		return reply, false, transport.NewGarbage("the reply is not of the socket protocol: a frame is shorter than its fields")
+		return reply, transport.NewGarbage("the reply is not of the socket protocol: a frame is shorter than its fields")
 	}
-	id, status, flags := binary.BigEndian.Uint32(payload), payload[4], payload[5]
+	id, status := binary.BigEndian.Uint32(payload), payload[4]
 	message := payload[replyFixedBytes:]
-	textBytes := int(binary.BigEndian.Uint16(payload[6:]))
+	textBytes := int(binary.BigEndian.Uint16(payload[5:]))
 	switch {
-	case flags&^flagMore != 0:
-		return reply, false, transport.NewGarbage("the reply is not of the socket protocol: a reply sets flags that the protocol reserves")
 	case len(message) < textBytes:
-		return reply, false, transport.NewGarbage("the reply is not of the socket protocol: a frame is shorter than its fields")
+		return reply, transport.NewGarbage("the reply is not of the socket protocol: a frame is shorter than its fields")
 	case !utf8.Valid(message[:textBytes]):
-		return reply, false, transport.NewGarbage("the reply is not of the socket protocol: a message is not UTF-8")
+		return reply, transport.NewGarbage("the reply is not of the socket protocol: a message is not UTF-8")
 	case id != c.id && id != 0: // Id 0 is of a server that couldn't read the request's.
-		return reply, false, transport.NewGarbage("the server answered a request that is not open")
+		return reply, transport.NewGarbage("the server answered a request that is not open")
 	}
 	reply = transport.Reply{
 		Code: histogram.CodeOfGRPC(int(status)), Message: string(message[:textBytes]), Body: message[textBytes:],
 	}
 	// After RESOURCE_EXHAUSTED, and where it couldn't read an id, the server closes by itself.
 	reply.Close = reply.Code == histogram.ResourceExhausted || id == 0
-	return reply, flags == flagMore, nil
+	return reply, nil
 }

@@ -84,23 +84,20 @@ func HandleEach(listener net.Listener, handle func(net.Conn)) {
 	}()
 }
 
-// FlagMore says that a Reply is an item of a stream.
-const FlagMore = 1
-
 // Reply is a reply of the socket protocol.
 type Reply struct {
-	ID            uint32
-	Status, Flags uint8
-	Message       string
-	Body          []byte
+	ID      uint32
+	Status  uint8
+	Message string
+	Body    []byte
 }
 
 // AppendReply appends a reply as a frame.
 func AppendReply(dst []byte, reply Reply) []byte {
-	const fixedBytes = 8
+	const fixedBytes = 7
 	dst = binary.BigEndian.AppendUint32(dst, uint32(fixedBytes+len(reply.Message)+len(reply.Body)))
 	dst = binary.BigEndian.AppendUint32(dst, reply.ID)
-	dst = append(dst, reply.Status, reply.Flags)
+	dst = append(dst, reply.Status)
 	dst = binary.BigEndian.AppendUint16(dst, uint16(len(reply.Message)))
 	dst = append(dst, reply.Message...)
 	return append(dst, reply.Body...)

@@ -110,7 +110,6 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	s.requests.Observe(codec.Stream, err, begun)
 }
 
-// streamBufferBytes is what the socket service has, too, so that neither writes larger pieces.
 const streamBufferBytes = 8 * 1024
 
 // sendEvents sends an event for each transaction, and a last one that says how the stream ended.

@@ -2,7 +2,6 @@ package socket
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -19,7 +18,6 @@ import (
 
 	"wirebench.dev/services/internal/application"
 	"wirebench.dev/services/internal/codec"
-	"wirebench.dev/services/internal/pb"
 )
 
 const (
@@ -29,26 +27,16 @@ const (
 
 var errStopping = errors.New("the service is stopping")
 
-// connection is one client. A goroutine reads and answers its requests, one after another; during a stream, another one
-// reads the next request, which may cancel it.
+// connection is one client. A goroutine reads and answers its requests, one after another.
 type connection struct {
 	net.Conn
-	server    *Server
-	reader    *bufio.Reader
-	with      encoding
-	following chan received // the request after a stream
-
-	writing sync.Mutex
-	writer  *bufio.Writer
+	server *Server
+	reader *bufio.Reader
+	writer *bufio.Writer
+	with   encoding
 
 	mu      sync.Mutex // for what follows
 	resting bool       // between requests
-}
-
-// received is a request, or why there is none.
-type received struct {
-	request
-	err error
 }
 
 func newConnection(server *Server, accepted net.Conn) *connection {
@@ -59,7 +47,7 @@ func newConnection(server *Server, accepted net.Conn) *connection {
 
 // Read first sends the replies so far: the client may wait for them.
 func (c *connection) Read(p []byte) (int, error) {
-	if err := c.flush(); err != nil {
+	if err := c.writer.Flush(); err != nil {
 		return 0, err
 	}
 	return c.Conn.Read(p)
@@ -76,9 +64,9 @@ func (c *connection) serve() {
 	defer context.AfterFunc(c.server.stopping, c.stop)()
 	defer context.AfterFunc(c.server.aborted, func() { _ = c.Close() })()
 	if invalid := (frameError{}); errors.As(c.answerRequests(), &invalid) {
-		_ = c.write(invalid.id, 0, "", nil, invalid.error)
+		_ = writeReply(c.writer, invalid.id, "", nil, invalid.error)
 	}
-	_ = c.flush() // to a client that may have left
+	_ = c.writer.Flush() // to a client that may have left
 }
 
 // answerRequests returns why there are no more.
@@ -157,40 +145,22 @@ func (c *connection) stop() {
 }
 
 func (c *connection) answerFrame() error {
-	r, err := c.receive()
-	if err != nil || r.method == cancelMethod { // of a stream that has ended
+	if err := c.awaitRequest(); err != nil {
 		return err
 	}
-	operation, ok := c.server.operations[r.method]
-	if !ok {
+	r, err := readRequest(c.reader)
+	if err != nil {
+		return err
+	}
+	operation := c.server.operations[r.method]
+	if operation.Call == nil {
 		name := strings.Trim(strconv.QuoteToASCII(r.method), `"`)
-		return c.write(r.id, 0, "", nil, application.Error(codes.Unimplemented, "Unknown method: %s.", name))
+		return writeReply(c.writer, r.id, "", nil, application.Error(codes.Unimplemented, "Unknown method: %s.", name))
 	}
-	begun, message, body := time.Now(), "", []byte(nil)
-	if operation.Call != nil {
-		message, body, err = c.call(operation.Call, r.body)
-	} else {
-		err = c.stream(r)
-	}
+	begun := time.Now()
+	message, body, err := c.call(operation.Call, r.body)
 	c.server.requests.Observe(r.method, err, begun)
-	return c.write(r.id, 0, message, body, err)
-}
-
-// receive returns the next request, which may have come during a stream.
-func (c *connection) receive() (request, error) {
-	if c.following == nil {
-		if err := c.awaitRequest(); err != nil {
-			return request{}, err
-		}
-		return readRequest(c.reader)
-	}
-	// The one that reads has sent only what was there before.
-	if err := cmp.Or(c.flush(), c.rest(c.server.config.IdleTimeout)); err != nil {
-		return request{}, err
-	}
-	next := <-c.following
-	c.following = nil
-	return next.request, next.err
+	return writeReply(c.writer, r.id, message, body, err)
 }
 
 func (c *connection) call(call codec.Call, body []byte) (message string, data []byte, err error) {
@@ -202,45 +172,6 @@ func (c *connection) call(call codec.Call, body []byte) (message string, data []
 	message = response.GetMessage() // which encode may clear
 	data, err = c.with.encode(response)
 	return message, data, err
-}
-
-// stream sends the items of a stream, and returns why it has ended early, or nil.
-func (c *connection) stream(r request) error {
-	query := &pb.StreamTransactionsRequest{}
-	if err := c.with.decode(r.body, query); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	batches, err := c.server.app.Ledger.Transactions(ctx, query)
-	if err != nil {
-		return err
-	}
-	_ = c.SetReadDeadline(time.Time{}) // however long the stream takes
-	c.following = make(chan received, 1)
-	go func(following chan<- received) {
-		next := received{}
-		if next.request, next.err = readRequest(c.reader); next.err != nil || next.method == cancelMethod && next.id == r.id {
-			cancel()
-		}
-		following <- next
-	}(c.following)
-	for batch, err := range batches {
-		if err != nil {
-			return err
-		}
-		for _, transaction := range batch {
-			body, err := c.with.encode(&pb.StreamTransactionsResponse{Data: transaction})
-			if err != nil {
-				return err
-			}
-			_ = c.write(r.id, flagMore, "", body, nil)
-		}
-		if c.flush() != nil { // also if a write has failed
-			return application.ErrCancelled
-		}
-	}
-	return nil
 }
 
 // answerLine answers the next line in upper case, also an empty one, which the operation would reject.
@@ -266,16 +197,4 @@ func (c *connection) answerLine() error {
 	c.server.requests.Observe(lineOperation, invalid, begun)
 	_, _ = c.writer.WriteString(reply + "\n") // flush returns the error
 	return invalid
-}
-
-func (c *connection) write(id uint32, flags byte, message string, body []byte, err error) error {
-	c.writing.Lock()
-	defer c.writing.Unlock()
-	return writeReply(c.writer, id, flags, message, body, err)
-}
-
-func (c *connection) flush() error {
-	c.writing.Lock()
-	defer c.writing.Unlock()
-	return c.writer.Flush()
 }

@@ -29,7 +29,6 @@ const acceptPause = 100 * time.Millisecond
 
 type Server struct {
 	config     *settings.Settings
-	app        *application.Application
 	requests   *metrics.Requests
 	operations map[string]codec.Operation
 
@@ -39,7 +38,7 @@ type Server struct {
 }
 
 func New(config *settings.Settings, app *application.Application, requests *metrics.Requests) *Server {
-	s := &Server{config: config, app: app, requests: requests, operations: codec.Operations(app)}
+	s := &Server{config: config, requests: requests, operations: codec.Operations(app)}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.aborted, s.abort = context.WithCancel(context.Background())
 	return s
@@ -73,12 +72,10 @@ func (s *Server) Shutdown(ctx context.Context) {
 // The layout of proto/socket.md. Sizes are in bytes.
 const (
 	idSize = 4
-	// A reply's payload beside message and body: id, status, flags, message_length.
-	replyFixedSize = idSize + 4
+	// A reply's payload beside message and body: id, status, message_length.
+	replyFixedSize = idSize + 3
 	// What is allocated for a payload before any of it has arrived.
 	readBytes = 64 * 1024
-	// Another reply frame with the same id follows.
-	flagMore = 1
 )
 
 type request struct {
@@ -139,14 +136,14 @@ func readUint32(reader *bufio.Reader) (uint32, error) {
 }
 
 // writeReply writes a frame with a body, or with the code and message of an error.
-func writeReply(writer *bufio.Writer, id uint32, flags byte, message string, body []byte, err error) error {
+func writeReply(writer *bufio.Writer, id uint32, message string, body []byte, err error) error {
 	if err != nil {
 		message = status.Convert(err).Message()
 	}
 	head := writer.AvailableBuffer()
 	head = binary.BigEndian.AppendUint32(head, uint32(replyFixedSize+len(message)+len(body)))
 	head = binary.BigEndian.AppendUint32(head, id)
-	head = append(head, byte(status.Code(err)), flags)
+	head = append(head, byte(status.Code(err)))
 	head = binary.BigEndian.AppendUint16(head, uint16(len(message)))
 	// A writer that has failed returns that error from then on.
 	_, _ = writer.Write(append(head, message...))
@@ -158,7 +155,6 @@ const (
 	jsonPreface     = "WB1J"
 	protobufPreface = "WB1P"
 
-	cancelMethod  = "cancel"
 	lineOperation = "echo.upper"
 )
 

@@ -33,7 +33,6 @@ type vectors struct {
 		Frame   hexBytes `json:"hex"`
 		ID      uint32
 		Status  byte
-		Flags   byte
 		Message string
 		Body    hexBytes `json:"body_hex"`
 	}
@@ -73,7 +72,7 @@ func TestReplyVectors(t *testing.T) {
 		if each.Status != 0 {
 			err = status.Error(codes.Code(each.Status), each.Message)
 		}
-		if err := writeReply(writer, each.ID, each.Flags, each.Message, each.Body, err); err != nil {
+		if err := writeReply(writer, each.ID, each.Message, each.Body, err); err != nil {
 			t.Fatal(err)
 		}
 		_ = writer.Flush()

@@ -56,19 +56,3 @@ class Unavailable(OperationError):
     """The store can't be reached; the same request may succeed later."""
 
     code = "unavailable"
-
-
-class Cancelled(OperationError):
-    """The client no longer wants the rest of a stream."""
-
-    code = "cancelled"
-
-    def __init__(self) -> None:
-        super().__init__("The stream was cancelled.")
-
-
-class Stopping(Unavailable):
-    """The service stops, and ends its streams."""
-
-    def __init__(self) -> None:
-        super().__init__("The service is stopping.")

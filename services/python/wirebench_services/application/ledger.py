@@ -68,15 +68,13 @@ def parse_stream(fields: Fields) -> StreamQuery:
     )
 
 
-def stream_transactions(
-    list_page: ListTransactions, query: StreamQuery, wait: Callable[[float], None] = time.sleep
-) -> Iterator[Sequence[Transaction]]:
-    """Yield the transactions in batches, each when it is due; `wait` sleeps until then. Raises Unavailable."""
+def stream_transactions(list_page: ListTransactions, query: StreamQuery) -> Iterator[Sequence[Transaction]]:
+    """Yield the transactions in batches, each as soon as it is due. Raises Unavailable."""
     pace, since_s, after_id, left = _Pace(query.rate_limit_per_s), query.since_s, 0, query.limit
     while left and (page := list_page(since_s, after_id, min(left, PAGE_ITEMS))):
         since_s, after_id, left = page[-1].time, page[-1].id, left - len(page)
         for wait_s, due in pace.split(page):
-            wait(wait_s)
+            time.sleep(wait_s)
             yield due
 
 

@@ -16,7 +16,7 @@ _PREFACES = {"json": b"WB1J", "protobuf": b"WB1P"}
 #: A status is gRPC's number.
 _CODES = {code.value[0]: code.name.lower() for code in grpc.StatusCode}
 _REQUEST = struct.Struct(">IIB")  # length, id, method_length
-_REPLY = struct.Struct(">IIBBH")  # length, id, status, flags, message_length
+_REPLY = struct.Struct(">IIBH")  # length, id, status, message_length
 _LENGTH_BYTES = 4
 
 
@@ -25,7 +25,6 @@ class Frame(NamedTuple):
 
     id: int
     status: int
-    flags: int
     message: str
     body: bytes
 
@@ -37,28 +36,17 @@ class SocketClient(Client):
     _last_id = 0
 
     def _call(self, operation: Operation, request: AnyMessage) -> Reply:
-        frame = self._receive_frame(self._send(operation, request))
-        return Reply(_CODES[frame.status], frame.message, None if frame.status else self._read_data(operation, frame))
-
-    def _stream(self, operation: Operation, request: AnyMessage) -> Generator[Data]:
-        request_id = self._send(operation, request)
-        try:
-            while (frame := self._receive_frame(request_id)).flags:
-                yield self._read_data(operation, frame)
-        except GeneratorExit:
-            self.close()  # which cancels
-            raise
-        yield Reply(_CODES[frame.status], frame.message)
-
-    def _send(self, operation: Operation, request: AnyMessage) -> int:
         self._last_id += 1
         body = request.SerializeToString() if self.codec == "protobuf" else orjson.dumps(to_json(request))
         self._send_frame(self._last_id, operation.name, body)
-        return self._last_id
-
-    def _read_data(self, operation: Operation, frame: Frame) -> Data:
+        frame = self._receive_frame(self._last_id)
+        if frame.status:
+            return Reply(_CODES[frame.status], frame.message)
         encoded = frame.body if self.codec == "protobuf" else {"data": orjson.loads(frame.body)}
-        return read_data(parse_response(operation, encoded))
+        return Reply("ok", frame.message, read_data(parse_response(operation, encoded)))
+
+    def _stream(self, operation: Operation, request: AnyMessage) -> Generator[Data]:
+        yield self._call(operation, request)  # the protocol has no streams: the service rejects it
 
     def ask(self, request_id: int, method: str, body: bytes) -> Frame:
         """Send a request frame, whatever its method and body, and return the reply to it. Raises ClientError."""
@@ -79,14 +67,14 @@ class SocketClient(Client):
     def _receive_frame(self, expected_id: int) -> Frame:
         """Wait for a reply frame. Raises ValueError, also for another id than the expected one."""
         header = self._receive(_REPLY.size)
-        length, request_id, status, flags, message_length = _REPLY.unpack(header)
+        length, request_id, status, message_length = _REPLY.unpack(header)
         rest = length - (_REPLY.size - _LENGTH_BYTES)
         # Before the rest is waited for: what something else sends rarely is as long as it would have to be.
-        is_whole = message_length <= rest <= REPLY_BYTES_MAX and status in _CODES and flags <= 1
+        is_whole = message_length <= rest <= REPLY_BYTES_MAX and status in _CODES
         if not is_whole or request_id != expected_id:
             raise ValueError(repr(header))
         payload = self._receive(rest)
-        return Frame(request_id, status, flags, payload[:message_length].decode(), payload[message_length:])
+        return Frame(request_id, status, payload[:message_length].decode(), payload[message_length:])
 
     def _receive(self, size: int) -> bytes:
         data = bytearray()

@@ -12,13 +12,10 @@ from typing import Any, cast
 import uvloop
 
 from wirebench_services import metrics, tls
-from wirebench_services.application.errors import Cancelled, Stopping
-from wirebench_services.application.ledger import StreamQuery, stream_transactions_async
 from wirebench_services.application.operations import resolve
 from wirebench_services.application.stores import AsyncStore, open_async_store
-from wirebench_services.contract import STREAM
 from wirebench_services.settings import STOP_SIGNALS, SocketSettings, read_settings
-from wirebench_services.socket.conversation import CANCEL, Call, Conversation
+from wirebench_services.socket.conversation import Call, Conversation
 
 #: Clients that may wait to be accepted: asyncio's default, 100, is less than a load generator opens at once.
 _BACKLOG = 1024
@@ -33,13 +30,9 @@ class Connection(Conversation, asyncio.Protocol):
         super().__init__(settings)
         self._store = store
         self._connections = connections
-        #: Answers a call that takes time: a stream, or one that waits for the store.
+        #: Answers a call that waits for the store.
         self._task: asyncio.Task[None] | None = None
-        self._stream: Call | None = None
-        #: A call that has come meanwhile.
-        self._following: Call | None = None
-        self._writable = asyncio.Event()
-        self._writable.set()
+        self._is_writable = True
         self._is_draining = False
         self.closed = asyncio.get_running_loop().create_future()
 
@@ -48,7 +41,6 @@ class Connection(Conversation, asyncio.Protocol):
         self._connections.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._end_stream(Cancelled())
         self._connections.discard(self)
         self.closed.set_result(None)
 
@@ -58,100 +50,62 @@ class Connection(Conversation, asyncio.Protocol):
 
     def eof_received(self) -> bool:
         self.feed(b"")
-        self._end_stream(Cancelled())
         self._answer_calls()
         # True leaves our side open for replies that are due; TLS has no such half-open connections.
         return self._transport.can_write_eof()
 
     def pause_writing(self) -> None:
-        self._writable.clear()
+        self._is_writable = False
         self.restart_clock()
         self._transport.pause_reading()
 
     def resume_writing(self) -> None:
-        self._writable.set()
+        self._is_writable = True
         self.restart_clock()
         self._answer_calls()
 
     def drain(self) -> None:
-        """End the stream, and close once no request is partly received."""
+        """Close once no request is partly received."""
         self._is_draining = True
-        self._end_stream(Stopping())
         self._answer_calls()
 
     def close_if_overdue(self, now_s: float) -> None:
         """Close if the client is over a timeout."""
-        is_writable = self._writable.is_set() and not self._transport.is_closing()
-        is_busy = self._task and is_writable and self.is_between_requests
+        is_busy = self._task and self._is_writable and not self._transport.is_closing()
         if not is_busy and now_s > self.deadline_s:
             self._transport.abort()
 
     def _answer_calls(self) -> None:
-        """Answer complete calls while the client reads replies; while one takes time, the next may cancel it."""
-        while self._writable.is_set():
-            call, self._following = self._following or self.next_call(), None
-            if call is None:
-                self._transport.resume_reading()
-                if (self.has_ended or (self._is_draining and self.is_between_requests)) and not self._task:
-                    self._transport.close()
-                return
-            if self._task is None:
-                self._answer(call)
-            elif call.method == CANCEL and self._stream and call.id == self._stream.id:
-                self._end_stream(Cancelled())
-            else:
-                self._following = call
-                break
-        self._transport.pause_reading()
+        """Answer complete calls one after another, while the client reads replies."""
+        while self._is_writable and not self._task and (call := self.next_call()):
+            self._answer(call)
+        if not self._is_writable or (self._task and not self.is_between_requests):
+            self._transport.pause_reading()
+            return
+        self._transport.resume_reading()
+        if (self.has_ended or (self._is_draining and self.is_between_requests)) and not self._task:
+            self._transport.close()
 
     def _answer(self, call: Call) -> None:
         try:
-            if call.method == STREAM:
-                self._start(self._send_stream(call, call.parse_stream()))
-                self._stream = call
-            elif call.method != CANCEL:  # of a stream that has ended
-                value = call.handle(self._store)
-                if asyncio.iscoroutine(value):
-                    self._start(self._answer_later(call, value))
-                else:
-                    self._send(call.succeed(value))
+            value = call.handle(self._store)
+            if asyncio.iscoroutine(value):
+                self._task = asyncio.get_running_loop().create_task(self._answer_later(call, value))
+                return
+            reply = call.succeed(value)
         except Exception as error:  # noqa: BLE001 - the client is told, and others are logged
-            self._send(call.fail(error))
+            reply = call.fail(error)
+        self._send(reply)
 
     async def _answer_later(self, call: Call, value: Coroutine[Any, Any, Any]) -> None:
-        """Wait for the store."""
+        """Wait for the store, reply, and then go on with further calls."""
         try:
             reply = call.succeed(await value)
         except Exception as error:  # noqa: BLE001
             reply = call.fail(error)
         self._send(reply)
-
-    async def _send_stream(self, call: Call, query: StreamQuery) -> None:
-        try:
-            async for transactions in stream_transactions_async(self._store.list_transactions, query):
-                await self._writable.wait()
-                self._send(call.build_items(transactions))
-            self._end_stream()
-        except Exception as error:  # noqa: BLE001
-            self._end_stream(error)
-
-    def _end_stream(self, error: Exception | None = None) -> None:
-        """Send the end mark of the stream, unless there is none."""
-        if (call := self._stream) and self._task:
-            self._stream = None
-            self._task.cancel()
-            self.restart_clock()
-            self._send(call.fail(error) if error else call.finish("ok", ""))
-
-    def _start(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        """Run what takes time, and then go on with further calls."""
-
-        def go_on(_: object) -> None:
-            self._task = None
-            self._answer_calls()
-
-        self._task = asyncio.get_running_loop().create_task(coroutine)
-        self._task.add_done_callback(go_on)
+        self._task = None
+        self._answer_calls()
 
     def _send(self, data: bytes) -> None:
         if not self._transport.is_closing():

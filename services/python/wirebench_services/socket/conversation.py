@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
 from typing import Any
 
 from wirebench_services import metrics
-from wirebench_services.application import ledger
 from wirebench_services.application.errors import INTERNAL_MESSAGE, OperationError
-from wirebench_services.application.ledger import StreamQuery, Transaction
 from wirebench_services.application.operations import HANDLERS
 from wirebench_services.application.users import Fields
 from wirebench_services.contract import BODY_BYTES_MAX, OPERATIONS, read_fields
@@ -18,8 +15,6 @@ from wirebench_services.encoding import Value, from_json, parse_message, to_fiel
 from wirebench_services.settings import SocketSettings
 from wirebench_services.socket import frame
 from wirebench_services.socket.frame import FrameError, Request
-
-CANCEL = "cancel"
 
 
 class Call:
@@ -42,28 +37,20 @@ class Call:
             raise OperationError(f"Unknown method: {self.method}.", "unimplemented")
         return handle(store, self._parse_fields())
 
-    def parse_stream(self) -> StreamQuery:
-        """Return the query of a stream. Raises InvalidArgument."""
-        return ledger.parse_stream(self._parse_fields())
-
     def succeed(self, value: Value) -> bytes:
         """Return the reply with the operation's value."""
         return self.finish("ok", OPERATIONS[self.method].message, self._encode(value))
 
     def fail(self, error: Exception) -> bytes:
-        """Return the reply to a call that failed, or the end mark of a stream that did; log unexpected errors."""
+        """Return the reply to a call that failed; log unexpected errors."""
         if isinstance(error, OperationError):
             return self.finish(error.code, error.message)
         logging.getLogger(__name__).error("An operation failed", exc_info=error)
         return self.finish("internal", INTERNAL_MESSAGE)
 
-    def build_items(self, transactions: Sequence[Transaction]) -> bytes:
-        """Return the frames of a stream's next items."""
-        return b"".join([frame.build_reply(self.id, "ok", "", self._encode(each), frame.MORE) for each in transactions])
-
     def finish(self, code: str, message: str, body: bytes = b"") -> bytes:
-        """Return the reply, or the end mark of a stream, and count the call."""
-        if self.method in OPERATIONS:  # no client can invent labels
+        """Return the reply, and count the call."""
+        if self.method in HANDLERS:  # no client can invent labels
             metrics.count_request("socket", self.method, code, time.perf_counter() - self.begun_s)
         if self._encoding == "lines":
             return body + b"\n" if code == "ok" else f"ERROR: {message}\n".encode()

@@ -14,7 +14,6 @@ PREFACE_BYTES = 4
 #: The status of a reply, by the code of its outcome: the numbers of gRPC.
 STATUSES = {
     "ok": 0,
-    "cancelled": 1,
     "invalid_argument": 3,
     "not_found": 5,
     "already_exists": 6,
@@ -23,11 +22,10 @@ STATUSES = {
     "internal": 13,
     "unavailable": 14,
 }
-MORE = 1
 LINE_BYTES_MAX = 64 * 1024
 
 _REQUEST = struct.Struct(">IIB")  # length, id, method_length
-_REPLY = struct.Struct(">IIBBH")  # length, id, status, flags, message_length
+_REPLY = struct.Struct(">IIBH")  # length, id, status, message_length
 _LENGTH_BYTES = 4  # the length doesn't count itself
 _ID_END = 8
 
@@ -82,8 +80,7 @@ def parse_line(data: bytes | bytearray, *, has_ended: bool) -> Request | None:
     return Request(len(line), 0, "echo.upper", body)
 
 
-def build_reply(request_id: int, code: str, message: str, body: bytes, flags: int = 0) -> bytes:
-    """Return a reply frame. A stream's items have the flag MORE; its end mark and other replies don't."""
+def build_reply(request_id: int, code: str, message: str, body: bytes) -> bytes:
     text = message.encode()
     length = _REPLY.size - _LENGTH_BYTES + len(text) + len(body)
-    return _REPLY.pack(length, request_id, STATUSES[code], flags, len(text)) + text + body
+    return _REPLY.pack(length, request_id, STATUSES[code], len(text)) + text + body

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import select
 import signal
 import socket
 import socketserver
 import ssl
 import threading
 import time
-from functools import partial
 
 from wirebench_services import metrics, tls
-from wirebench_services.application.errors import Cancelled, Stopping
-from wirebench_services.application.ledger import stream_transactions
 from wirebench_services.application.stores import Store, open_store
-from wirebench_services.contract import STREAM
 from wirebench_services.settings import STOP_SIGNALS, SocketSettings, read_settings
-from wirebench_services.socket.conversation import CANCEL, Call, Conversation
+from wirebench_services.socket.conversation import Call, Conversation
 
 _READ_BYTES = 64 * 1024
 
@@ -59,15 +54,13 @@ class Server(socketserver.ThreadingTCPServer):
 
 
 class Connection(socketserver.BaseRequestHandler, Conversation):
-    """A client's connection: its thread answers one call after another, streams too."""
+    """A client's connection: its thread answers one call after another."""
 
     server: Server
     request: socket.socket
 
     def setup(self) -> None:
         Conversation.__init__(self, self.server.settings)
-        #: A call that has come during a stream.
-        self._following: Call | None = None
         self.request.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.server.connections.add(self)
 
@@ -78,7 +71,13 @@ class Connection(socketserver.BaseRequestHandler, Conversation):
                 self.request.settimeout(self.server.settings.read_timeout_s)
                 self.request.do_handshake()
             while call := self._wait_for_call():
-                self._answer(call)
+                try:
+                    reply = call.succeed(call.handle(self.server.store))
+                except Exception as error:  # noqa: BLE001 - the client is told, and others are logged
+                    reply = call.fail(error)
+                # The client has time to read it.
+                self.request.settimeout(self.server.settings.idle_timeout_s)
+                self.request.sendall(reply)
 
     def finish(self) -> None:
         if isinstance(self.request, ssl.SSLSocket):
@@ -96,66 +95,12 @@ class Connection(socketserver.BaseRequestHandler, Conversation):
 
     def _wait_for_call(self) -> Call | None:
         """Return the next call, or None at the end."""
-        call, self._following = self._following, None
-        while not (call := call or self.next_call()):
+        while not (call := self.next_call()):
             if self.has_ended or (self.server.is_draining and self.is_between_requests):
                 return None
-            self._receive()
+            self.request.settimeout(max(0.001, self.deadline_s - time.perf_counter()))
+            self.feed(self.request.recv(_READ_BYTES))
         return call
-
-    def _answer(self, call: Call) -> None:
-        if call.method == STREAM:
-            self._stream(call)
-        elif call.method != CANCEL:  # of a stream that has ended
-            try:
-                reply = call.succeed(call.handle(self.server.store))
-            except Exception as error:  # noqa: BLE001 - the client is told, and others are logged
-                reply = call.fail(error)
-            self._send(reply)
-
-    def _stream(self, call: Call) -> None:
-        try:
-            wait = partial(self._watch, call)
-            for transactions in stream_transactions(self.server.store.list_transactions, call.parse_stream(), wait):
-                self._send(call.build_items(transactions))
-            end = call.finish("ok", "")
-        except OSError:
-            call.fail(Cancelled())
-            raise
-        except Exception as error:  # noqa: BLE001
-            end = call.fail(error)
-        self._send(end)
-        self.restart_clock()
-
-    def _watch(self, stream: Call, wait_s: float) -> None:
-        """Wait until a stream's next batch is due. Raises Cancelled, or Stopping."""
-        due_s = time.monotonic() + wait_s
-        poll = select.poll()
-        poll.register(self.request, select.POLLIN)
-        while True:
-            call = self._following = self._following or self.next_call()
-            if self.server.is_draining:
-                raise Stopping
-            if self.has_ended or (call and call.method == CANCEL and call.id == stream.id):
-                raise Cancelled
-            wait_ms = max(0.0, due_s - time.monotonic()) * 1000
-            if call:  # nothing more is read before the stream's end
-                time.sleep(wait_ms / 1000)
-                return
-            if not poll.poll(wait_ms):
-                return
-            self.restart_clock()
-            self._receive()
-
-    def _receive(self) -> None:
-        """Wait for the client to send something. Raises TimeoutError."""
-        self.request.settimeout(max(0.001, self.deadline_s - time.perf_counter()))
-        self.feed(self.request.recv(_READ_BYTES))
-
-    def _send(self, data: bytes) -> None:
-        """Wait for the client to read. Raises TimeoutError."""
-        self.request.settimeout(self.server.settings.idle_timeout_s)
-        self.request.sendall(data)
 
 
 def _serve(settings: SocketSettings) -> None:
