@@ -143,7 +143,7 @@ def _list_ratio_columns(views: Sequence[ComparisonView]) -> Iterator[TableColumn
         rank = 0 if name in (view.metric for view in views) else 1
         yield TableColumn(METRICS[name].column, "", partial(_format_ratio, name=name), rank)
     yield TableColumn("detectable", "or more", partial(_describe_power, write=_format_detectable), 1)
-    yield TableColumn("decided by", "blocks, about", partial(_describe_power, write=_format_blocks_needed), 1)
+    yield TableColumn("to decide", "blocks", partial(_describe_power, write=_format_blocks_needed))
     if _are_changes(views):
         yield TableColumn("base", unit, lambda view: _format_side(view, view.baseline_figures), 2)
         yield TableColumn("head", unit, lambda view: _format_side(view, view.subject_figures), 2)

@@ -44,7 +44,7 @@ def test_what_is_inconclusive_has_the_blocks_that_would_decide_it_in_the_table(c
     none = dataclasses.replace(comparison, ratios={"throughput": Ratio(1.0, 0.5, 2.0, 3, 0.161, 2)})
     both = [make_comparison_view(each) for each in judge([near, none], 0.05)]
     table = make_comparison_table(both)
-    assert ["verdict", "req/s", "detectable", "decided by"] == [column.heading for column in table.columns]
+    assert ["verdict", "req/s", "detectable", "to decide"] == [column.heading for column in table.columns]
     (row, _) = table.groups[0].rows
     assert both[0].significance
     assert ("inconclusive", f"{both[0].significance.blocks_needed}") == (row.figures[0], row.figures[-1])
