@@ -111,8 +111,6 @@ class Result:
     items: int | None
     #: Gates that failed in any block.
     failed_gates: tuple[str, ...]
-    #: The same by the metric that can't be trusted because of them: others are fit for verdicts.
-    failed_gates_by_metric: dict[str, tuple[str, ...]]
     factors: dict[str, str | int | float | None]
 
 
@@ -168,10 +166,6 @@ def describe_cells(info: RunInfo, cells: Sequence[CellSummary]) -> tuple[RunCell
 
 
 def _describe_cell(info: RunInfo, cell: CellSummary) -> RunCell:
-    by_metric: dict[str, list[str]] = {}
-    for gate in cell.failed_gates():
-        for metric in gate.metrics:
-            by_metric.setdefault(metric, []).append(gate.name)
     figures: dict[str, Any] = {metric.field: cell.figure(metric) for metric in METRICS.values()}
     for spread in SPREAD:
         blocks = cell.by_block(spread).values()
@@ -198,7 +192,6 @@ def _describe_cell(info: RunInfo, cell: CellSummary) -> RunCell:
         p99_error_ms=cell.instrument_error_ms(METRICS["p99"]),
         errors=dict(sum((Counter(record.errors) for record in cell.records), start=Counter[str]()).most_common()),
         failed_gates=tuple(gate.name for gate in cell.failed_gates()),
-        failed_gates_by_metric={metric: tuple(gates) for metric, gates in by_metric.items()},
         gates=tuple(list_gates(cell)),
         searches=tuple(record.search for record in cell.records if record.search),
     )

@@ -42,11 +42,8 @@ class FactorSeries:
     @property
     def first_broken(self) -> tuple[CellSummary, Gate] | None:
         """The first cell in which something gave way, and what did: the gate that failed."""
-        for cell in self.cells:
-            for gate in cell.failed_gates():
-                if gate.name in _BREAKING:
-                    return cell, gate
-        return None
+        failed = ((cell, gate) for cell in self.cells for gate in cell.failed_gates())
+        return next((each for each in failed if each[1].name in _BREAKING), None)
 
 
 def read_level(factors: Factors, factor: str) -> float | None:
