@@ -36,7 +36,6 @@ def add_options(parser: Any) -> None:
     """Take what the load is; locust has options for the rest."""
     parser.add_argument("--requests", required=True, help="file of what to choose from: a request a line, as JSON")
     parser.add_argument("--calls", required=True, help="file to write every request to, as JSON")
-    parser.add_argument("--operation", default="request", help="how locust's own statistics name the requests")
     parser.add_argument("--cacert", help="PEM file of the authorities to trust over https, if not those of the system")
     parser.add_argument("--seed", type=int, default=1, help="of the random choice")
 
@@ -83,7 +82,7 @@ class RestUser(FastHttpUser):
         self.client.request(
             given["method"],
             given["path"],
-            name=self.options.operation,
+            name="request",
             data=given.get("body"),
             headers={"Accept-Encoding": "identity", **given.get("headers", {})},
             allow_redirects=False,

@@ -89,8 +89,8 @@ class Driver(ABC):
     setup = SETUP
     #: How many cores it can use; None if as many as there are.
     cores_max: int | None = None
-    #: What it logs when Prometheus rejects its metrics; the load continues. Empty if it doesn't push by itself.
-    push_failure = ""
+    #: Whether it pushes metrics while it runs; of others, the total is pushed at the end.
+    pushes_metrics = False
 
     def read_version(self) -> str | None:
         return processes.read_version(self.path)
@@ -119,7 +119,7 @@ class Driver(ABC):
                 file = self.read(own)
         except (OSError, ValueError, LookupError, TypeError, sqlite3.Error) as error:
             raise WirebenchError(f"{self.name} has no result: {error}", "see its log") from error
-        if job.metrics_push and not self.push_failure:
+        if job.metrics_push and not self.pushes_metrics:
             job.metrics_push.push_total(file, driver=self.name, name=job.cell.operation)
         return file
 
@@ -138,8 +138,3 @@ class Driver(ABC):
             child.stop()
         if status:
             raise child.make_error(processes.describe_status(status))
-        if job.metrics_push and self.push_failure:
-            # The last line that has one; a line may be in logfmt, in quotes, with those in it escaped.
-            found = job.log.read_text(errors="replace").rpartition(self.push_failure)
-            problem = found[2].partition("\n")[0].strip().removesuffix('"').replace('\\"', '"')
-            job.metrics_push.problem = problem if found[1] else ""

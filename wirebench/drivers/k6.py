@@ -31,11 +31,10 @@ class K6(ReplayDriver):
     name = "k6"
     path = TOOLS / "k6"
     setup = SETUP_CROSS_CHECK
-    push_failure = "failed to upload metrics: "
+    pushes_metrics = True
 
     def build_environment(self, job: Job) -> dict[str, str]:
         environment = {
-            "K6_AUTO_EXTENSION_RESOLUTION": "false",
             "K6_CSV_TIME_FORMAT": "unix_nano",
             # REST is HTTP/1.1, over TLS too, with the same key exchange as other drivers'.
             "GODEBUG": "http2client=0,tlsmlkem=0",

@@ -42,7 +42,6 @@ class Locust(ReplayDriver):
             "--stop-timeout": _STOP_TIMEOUT_S,
             "--exit-code-on-error": 0,
             "--loglevel": "WARNING",
-            "--operation": job.cell.operation,
             "--requests": write_requests(job),
             "--calls": job.output,
             "--seed": job.seed,

@@ -7,6 +7,7 @@ receiver of the OpenTelemetry protocol: https://opentelemetry.io/docs/specs/otlp
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from wirebench.errors import UsageError
 from wirebench.model.histogram_file import HistogramFile
 from wirebench.system.http import fetch
 
+_LOG = logging.getLogger(__name__)
 OTLP = "/api/v1/otlp/v1/metrics"
 _REPLY_BYTES_MAX = 500
 #: Of the proto of OTLP: AGGREGATION_TEMPORALITY_CUMULATIVE.
@@ -24,21 +26,17 @@ _CUMULATIVE = 2
 _BASE_URL = re.compile(r"https?://([\w.-]+|\[[\da-f:.]+\])(:\d{2,5})?(/[^\s@?#]*)?", re.ASCII | re.IGNORECASE)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class MetricsPush:
-    """A Prometheus that takes OTLP, and what the load's series are labelled with.
-
-    A load continues without it. `problem` is why a push failed; empty if none did.
-    """
+    """A Prometheus that takes OTLP, and what the load's series are labelled with. A load continues without it."""
 
     url: str
     labels: Mapping[str, str]
-    problem: str = ""
 
     def push_total(self, file: HistogramFile, **labels: str) -> None:
         """Push how many requests a load has sent that has ended: none when its window opened, all when it closed.
 
-        In Prometheus it is k6's own counter `k6_iterations_total`. What goes wrong is kept in `problem`.
+        In Prometheus it is k6's own counter `k6_iterations_total`.
         """
         window, named = file.require_window(), {**self.labels, **labels}
         attributes = [{"key": name, "value": {"stringValue": text}} for name, text in named.items()]
@@ -47,7 +45,8 @@ class MetricsPush:
             for time_unix_ns, count in ((window.start_unix_ns, 0), (window.end_unix_ns, file.sent))
         ]
         counter = {"aggregationTemporality": _CUMULATIVE, "isMonotonic": True, "dataPoints": points}
-        self.problem = _push(self.url, [{"name": "k6_iterations", "sum": counter}])
+        if problem := _push(self.url, [{"name": "k6_iterations", "sum": counter}]):
+            _LOG.warning("Prometheus lacks a load's total: %s", problem)
 
 
 def parse_base_url(text: str, name: str) -> str:

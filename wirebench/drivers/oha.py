@@ -18,6 +18,7 @@ import orjson
 
 from wirebench.drivers.driver import Job
 from wirebench.drivers.replay import DROPPED, Call, ReplayDriver, classify_http, compute_duration_s, render
+from wirebench.errors import WirebenchError
 from wirebench.system.paths import TOOLS
 from wirebench.system.processes import list_flags
 
@@ -78,8 +79,10 @@ class Oha(ReplayDriver):
             for start, due, end, status in rows
         ]
         errors: dict[str, int] = orjson.loads(job.output.read_bytes())["errorDistribution"]
+        if not calls:
+            raise WirebenchError(f"oha got no reply: {', '.join(errors) or 'it sent nothing'}", "see its log")
         # Failures are of unknown time: no warm-up may hide them, and no latency enters a figure.
-        first_unix_ns = min((call.end_unix_ns - call.latency_ns for call in calls), default=started_unix_ns)
+        first_unix_ns = min(call.end_unix_ns - call.latency_ns for call in calls)
         window_unix_ns = first_unix_ns + round(load.warmup_s * 1e9)
         for text, count in errors.items():
             outcome = classify_http(0, text, is_timeout=text == "timeout")

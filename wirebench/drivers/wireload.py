@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import dataclasses
-import json
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pydantic import Field
+from pydantic_core import to_json
 
 from wirebench.drivers.driver import Driver, Job
 from wirebench.errors import UsageError
@@ -31,10 +30,10 @@ class Wireload(Driver):
 
     name = "wireload"
     path = TOOLS / "wireload"
-    push_failure = "live metrics: "
+    pushes_metrics = True
 
     def build_arguments(self, job: Job) -> list[str | Path]:
-        return [self.path, "run", job.write_input("job.json", json.dumps(describe_job(job), default=str))]
+        return [self.path, "run", job.write_input("job.json", to_json(describe_job(job)).decode())]
 
     def read(self, job: Job) -> HistogramFile:
         return HistogramFile.read(job.output)
@@ -105,8 +104,7 @@ def reflect(
     """
     bare, chosen = split_address(address, tls)
     hint = "see whether the service runs and serves reflection, or give proto files: `schema: shop.proto`"
-    tls_files = chosen and dataclasses.asdict(chosen)
-    return _read_schema({"reflection": bare, "tls": tls_files, "calls": calls, "metadata": dict(headers)}, hint)
+    return _read_schema({"reflection": bare, "tls": chosen, "calls": calls, "metadata": dict(headers)}, hint)
 
 
 def _read_schema(job: dict[str, Any], hint: str) -> bytes:
@@ -119,8 +117,8 @@ def _read_schema(job: dict[str, Any], hint: str) -> bytes:
 
 def _carry_out(command: str, job: dict[str, Any]) -> list[str]:
     """Run a command of wireload, and return the lines that it prints. Raises ProcessError."""
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", prefix="wirebench-", suffix=".json") as description:
-        json.dump(job, description, default=str)
+    with tempfile.NamedTemporaryFile(prefix="wirebench-", suffix=".json") as description:
+        description.write(to_json(job))
         description.flush()
         printed = processes.run("wireload", [TOOLS / "wireload", command, description.name], _REQUEST_TIMEOUT_S)
     # Texts may have other characters that `splitlines` takes for line ends.
@@ -161,8 +159,8 @@ def describe_job(job: Job) -> dict[str, Any]:
         "timeout_s": job.timeout_s,
         "reopen": cell.connection == "reopen",
         "h2c": cell.http is not None,
-        "tls": job.tls and dataclasses.asdict(job.tls),
-        "live": job.metrics_push and {"url": job.metrics_push.url, "labels": dict(job.metrics_push.labels)},
+        "tls": job.tls,
+        "live": job.metrics_push,
         "output": job.output,
         # By when they end, requests that a burst makes wait would be counted after it, or not at all.
         "by_due": bool(cell.shape),

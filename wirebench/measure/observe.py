@@ -57,8 +57,6 @@ class Observation(FrozenModel):
     reference_us: float | None = None
     #: Packets that the kernel's full table of connections dropped during the load; None where there is no such table.
     dropped_packets: int | None = None
-    #: Why live metrics didn't get where they should have; empty if they did, or weren't asked for.
-    metrics_push_problem: str = ""
 
 
 def observe(
@@ -109,7 +107,6 @@ def observe(
         else None,
         reference_us=(before_us + after_us) / 2 if before_us and after_us else None,
         dropped_packets=None if dropped is None or dropped_before is None else dropped - dropped_before,
-        metrics_push_problem=job.metrics_push.problem if job.metrics_push else "",
     )
 
 

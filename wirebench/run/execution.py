@@ -32,7 +32,6 @@ from wirebench.measure.calibration import (
 from wirebench.measure.conformance import Conformance
 from wirebench.measure.counters import wait_until_settled
 from wirebench.measure.figures import make_record
-from wirebench.measure.observe import Observation
 from wirebench.measure.search import search_capacity
 from wirebench.measure.usage import Interference
 from wirebench.model.cell import Cell, ServiceSpec
@@ -267,10 +266,10 @@ class Execution:
         try:
             if cell.shape == "capacity":
                 ids = ID_STEP * count_steps(cell, self.plan.scenario)
-                observe = partial(self.observe, endpoint=endpoint)
+                observe = partial(self.source.observe, endpoint=endpoint)
                 record = search_capacity(job, observe, ids, self.calibration, host_share)
             else:
-                observed = self.observe(job, endpoint)
+                observed = self.source.observe(job, endpoint)
                 record = make_record(job, observed, calibration=self.calibration, host_share=host_share)
         except WirebenchError:
             # If a service has died, report that: its driver failed because of it.
@@ -292,13 +291,6 @@ class Execution:
                 "the window's edges: most services count CPU time in hundredths of a second"
             )
         self.progress.end_cell(record, self.done)
-
-    def observe(self, job: Job, endpoint: Endpoint) -> Observation:
-        """Send a load, and return what was observed of it. Raises WirebenchError."""
-        observed = self.source.observe(job, endpoint)
-        if problem := observed.metrics_push_problem:
-            self.writer.note(f"Prometheus lacks live metrics; the figures here have all of them: {problem}")
-        return observed
 
     def make_metrics_push(self, cell: Cell) -> MetricsPush | None:
         """Return where metrics of a cell's load are pushed; load pods have labels of their own.

@@ -120,6 +120,13 @@ def test_oha_reports_every_call_that_got_a_reply(job: Job) -> None:
     assert {(10**18 + 600_000_000, 0)} == {(call.end_unix_ns, call.latency_ns) for call in failed}
 
 
+def test_a_load_of_oha_without_a_reply_is_an_error(job: Job) -> None:
+    """None of its requests has a time."""
+    write_oha(job, [], {"connection refused": 3})
+    with pytest.raises(WirebenchError, match="oha got no reply: connection refused"):
+        Oha().read_calls(job)
+
+
 def test_oha_measures_a_rate_from_when_a_request_was_due(job: Job) -> None:
     """Response time holds the wait to be sent; what was due and never sent was dropped."""
     write_oha(job, [(0.1, 0.0, 0.3, 200), (0.4, 0.4, 0.45, 200)], {})
