@@ -16,13 +16,13 @@ from wirebench.analysis.summary import summarise
 from wirebench.errors import WirebenchError
 from wirebench.model.labels import pluralise
 from wirebench.present.pictures import RunPictures, draw_run
+from wirebench.present.run import make_run_view
 from wirebench.present.table import FigureTable, make_full_table
 from wirebench.store.query import Filters, Single
 from wirebench.store.runs import load_run, read_changed_ns
 from wirebench.store.select import PAGE_ROWS_MAX
 from wirebench.store.store import Store
 from wirebench.web.pages.form import Pairs, make_address, make_fields
-from wirebench.web.pages.run import view_run
 from wirebench.web.render import render_template
 
 #: So many runs are listed on a page.
@@ -37,7 +37,7 @@ class ResultsQuery(Filters):
 
 
 @dataclass(frozen=True, slots=True)
-class RunView:
+class DrawnRun:
     """A run as charts, what it comes to in sentences, and where its figures are for programs."""
 
     run: RunRow
@@ -81,7 +81,7 @@ def show_results(request: Request) -> Response:
     return HTMLResponse(text)
 
 
-def _draw(store: Store, filters: Filters, pairs: Pairs) -> RunView | None:
+def _draw(store: Store, filters: Filters, pairs: Pairs) -> DrawnRun | None:
     """Draw the cells that match of the one run that the filters name; None if it has gone meanwhile."""
     runs = store.runs(Filters(run_id=filters.run_id)).rows
     if not runs:
@@ -90,32 +90,31 @@ def _draw(store: Store, filters: Filters, pairs: Pairs) -> RunView | None:
     run_id = runs[0].run_id
     folder = store.find_folder(run_id)
     of_run = [("run_id", run_id), *((name, value) for name, value in pairs if name not in ("run_id", "cursor"))]
-    return RunView(
+    pictures, answer = _draw_cells(folder, read_changed_ns(folder), frozenset(cell.cell for cell in found))
+    return DrawnRun(
         run=runs[0],
         far=f"{runs[0].records:,} of {pluralise(runs[0].cells * runs[0].blocks, 'window')} measured",
         cells=len(found),
         table=make_full_table(found),
-        pictures=draw_cells(folder, read_changed_ns(folder), frozenset(cell.cell for cell in found)),
-        # What it comes to, it says when it is over: who sees verdicts come and go is tempted to stop where they please.
-        answer=_summarise(folder) if runs[0].status != "running" else (),
+        pictures=pictures,
+        answer=answer,
         json_address=make_address("/api/v1/results", of_run),
     )
 
 
-def _summarise(folder: Path) -> tuple[str, ...]:
-    """Say what the whole run comes to; nothing if it can't be read any more, which its own page says."""
-    try:
-        return view_run(folder, read_changed_ns(folder)).summary
-    except WirebenchError:
-        return ()
-
-
 @functools.lru_cache(_KEPT_MAX)
-def draw_cells(folder: Path, changed_ns: int, drawn: frozenset[str]) -> RunPictures | None:  # noqa: ARG001 - drawn again
-    """Draw these cells of the run in a folder; None if it can't be read any more, which its own page says."""
+def _draw_cells(
+    folder: Path,
+    changed_ns: int,  # noqa: ARG001 - a changed run is drawn again
+    drawn: frozenset[str],
+) -> tuple[RunPictures | None, tuple[str, ...]]:
+    """Draw these cells of the run in a folder, and return what the whole run comes to.
+
+    A run that can't be read any more has neither, and its own page says why.
+    """
     try:
         run = load_run(folder)
     except WirebenchError:
-        return None
+        return None, ()
     cells = summarise(run.records, run.info.compare)
-    return draw_run(run, [cell for cell in cells if cell.cell in drawn])
+    return draw_run(run, [cell for cell in cells if cell.cell in drawn]), make_run_view(run, cells).summary

@@ -12,7 +12,6 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
 from wirebench.model.run_info import RunInfo
-from wirebench.present.run import RunView, make_run_view
 from wirebench.store.runs import is_run_name, load_info, load_run, read_changed_ns
 from wirebench.store.store import Store
 from wirebench.targets.cluster.namespace import name_namespace
@@ -58,12 +57,6 @@ def _link_dashboards(grafana: str, info: RunInfo, end_unix_ms: int) -> str:
 @functools.lru_cache(_RUNS_MAX)
 def _gather(folder: Path, changed_ns: int) -> dict[str, Any]:  # noqa: ARG001 - a changed run is drawn again
     return gather_run(load_run(folder))
-
-
-@functools.lru_cache(_RUNS_MAX)
-def view_run(folder: Path, changed_ns: int) -> RunView:  # noqa: ARG001 - a changed run is described again
-    """Describe the run in a folder, without its pictures. Raises WirebenchError if it can't be read."""
-    return make_run_view(load_run(folder))
 
 
 def show_report(request: Request) -> Response:
