@@ -9,11 +9,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 from pydantic_core import to_json
 
 from wirebench.drivers.driver import Driver, Job
-from wirebench.errors import UsageError
+from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.frozen import FrozenModel
 from wirebench.model.histogram_file import HistogramFile
 from wirebench.system import processes
@@ -75,7 +75,11 @@ def send_requests(job: Job, requests_each: int) -> list[Answer]:
     Raises ProcessError if the service can't be reached.
     """
     lines = _carry_out("request", {**describe_job(job), "requests_each": requests_each})
-    return list(map(Answer.model_validate_json, lines))
+    try:
+        return list(map(Answer.model_validate_json, lines))
+    except ValidationError as error:
+        reason = error.errors()[0]["msg"]
+        raise WirebenchError(f"{job.address}: its reply can't be read: {reason}", "correct what it answers") from None
 
 
 def render_requests(job: Job, count: int) -> list[RenderedRequest]:

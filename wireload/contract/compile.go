@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/bufbuild/protocompile"
 	"google.golang.org/protobuf/proto"
@@ -78,6 +79,7 @@ func Read(folder string, files, imports []string) ([]byte, error) {
 		}},
 		protocompile.ResolverFunc(func(path string) (protocompile.SearchResult, error) {
 			if found := compiled[path]; found != nil {
+				completeJSONNames(found.MessageType)
 				return protocompile.SearchResult{Proto: found}, nil
 			}
 			return protocompile.SearchResult{}, protoregistry.NotFound
@@ -98,6 +100,23 @@ func ReadFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	return os.ReadFile(path)
+}
+
+// completeJSONNames gives fields the names that they have in JSON by default: some compilers leave them out, as protoc's stubs
+// for Python do.
+func completeJSONNames(messages []*descriptorpb.DescriptorProto) {
+	for _, message := range messages {
+		for _, field := range message.Field {
+			words := strings.Split(field.GetName(), "_")
+			for i, word := range words[1:] {
+				words[i+1] = strings.ToUpper(word[:min(1, len(word))]) + word[min(1, len(word)):]
+			}
+			if field.JsonName == nil {
+				field.JsonName = proto.String(strings.Join(words, ""))
+			}
+		}
+		completeJSONNames(message.NestedType)
+	}
 }
 
 func resolve(folder, name string) string {

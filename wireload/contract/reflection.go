@@ -95,6 +95,7 @@ func (r *reflection) FindFileByPath(path string) (protocompile.SearchResult, err
 	if r.files[path] == nil {
 		return protocompile.SearchResult{}, fmt.Errorf("server reflection answers with another file than %s", path)
 	}
+	completeJSONNames(r.files[path].MessageType)
 	return protocompile.SearchResult{Proto: r.files[path]}, nil
 }
 

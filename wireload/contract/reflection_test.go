@@ -21,7 +21,14 @@ func message(field protowire.Number, parts ...[]byte) (encoded []byte) {
 
 func file(t *testing.T, name string, imports ...string) []byte {
 	t.Helper()
-	encoded, err := proto.Marshal(&descriptorpb.FileDescriptorProto{Name: &name, Package: proto.String("shop"), Dependency: imports})
+	described := &descriptorpb.FileDescriptorProto{Name: &name, Package: proto.String("shop"), Dependency: imports}
+	if name == "shop.proto" { // As protoc's stubs for Python describe it: without names in JSON.
+		kind := descriptorpb.FieldDescriptorProto_TYPE_INT32.Enum()
+		described.MessageType = []*descriptorpb.DescriptorProto{{Name: proto.String("Item"), Field: []*descriptorpb.FieldDescriptorProto{
+			{Name: proto.String("item_id"), Number: proto.Int32(1), Type: kind}, {Name: proto.String("price"), Number: proto.Int32(2), Type: kind},
+		}}}
+	}
+	encoded, err := proto.Marshal(described)
 	if err != nil {
 		t.Fatal(err)
 	}

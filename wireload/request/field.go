@@ -126,10 +126,9 @@ type shape struct {
 	// is reports whether it is, and what says so in mistakes.
 	is   func(value any) bool
 	what string
-	// keys are those of a mapping. It must have those that are required; isOpen says that it may have others.
+	// keys are those of a mapping. It must have those that are required.
 	keys     map[string]*shape
 	required []string
-	isOpen   bool
 	// each is the shape of whatever a mapping has, under names of a form.
 	each *shape
 	form *regexp.Regexp
@@ -179,7 +178,7 @@ func (s *shape) validateEach(f field) {
 		s.each.validate(f)
 	case isKnown && f.value != nil:
 		inner.validate(f)
-	case !isKnown && !s.isOpen:
+	case !isKnown:
 		f.fail("no such key; %s", suggest.Name(f.name, slices.Sorted(maps.Keys(s.keys))))
 	}
 }

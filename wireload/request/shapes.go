@@ -31,11 +31,14 @@ var (
 		"variants":    {form: regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`), each: variantShape},
 	}}
 
-	variantShape = &shape{isOpen: true, required: []string{"transport"}, keys: map[string]*shape{ // The other keys are the harness's.
+	variantShape = &shape{required: []string{"transport"}, keys: map[string]*shape{
 		"transport": matching(`rest|grpc|socket`, "one of rest, grpc, socket"),
 		"headers":   {each: text},
 		"schema":    {item: text},
 		"imports":   {item: text},
+		// These are the harness's, which checks them.
+		"start": anything, "folder": anything, "environment": anything, "ready": anything, "ready_timeout_s": anything,
+		"address": anything, "limit": anything, "kubernetes": anything, "tls": anything, "metrics": anything,
 	}}
 
 	operationShape = &shape{keys: map[string]*shape{
@@ -52,7 +55,8 @@ var (
 
 	requestShapes = map[string]*shape{
 		"rest": {required: []string{"request"}, keys: map[string]*shape{
-			"request": matching(`(GET|POST|PUT|PATCH|DELETE) /[!-~]*`, "a method (GET, POST, PUT, PATCH or DELETE) and a path in ASCII without spaces"),
+			"request": matching(`(GET|POST|PUT|PATCH|DELETE) /([!-z|~]|\{\w+(\|[a-z]+)?\}|\{\{\w+\}\})*`,
+				"a method (GET, POST, PUT, PATCH or DELETE) and a path in ASCII without spaces, with braces around inputs alone"),
 			"headers": {each: text},
 			"body":    anything,
 			"end":     matching(`\S{1,100}`, "the name of an event, without spaces"),
