@@ -126,7 +126,6 @@ def _find_regressions(changes: Sequence[Comparison], margin: float) -> tuple[Com
             tested[place] = ratio.p_value(least_worse[is_more_better], below=is_more_better)
     found = list(changes)
     for place, p_value in tested.items():
-        found[place] = replace(found[place], p_value=min(1.0, p_value * len(tested)))
-        if found[place].regressed:
-            found[place] = replace(found[place], verdict="slower")
+        change = replace(changes[place], p_value=min(1.0, p_value * len(tested)))
+        found[place] = replace(change, verdict="slower") if change.regressed else change
     return tuple(found)

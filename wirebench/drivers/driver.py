@@ -95,9 +95,6 @@ class Driver(ABC):
     def read_version(self) -> str | None:
         return processes.read_version(self.path)
 
-    def build_environment(self, job: Job) -> dict[str, str]:  # noqa: ARG002 - of those that override it
-        return {}
-
     @abstractmethod
     def build_arguments(self, job: Job) -> list[str | Path]:
         """Write what the tool needs beside the job's output, and return the command line."""
@@ -115,26 +112,23 @@ class Driver(ABC):
         try:
             with tempfile.TemporaryDirectory(prefix=f"{self.name}-", dir=job.output.parent) as folder:
                 own = replace(job, output=Path(folder).absolute() / "output")
-                self._carry_out(own, watch)
+                arguments = self.build_arguments(own)
+                if job.namespace:
+                    arguments = job.namespace.wrap(arguments)
+                # Loads go past the proxies that the environment may name; times are in UTC.
+                environment = {"NO_PROXY": "*", "no_proxy": "*", "TZ": "UTC"}
+                child = processes.start(self.name, arguments, job.log, job.cores, environment)
+                try:
+                    watch(child)
+                    # What waits at the end of an open load may be sent for one timeout, and take another one.
+                    status = child.wait(job.load.warmup_s + job.load.window_s + 2 * job.timeout_s + _GRACE_S)
+                finally:
+                    child.stop()
+                if status:
+                    raise child.make_error(processes.describe_status(status))
                 file = self.read(own)
         except (OSError, ValueError, LookupError, TypeError, sqlite3.Error) as error:
             raise WirebenchError(f"{self.name} has no result: {error}", "see its log") from error
         if job.metrics_push and not self.pushes_metrics:
             job.metrics_push.push_total(file, driver=self.name, name=job.cell.operation)
         return file
-
-    def _carry_out(self, job: Job, watch: Callable[[Child], None]) -> None:
-        """Run the tool to its end, past the proxies that the environment may name. Raises ProcessError."""
-        arguments = self.build_arguments(job)
-        if job.namespace:
-            arguments = job.namespace.wrap(arguments)
-        environment = {"NO_PROXY": "*", "no_proxy": "*", **self.build_environment(job)}
-        child = processes.start(self.name, arguments, job.log, job.cores, environment)
-        try:
-            watch(child)
-            # What waits at the end of an open load may be sent for one timeout, and take another one.
-            status = child.wait(job.load.warmup_s + job.load.window_s + 2 * job.timeout_s + _GRACE_S)
-        finally:
-            child.stop()
-        if status:
-            raise child.make_error(processes.describe_status(status))

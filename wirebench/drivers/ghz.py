@@ -34,9 +34,6 @@ class Ghz(ReplayDriver):
     path = TOOLS / "ghz"
     setup = SETUP_CROSS_CHECK
 
-    def build_environment(self, job: Job) -> dict[str, str]:  # noqa: ARG002 - the same for all
-        return {"TZ": "UTC"}  # of the timestamps
-
     def build_arguments(self, job: Job) -> list[str | Path]:
         requests = render(job)
         flags = {
@@ -67,7 +64,7 @@ class Ghz(ReplayDriver):
                 f"ghz made over {DETAILS_MAX:,} calls and kept no more of them",
                 "use a shorter window, or the driver wireload",
             )
-        # ghz was told to write UTC.
+        # They are in UTC, as its environment says.
         ends = np.array([each["timestamp"].removesuffix("Z") for each in details], dtype="datetime64[ns]")
         return [
             Call(end, each["latency"], _name_code(each["status"]), each["error"])

@@ -33,7 +33,7 @@ class K6(ReplayDriver):
     setup = SETUP_CROSS_CHECK
     pushes_metrics = True
 
-    def build_environment(self, job: Job) -> dict[str, str]:
+    def build_arguments(self, job: Job) -> list[str | Path]:
         environment = {
             "K6_CSV_TIME_FORMAT": "unix_nano",
             # REST is HTTP/1.1, over TLS too, with the same key exchange as other drivers'.
@@ -41,7 +41,11 @@ class K6(ReplayDriver):
         }
         if job.tls and job.tls.authority:  # k6 has no option for it
             environment |= {"SSL_CERT_FILE": str(job.tls.authority.absolute()), "SSL_CERT_DIR": "/nonexistent"}
-        if job.metrics_push:  # the output has no flags
+        options = [("--out", f"csv={job.output}")]
+        if job.metrics_push:
+            labels = {**job.metrics_push.labels, "driver": self.name}
+            options += [("--out", "opentelemetry"), *(("--tag", f"{name}={value}") for name, value in labels.items())]
+            # The output has no flags.
             receiver = urlsplit(job.metrics_push.url + OTLP)
             environment |= {
                 "K6_OTEL_EXPORTER_PROTOCOL": "http/protobuf",
@@ -53,9 +57,6 @@ class K6(ReplayDriver):
                 # Prometheus makes native histograms of them.
                 "OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION": "base2_exponential_bucket_histogram",
             }
-        return environment
-
-    def build_arguments(self, job: Job) -> list[str | Path]:
         settings = {
             "URL": ",".join(replace(job, address=each).rest_url for each in job.replicas or (job.address,)),
             "REQUESTS": write_requests(job),
@@ -67,14 +68,11 @@ class K6(ReplayDriver):
             "SEED": job.seed,
             "NAME": job.cell.operation,
         }
-        options = [("-e", f"{name}={setting}") for name, setting in settings.items() if setting is not None]
-        if job.metrics_push:
-            labels = {**job.metrics_push.labels, "driver": self.name}
-            options += [("--out", "opentelemetry"), *(("--tag", f"{name}={value}") for name, value in labels.items())]
+        options += [("-e", f"{name}={setting}") for name, setting in settings.items() if setting is not None]
         # The caller's environment is not ours: a variable called URL must not change the load.
         switches = ["--quiet", "--summary-mode=disabled", "--no-usage-report", "--include-system-env-vars=false"]
-        output = ("--out", f"csv={job.output}")
-        return [self.path, "run", *switches, *output, *itertools.chain(*options), K6_SCRIPT]
+        variables = (f"{name}={value}" for name, value in environment.items())
+        return ["env", *variables, self.path, "run", *switches, *itertools.chain(*options), K6_SCRIPT]
 
     def read_calls(self, job: Job) -> list[Call]:
         """Read the CSV; a request's samples stand together, `http_req_duration` before its `http_req_connecting`."""

@@ -78,7 +78,7 @@ results = CreateView(
 
 #: Which schema the tables have, and that of this version.
 schema = sa.Table("wirebench_schema", metadata, sa.Column("version", sa.Text, primary_key=True))
-SCHEMA = "13"
+SCHEMA = "14"
 
 
 def put_run(connection: sa.Connection, folder: Path) -> None:

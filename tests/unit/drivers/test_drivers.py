@@ -36,7 +36,7 @@ JOB = dataclasses.replace(jobs.JOB, cell=CELL, cores=frozenset({1}))
 @pytest.fixture
 def job(tmp_path: Path) -> Job:
     """Return a job whose files are in a folder."""
-    return dataclasses.replace(JOB, output=tmp_path / "calls")
+    return dataclasses.replace(JOB, output=tmp_path / "calls", log=tmp_path / "log", cores=None)
 
 
 @pytest.mark.parametrize(
@@ -143,11 +143,12 @@ def test_a_result_that_is_none_is_an_error(
 ) -> None:
     """One line says what could not be read."""
 
-    def write(_: object, own: Job, __: object) -> None:
+    def write(_: object, own: Job) -> list[str]:
         if text is not None:
             own.output.write_text(text, encoding="utf-8")
+        return ["true"]
 
-    monkeypatch.setattr(driver, "_carry_out", write)
+    monkeypatch.setattr(driver, "build_arguments", write)
     asked = dataclasses.replace(job, cell=jobs.cell("rest", "k6" if driver is K6 else "oha"))
     with pytest.raises(WirebenchError, match=f"{driver.name} has no result"):
         driver().run(asked, lambda _: None)
