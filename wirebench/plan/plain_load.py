@@ -38,7 +38,8 @@ def plan_load(transport: Transport, options: Sequence[Override], target: TargetN
     # From anywhere, unless it is asked for.
     placement = cell.placement if scenario.factors.placement else None
     cell = dataclasses.replace(cell, rate_per_s=rate, placement=placement)
-    return _replace_cell(dataclasses.replace(plan, scenario=scenario), cell)
+    named = scenario.model_copy(update={"question": f"{scenario.question} by {cell.driver}"})
+    return _replace_cell(dataclasses.replace(plan, scenario=named), cell)
 
 
 def adopt_service(plan: Plan, service: ServiceSpec) -> Plan:
