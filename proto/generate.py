@@ -22,7 +22,10 @@ def main() -> None:
     (output / "proto/openapi.yaml").write_text(openapi.describe(every, base), encoding="utf-8")
     files = [file for file in every if file.name.startswith("wirebench/")]
     for file in files:
-        _strip_rules(file)
+        del file.dependency[:]
+        for service in file.service:
+            for method in service.method:
+                method.ClearField("options")
     write_descriptors(annotated.parent / "plain.binpb", files)
     for file in files:
         file.name = file.name.replace("wirebench/v1", "wirebench_proto")
@@ -36,13 +39,6 @@ def main() -> None:
 def write_descriptors(path: Path, files: list[FileDescriptorProto]) -> None:
     """Write a set of descriptors."""
     path.write_bytes(FileDescriptorSet(file=files).SerializeToString())
-
-
-def _strip_rules(file: FileDescriptorProto) -> None:
-    del file.dependency[:]
-    for service in file.service:
-        for method in service.method:
-            method.ClearField("options")
 
 
 if __name__ == "__main__":

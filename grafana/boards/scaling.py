@@ -8,6 +8,7 @@ from wirebench.model.record import FAIRNESS_MIN
 
 _SCALE = "{{transport}} {{replicas}} × {{workers}}"
 _LIMIT_USED = 'namespace_pod_container:container_cpu_limit_used:ratio_irate1m{container!="load"}'
+_THROTTLED = 'rate(container_cpu_cfs_throttled_periods_total{namespace="$namespace", container!="load"}[1m])'
 _OF_TRANSPORT = (
     " * on (namespace, pod) group_left (transport)"
     f" max by (namespace, pod, transport) (wirebench_build_info{{{CHOSEN}}})"
@@ -166,15 +167,8 @@ _LIMITS = Row(
             "period is 100 ms, so that 10 is all of them. Bad: anything above 0 when latency matters: a request that "
             "is caught waits for up to 100 ms, and p99 shows it first.",
             unit=units.CountsPerSecond,
-            queries=(
-                Query(
-                    "max by (transport)"
-                    ' (rate(wirebench_cpu_throttled_periods_total{namespace="$namespace"}[$__rate_interval])'
-                    + _OF_TRANSPORT
-                    + ")",
-                ),
-            ),
-            needs="a CPU limit",
+            queries=(Query(f"max by (transport) (sum by (namespace, pod) ({_THROTTLED})" + _OF_TRANSPORT + ")"),),
+            needs="a CPU limit, and cAdvisor, which Kubernetes has",
             soft_highest=1,
         ),
     ),

@@ -67,9 +67,7 @@ func main() {
 	}
 	log.SetPrefix(config.Program() + ": ")
 	if err := serve(config); err != nil {
-		// Of pgx, the second line is the reason; the others are those of further attempts.
-		lines := strings.SplitN(err.Error(), "\n\t", 3)
-		log.Print(strings.Join(lines[:min(2, len(lines))], " "))
+		log.Print(strings.ReplaceAll(err.Error(), "\n\t", " ")) // pgx has a line for each attempt
 		os.Exit(1)
 	}
 }
@@ -96,7 +94,7 @@ func serve(config *settings.Settings) error {
 	defer store.Close()
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	metrics.RegisterService(registry, config.Transport, config.Runtime, config.Store, store.Waits)
+	metrics.RegisterService(registry, config.Transport, config.Runtime, config.Store)
 	requests := metrics.NewRequests(registry, config.Transport)
 	service := newServer(config, application.New(stopping, store), requests)
 	admin := metrics.NewAdmin(registry, func(ctx context.Context) error {

@@ -18,6 +18,7 @@ from tests.support.services import (
     RUNTIME_KINDS,
     Kind,
     Service,
+    exchange,
     fresh_ids,
     started,
 )
@@ -129,7 +130,7 @@ def test_what_is_no_operation(service: Service, client: Client) -> None:
 def ask_for_nothing(service: Service, client: Client) -> None:
     """Send a request that names no operation."""
     if isinstance(client, SocketClient):
-        client.ask(1, "nope", b"")
+        exchange(service.address, b"WB1J", b"\0\0\0\x09\0\0\0\x01\x04nope")
     elif isinstance(client, GrpcClient):
         call: Callable[..., bytes] = client.channel.unary_unary("/nope/nope")
         with pytest.raises(grpc.RpcError):

@@ -51,7 +51,7 @@ FULL: dict[str, Any] = {
 def migrate(url: str, *flags: str) -> subprocess.CompletedProcess[str]:
     """Run the command that makes a database ready."""
     return run_program(
-        [sys.executable, "-m", "wirebench_services.store_command", "migrate", *flags],
+        [Path(sys.executable).with_name("wirebench-store"), "migrate", *flags],
         env={**os.environ, "WIREBENCH_STORE_URL": url},
         cwd=ROOT,
     )
@@ -153,10 +153,7 @@ def test_a_statement_that_takes_too_long_is_cancelled(postgres: PostgresServer, 
 
 @pytest.mark.parametrize("kind", [GTHREAD, GOROUTINES], ids=str)
 def test_workers_share_connections_and_users(postgres: PostgresServer, kind: Kind, tmp_path: Path) -> None:
-    """More requests at once than connections wait for one, and what one worker has written, all read.
-
-    In Go, waits are counted.
-    """
+    """More requests at once than connections wait for one, and what one worker has written, all read."""
     url = postgres.fresh()
     flags = ("--store-url-file", url_file(tmp_path, url), *kind.doubled, "--store-connections", 2)
     with started(kind._replace(store="postgres"), tmp_path, *flags) as service, psycopg.connect(url) as watcher:
@@ -177,9 +174,6 @@ def test_workers_share_connections_and_users(postgres: PostgresServer, kind: Kin
         ).fetchone()
         assert held
         assert 1 < held[0] <= 2 * 2 + 1  # two of each worker, and one of /readyz
-        if kind == GOROUTINES:
-            assert service.samples("wirebench_store_wait_seconds_count")[0][1] >= 160
-            assert service.samples("wirebench_store_wait_seconds_sum")[0][1] > 0
 
 
 def test_replicas_that_migrate_at_once_do_it_once(postgres: PostgresServer) -> None:

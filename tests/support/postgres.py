@@ -72,7 +72,7 @@ class PostgresServer:
     def fresh(self) -> str:
         """Make a database with the data that all stores start with, and return its URL."""
         if not self._migrated:
-            migrate = [sys.executable, "-m", "wirebench_services.store_command", "migrate"]
+            migrate = [str(Path(sys.executable).with_name("wirebench-store")), "migrate"]
             environment = {**os.environ, "WIREBENCH_STORE_URL": self.url()}
             subprocess.run(migrate, env=environment, cwd=ROOT, check=True, capture_output=True, timeout=_TIMEOUT_S)
             self._migrated = True

@@ -47,7 +47,7 @@ class Kind(NamedTuple):
         """The command of its service."""
         if self.implementation == "go":
             return str(TOOLS / "wirebench-go"), self.transport
-        return sys.executable, "-m", "wirebench_services.commands", self.transport
+        return (str(Path(sys.executable).with_name(f"wirebench-{self.transport}")),)
 
     @property
     def program(self) -> str:

@@ -5,7 +5,6 @@ descendants.
 """
 
 import contextlib
-import re
 import socket
 import struct
 import threading
@@ -23,11 +22,9 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from wirebench_services.settings import Settings
+from wirebench_services.settings import Settings, read_store_url
 
 _CONNECT_TIMEOUT_S = 2.0
-#: Of cgroup version 2 and of version 1; in a container they are the container's own.
-_CPU_STAT_FILES = (Path("/sys/fs/cgroup/cpu.stat"), Path("/sys/fs/cgroup/cpu/cpu.stat"))
 
 
 class NotReadyError(Exception):
@@ -42,12 +39,8 @@ class ServiceCollector(Collector):
     """What the service is, and what its processes use."""
 
     def __init__(self, settings: Settings) -> None:
-        self._build = {
-            "transport": settings.transport,
-            "runtime": settings.runtime,
-            "implementation": "python",
-            "store": settings.store,
-        }
+        described = {name: getattr(settings, name) for name in ("transport", "runtime", "store")}
+        self._build = {**described, "implementation": "python"}
 
     def collect(self) -> Iterator[Metric]:
         yield InfoMetricFamily("wirebench_build", "What this service is; always 1.", self._build)
@@ -59,10 +52,6 @@ class ServiceCollector(Collector):
                 memory_bytes += process.memory_info().rss
         yield CounterMetricFamily("wirebench_cpu_seconds", "CPU time of the service's processes.", cpu_s)
         yield GaugeMetricFamily("wirebench_memory_bytes", "Resident memory of the service's processes.", memory_bytes)
-        for path in _CPU_STAT_FILES:
-            if path.exists() and (throttled := re.search(r"nr_throttled (\d+)", path.read_text())):
-                name = "wirebench_cpu_throttled_periods"
-                yield CounterMetricFamily(name, "Periods in which the cgroup reached its CPU limit.", int(throttled[1]))
 
 
 @contextlib.contextmanager
@@ -139,7 +128,7 @@ def check_postgres(settings: Settings) -> None:
     from wirebench_services.application.stores.tables import has_tables  # noqa: PLC0415
 
     try:
-        is_migrated = has_tables(settings.store_url)
+        is_migrated = has_tables(read_store_url(settings.store_url_file))
     except DBAPIError as error:
         # libpq's first line names the problem.
         raise NotReadyError(str(error.orig).partition("\n")[0]) from None

@@ -6,8 +6,7 @@ import sys
 
 
 def main(transport: str) -> None:
-    # Until there is a server to stop, Ctrl-C ends the command at once and without a traceback: also during the imports
-    # below.
+    # Until there is a server to stop, Ctrl-C ends the command without a traceback, also during imports.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     from wirebench_services.service_command import run  # noqa: PLC0415
 
@@ -15,6 +14,3 @@ def main(transport: str) -> None:
 
 
 rest, grpc, socket_ = (functools.partial(main, transport) for transport in ("rest", "grpc", "socket"))
-
-if __name__ == "__main__":
-    main(sys.argv.pop(1))

@@ -5,13 +5,8 @@ With PROMETHEUS_MULTIPROC_DIR set, each worker writes to files of its own in tha
 
 import functools
 import os
-from pathlib import Path
 
-# prometheus_client opens files there when it is imported.
-if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
-    Path(os.environ["PROMETHEUS_MULTIPROC_DIR"]).mkdir(parents=True, exist_ok=True)
-
-from prometheus_client import Gauge, Histogram, Summary
+from prometheus_client import Gauge, Histogram
 
 #: Upper bounds in seconds: 50 µs to 10 s, three a decade.
 BUCKETS_S = (
@@ -25,7 +20,6 @@ DURATION = Histogram(
     ("transport", "operation", "code", "worker"),
     buckets=BUCKETS_S,
 )
-STORE_WAIT = Summary("wirebench_store_wait_seconds", "Waits for a connection of the store's pool.")
 WORKERS = Gauge("wirebench_workers", "Workers that have started.", multiprocess_mode="livesum")
 
 

@@ -60,11 +60,6 @@ class Settings(BaseSettings):
     drain_timeout_s: float = Field(default=10.0, ge=0, le=3600)
     """how long requests in flight may take to finish after SIGTERM"""
 
-    @property
-    def store_url(self) -> "URL":
-        """The URL of the PostgreSQL database."""
-        return read_store_url(self.store_url_file)
-
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.admin_port is None:

@@ -30,7 +30,3 @@ def main() -> None:
         else:
             print("wirebench-store:", f"created {', '.join(created)}" if created else "nothing to do")
             return
-
-
-if __name__ == "__main__":
-    main()

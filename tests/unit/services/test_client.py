@@ -66,7 +66,7 @@ def test_malformed_replies(vector: dict[str, Any]) -> None:
         SocketClient(script.address, TIMEOUT_S) as client,
         pytest.raises(ClientError, match=r"gave no reply of the contract for socket|hung up"),
     ):
-        client.ask(1, "users.get", b"")
+        client.call("users.get", {"id": 7})
 
 
 @pytest.mark.parametrize(

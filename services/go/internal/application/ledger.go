@@ -23,8 +23,7 @@ const (
 	pageItems = 128
 	// Timers are no finer: items that are due within a tick are sent together.
 	ticksPerSecond = 1000
-	// A client that pauses to read isn't sent all that was due meanwhile at once, which would exceed its limit, but what
-	// was due in so much of a second; as in Python.
+	// After a pause in reading, a client gets no more than what was due in so much of a second; as in Python.
 	catchUpPerSecond = 10
 )
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
@@ -36,8 +35,6 @@ type Store interface {
 	transactions(ctx context.Context, since, afterID, limit int32) ([]*pb.Transaction, error)
 	// Check returns why the store can't be used, or nil.
 	Check(ctx context.Context) error
-	// Waits returns how many operations have used the store's connections, and how long they have waited for one in all.
-	Waits() (count uint64, total time.Duration)
 	Close()
 }
 
@@ -157,6 +154,5 @@ func (m *Memory) transactions(_ context.Context, since, afterID, limit int32) ([
 	return page, nil
 }
 
-func (m *Memory) Check(context.Context) error                { return nil }
-func (m *Memory) Waits() (count uint64, total time.Duration) { return 0, 0 } // there are no connections
-func (m *Memory) Close()                                     {}
+func (m *Memory) Check(context.Context) error { return nil }
+func (m *Memory) Close()                      {}

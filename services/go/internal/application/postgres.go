@@ -50,7 +50,7 @@ var (
 // once for each connection.
 type Postgres struct {
 	pool    *pgxpool.Pool
-	checks  *pgxpool.Pool // one connection, so that Check doesn't wait behind operations
+	checks  *pgx.ConnConfig // for connections of their own: Check doesn't wait behind operations
 	timeout time.Duration
 }
 
@@ -63,14 +63,8 @@ func openPostgres(ctx context.Context, config *settings.Settings) (*Postgres, er
 	server.ConnConfig.RuntimeParams["application_name"] = "wirebench"
 	server.ConnConfig.RuntimeParams["statement_timeout"] = strconv.FormatInt(config.StoreTimeout.Milliseconds(), 10)
 	server.MaxConns = int32(config.StoreConnections)
-	checks := server.Copy()
-	checks.MaxConns = 1
-	checks.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return true } // even if just used
-	s := &Postgres{timeout: config.StoreTimeout + silenceMax}
+	s := &Postgres{checks: server.ConnConfig.Copy(), timeout: config.StoreTimeout + silenceMax}
 	if s.pool, err = pgxpool.NewWithConfig(ctx, server); err != nil {
-		return nil, err
-	}
-	if s.checks, err = pgxpool.NewWithConfig(ctx, checks); err != nil {
 		return nil, err
 	}
 	if err := s.Check(ctx); err != nil {
@@ -84,22 +78,19 @@ func openPostgres(ctx context.Context, config *settings.Settings) (*Postgres, er
 func (s *Postgres) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	_, err := s.checks.Exec(ctx, "SELECT 1 FROM users, balances, transactions LIMIT 0")
+	connection, err := pgx.ConnectConfig(ctx, s.checks)
+	if err != nil {
+		return err
+	}
+	defer connection.Close(ctx)
+	_, err = connection.Exec(ctx, "SELECT 1 FROM users, balances, transactions LIMIT 0")
 	if hasCode(err, undefinedTable) {
 		return errors.New("the database has no wirebench tables; run: wirebench-store migrate")
 	}
 	return err
 }
 
-func (s *Postgres) Close() {
-	s.pool.Close()
-	s.checks.Close()
-}
-
-func (s *Postgres) Waits() (count uint64, total time.Duration) {
-	stat := s.pool.Stat()
-	return uint64(stat.AcquireCount()), stat.AcquireDuration()
-}
+func (s *Postgres) Close() { s.pool.Close() }
 
 func (s *Postgres) user(ctx context.Context, id int32) (*pb.User, error) {
 	return queryOne[pb.User](ctx, s, errNoUser, "SELECT * FROM users WHERE id = $1", id)

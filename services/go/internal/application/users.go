@@ -90,7 +90,7 @@ func (u *Users) CreateUserBatch(
 	ids := make(map[int32]struct{}, len(r.Users))
 	for i, user := range r.Users {
 		if err := validateUser(user); err != nil {
-			return nil, InBatch(i, err)
+			return nil, Invalid("User %d of the batch: %s", i+1, status.Convert(err).Message())
 		}
 		ids[user.Id] = struct{}{}
 	}
@@ -190,11 +190,6 @@ func Error(code codes.Code, format string, values ...any) error {
 
 func Invalid(format string, values ...any) error {
 	return Error(codes.InvalidArgument, format, values...)
-}
-
-// InBatch says which item of a batch is invalid; i counts from 0.
-func InBatch(i int, err error) error {
-	return Invalid("User %d of the batch: %s", i+1, status.Convert(err).Message())
 }
 
 // usersExist names ids that are taken; only the first ones, since a batch may hold thousands.

@@ -5,9 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os"
-	"regexp"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -48,8 +45,6 @@ func (r *Requests) Observe(operation string, err error, begun time.Time) {
 	r.duration.WithLabelValues(operation, name).Observe(time.Since(begun).Seconds())
 }
 
-const adminReadTimeout = 5 * time.Second
-
 // NewAdmin returns a server of health and metrics; check returns why the service isn't ready, or nil.
 func NewAdmin(registry *prometheus.Registry, check func(context.Context) error) *http.Server {
 	mux := http.NewServeMux()
@@ -62,39 +57,20 @@ func NewAdmin(registry *prometheus.Registry, check func(context.Context) error) 
 		fmt.Fprintln(w, "ok")
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-	return &http.Server{Handler: mux, ReadTimeout: adminReadTimeout}
+	return &http.Server{Handler: mux, ReadTimeout: 5 * time.Second}
 }
 
-// RegisterService registers what the service is, what it uses, and the waits for its store, read at each scrape.
-func RegisterService(
-	registry *prometheus.Registry, transport, runtime, store string, waits func() (count uint64, total time.Duration),
-) {
-	counter := func(name, help string, read func() float64) {
-		registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, read))
-	}
+// RegisterService registers what the service is, and what it uses, read at each scrape.
+func RegisterService(registry *prometheus.Registry, transport, runtime, store string) {
 	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "wirebench_build_info", Help: "What this service is; always 1.", ConstLabels: prometheus.Labels{
 			"transport": transport, "runtime": runtime, "implementation": "go", "store": store,
 		},
-	}, func() float64 { return 1 }))
-	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	}, func() float64 { return 1 }), prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "wirebench_memory_bytes", Help: "Resident memory of the service's process.",
-	}, residentBytes))
-	untyped := func(name, help string, read func() float64) {
-		registry.MustRegister(prometheus.NewUntypedFunc(prometheus.UntypedOpts{Name: name, Help: help}, read))
-	}
-	untyped("wirebench_store_wait_seconds_count", "Waits for a connection of the store's pool.", func() float64 {
-		count, _ := waits()
-		return float64(count)
-	})
-	untyped("wirebench_store_wait_seconds_sum", "How long the waits took.", func() float64 {
-		_, total := waits()
-		return total.Seconds()
-	})
-	counter("wirebench_cpu_seconds_total", "CPU time of the service's process.", cpuSeconds)
-	if throttledPeriods() >= 0 {
-		counter("wirebench_cpu_throttled_periods_total", "Periods in which the cgroup's CPU limit was reached.", throttledPeriods)
-	}
+	}, residentBytes), prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "wirebench_cpu_seconds_total", Help: "CPU time of the service's process.",
+	}, cpuSeconds))
 }
 
 func cpuSeconds() float64 {
@@ -108,19 +84,4 @@ func residentBytes() float64 {
 	process, _ := procfs.Self()
 	stat, _ := process.Stat()
 	return float64(stat.ResidentMemory())
-}
-
-var throttled = regexp.MustCompile(`nr_throttled (\d+)`)
-
-// throttledPeriods returns -1 without a cgroup that counts them.
-func throttledPeriods() float64 {
-	// Where a container sees its own cgroup: version 2, and version 1.
-	for _, path := range []string{"/sys/fs/cgroup/cpu.stat", "/sys/fs/cgroup/cpu/cpu.stat"} {
-		content, _ := os.ReadFile(path)
-		if found := throttled.FindSubmatch(content); found != nil {
-			periods, _ := strconv.ParseFloat(string(found[1]), 64)
-			return periods
-		}
-	}
-	return -1
 }

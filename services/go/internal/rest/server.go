@@ -2,7 +2,6 @@
 package rest
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -103,37 +102,31 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		w.Header().Set("Cache-Control", "no-cache")
 		w.WriteHeader(http.StatusOK)
-		if r.Method != http.MethodHead {
-			err = sendEvents(w, batches)
-		}
+		err = sendEvents(w, batches)
 	}
 	s.requests.Observe(codec.Stream, err, begun)
 }
-
-const streamBufferBytes = 8 * 1024
 
 // sendEvents sends an event for each transaction, and a last one that says how the stream ended.
 func sendEvents(w http.ResponseWriter, batches iter.Seq2[[]*pb.Transaction, error]) error {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Time{}) // net/http reads on to notice when the client leaves
-	buffered := bufio.NewWriterSize(w, streamBufferBytes)
 	for batch, err := range batches {
 		if err != nil {
 			data, _ := json.Marshal(map[string]string{"message": status.Convert(err).Message()})
-			fmt.Fprintf(buffered, "event: error\ndata: %s\n\n", data)
-			_ = buffered.Flush() // to a client that may have left
+			fmt.Fprintf(w, "event: error\ndata: %s\n\n", data)
 			return err
 		}
 		for _, transaction := range batch {
 			data, _ := json.Marshal(transaction)
-			fmt.Fprintf(buffered, "id: %d\ndata: %s\n\n", transaction.Id, data)
+			fmt.Fprintf(w, "id: %d\ndata: %s\n\n", transaction.Id, data)
 		}
-		if buffered.Flush() != nil || control.Flush() != nil {
+		if control.Flush() != nil {
 			return application.ErrCancelled
 		}
 	}
-	_, _ = buffered.WriteString("event: end\ndata: {}\n\n")
-	return buffered.Flush()
+	_, err := io.WriteString(w, "event: end\ndata: {}\n\n")
+	return err
 }
 
 const (

@@ -20,9 +20,6 @@ import (
 	"wirebench.dev/services/internal/settings"
 )
 
-// Clients that ping more often are disconnected. The default of 5 minutes would disconnect clients with usual settings.
-const pingInterval = 10 * time.Second
-
 // Server is a grpc.Server with its services.
 type Server struct {
 	grpc       *grpc.Server
@@ -44,7 +41,8 @@ func New(config *settings.Settings, app *application.Application, requests *metr
 		grpc.KeepaliveParams(keepalive.ServerParameters{
 			MaxConnectionIdle: config.IdleTimeout, MaxConnectionAge: config.MaxConnectionAge,
 		}),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingInterval, PermitWithoutStream: true}),
+		// Clients that ping more often are disconnected; the default of 5 minutes would disconnect usual ones.
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 	}
 	if config.TLS != nil {
 		options = append(options, grpc.Creds(credentials.NewTLS(config.TLS)))

@@ -25,8 +25,6 @@ const (
 	lineBytesMax = 64 * 1024
 )
 
-var errStopping = errors.New("the service is stopping")
-
 // connection is one client. A goroutine reads and answers its requests, one after another.
 type connection struct {
 	net.Conn
@@ -129,7 +127,7 @@ func (c *connection) rest(timeout time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.server.stopping.Err() != nil {
-		return errStopping
+		return net.ErrClosed
 	}
 	c.resting = true
 	return c.SetReadDeadline(time.Now().Add(timeout))

@@ -24,9 +24,6 @@ import (
 	"wirebench.dev/services/internal/settings"
 )
 
-// After a failed accept, as when no more files may be open.
-const acceptPause = 100 * time.Millisecond
-
 type Server struct {
 	config     *settings.Settings
 	requests   *metrics.Requests
@@ -52,7 +49,7 @@ func (s *Server) Serve(listener net.Listener) error {
 		}
 		if err != nil {
 			log.Printf("can't accept a connection: %v; further clients wait", err)
-			time.Sleep(acceptPause)
+			time.Sleep(100 * time.Millisecond)
 			continue
 		}
 		if s.config.TLS != nil {
@@ -74,8 +71,6 @@ const (
 	idSize = 4
 	// A reply's payload beside message and body: id, status, message_length.
 	replyFixedSize = idSize + 3
-	// What is allocated for a payload before any of it has arrived.
-	readBytes = 64 * 1024
 )
 
 type request struct {
@@ -108,13 +103,9 @@ func readRequest(reader *bufio.Reader) (request, error) {
 		tooLarge := application.Error(codes.ResourceExhausted, "The request is larger than %d bytes.", application.BodyBytesMax)
 		return request{}, frameError{id, tooLarge}
 	}
-	var payload []byte
-	for size := int(length) - idSize; len(payload) < size; { // memory grows as bytes arrive
-		read := len(payload)
-		payload = append(payload, make([]byte, min(size-read, max(read, readBytes)))...)
-		if _, err := io.ReadFull(reader, payload[read:]); err != nil {
-			return request{}, err
-		}
+	payload := make([]byte, length-idSize)
+	if _, err := io.ReadFull(reader, payload); err != nil {
+		return request{}, err
 	}
 	bodyStart := 1 // after the method, whose size comes first
 	if len(payload) > 0 {

@@ -14,45 +14,26 @@ _IDS_SHOWN = 10
 class OperationError(Exception):
     """A failure that is reported to the client; `code` is the metrics' label."""
 
-    code = "internal"
-
-    def __init__(self, message: str, code: str = "") -> None:
+    def __init__(self, message: str, code: str) -> None:
         # A message may quote the client, whose text can be megabytes long.
         if len(message) > MESSAGE_CHARACTERS_MAX:
             message = message[: MESSAGE_CHARACTERS_MAX - 1] + "…"
         super().__init__(message)
         self.message = message
-        self.code = code or self.code
+        self.code = code
 
 
 class InvalidArgument(OperationError):
     """The request is invalid, whatever the store holds."""
 
-    code = "invalid_argument"
+    def __init__(self, message: str) -> None:
+        super().__init__(message, "invalid_argument")
 
 
-class NotFound(OperationError):
-    """The request names something that does not exist."""
-
-    code = "not_found"
-
-
-class AlreadyExists(OperationError):
-    """The request would create something that exists."""
-
-    code = "already_exists"
-
-    @classmethod
-    def users(cls, ids: Iterable[int]) -> AlreadyExists:
-        """Name the ids that are taken: only the first ten, because a batch may hold thousands."""
-        taken = sorted(ids)
-        if len(taken) == 1:
-            return cls(f"User with id {taken[0]} already exists.")
-        shown = ", ".join(map(str, taken[:_IDS_SHOWN])) + (", …" if len(taken) > _IDS_SHOWN else "")
-        return cls(f"Users with ids {shown} already exist.")
-
-
-class Unavailable(OperationError):
-    """The store can't be reached; the same request may succeed later."""
-
-    code = "unavailable"
+def make_users_exist(ids: Iterable[int]) -> OperationError:
+    """Name the ids that are taken: only the first ten, because a batch may hold thousands."""
+    taken = sorted(ids)
+    if len(taken) == 1:
+        return OperationError(f"User with id {taken[0]} already exists.", "already_exists")
+    shown = ", ".join(map(str, taken[:_IDS_SHOWN])) + (", …" if len(taken) > _IDS_SHOWN else "")
+    return OperationError(f"Users with ids {shown} already exist.", "already_exists")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 from wirebench_services.application.users import Fields, check_names, parse_integer
 
+#: A Store or an AsyncStore, which import this module.
+Store: TypeAlias = Any
 RATE_LIMIT_MAX = 1_000_000
 STREAM_ITEMS_MAX = 100_000
 #: Transactions that a stream fetches at a time: so many wait in memory for a client that doesn't read.
@@ -40,11 +42,6 @@ class Transaction(NamedTuple):
     description: str
 
 
-#: A store's method `list_transactions`; an asynchronous one may return an awaitable.
-ListTransactions = Callable[[int, int, int], Sequence[Transaction]]
-ListTransactionsAsync = Callable[[int, int, int], Sequence[Transaction] | Awaitable[Sequence[Transaction]]]
-
-
 class StreamQuery(NamedTuple):
     """The transactions that a client asked for; without a rate limit they are sent as fast as the client reads."""
 
@@ -68,23 +65,21 @@ def parse_stream(fields: Fields) -> StreamQuery:
     )
 
 
-def stream_transactions(list_page: ListTransactions, query: StreamQuery) -> Iterator[Sequence[Transaction]]:
-    """Yield the transactions in batches, each as soon as it is due. Raises Unavailable."""
+def stream_transactions(store: Store, query: StreamQuery) -> Iterator[Sequence[Transaction]]:
+    """Yield the transactions in batches, each as soon as it is due. Raises OperationError."""
     pace, since_s, after_id, left = _Pace(query.rate_limit_per_s), query.since_s, 0, query.limit
-    while left and (page := list_page(since_s, after_id, min(left, PAGE_ITEMS))):
+    while left and (page := store.list_transactions(since_s, after_id, min(left, PAGE_ITEMS))):
         since_s, after_id, left = page[-1].time, page[-1].id, left - len(page)
         for wait_s, due in pace.split(page):
             time.sleep(wait_s)
             yield due
 
 
-async def stream_transactions_async(
-    list_page: ListTransactionsAsync, query: StreamQuery
-) -> AsyncIterator[Sequence[Transaction]]:
-    """Yield the transactions in batches, each as soon as it is due. Raises Unavailable."""
+async def stream_transactions_async(store: Store, query: StreamQuery) -> AsyncIterator[Sequence[Transaction]]:
+    """Yield the transactions in batches, each as soon as it is due. Raises OperationError."""
     pace, since_s, after_id, left = _Pace(query.rate_limit_per_s), query.since_s, 0, query.limit
     while left:
-        page = list_page(since_s, after_id, min(left, PAGE_ITEMS))
+        page = store.list_transactions(since_s, after_id, min(left, PAGE_ITEMS))
         if isinstance(page, Awaitable):
             # A client that leaves cancels its stream. Unshielded, that could cancel a query and lose its connection.
             page = await asyncio.shield(page)

@@ -87,14 +87,20 @@ class Client(ABC):
     @abstractmethod
     def _call(self, operation: Operation, request: AnyMessage) -> Reply: ...
 
-    @abstractmethod
-    def _stream(self, operation: Operation, request: AnyMessage) -> Generator[Data]: ...
+    def _stream(self, operation: Operation, request: AnyMessage) -> Generator[Data]:
+        yield self._call(operation, request)  # where there are no streams, the service rejects it
 
     def close(self) -> None:
         """Close the connection; the next call opens another."""
         if self._socket:
             self._socket.close()
         self._socket = None
+
+    def _abort(self) -> None:
+        """Have a call that another thread waits for fail."""
+        if self._socket:
+            with contextlib.suppress(OSError):
+                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)  # SSLSocket's own changes its state
 
     def __enter__(self) -> Self:
         return self
@@ -120,9 +126,7 @@ class Client(ABC):
 
         def expire() -> None:  # a timeout of the socket itself starts again with each byte
             expired.set()
-            if self._socket:
-                with contextlib.suppress(OSError):
-                    socket.socket.shutdown(self._socket, socket.SHUT_RDWR)  # SSLSocket's own changes its state
+            self._abort()
 
         timer = threading.Timer(self.timeout_s, expire)
         timer.start()

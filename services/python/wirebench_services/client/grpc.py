@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import ssl
 from collections.abc import Generator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import grpc
@@ -47,33 +46,32 @@ class GrpcClient(Client):
 
     def _call(self, operation: Operation, request: AnyMessage) -> Reply:
         try:
-            response = self._find_method(operation)(request, timeout=self.timeout_s)
+            response = self._find_method(operation)(request)
         except grpc.RpcError as error:
             return self._read_error(error)
         return Reply("ok", response.message, read_data(response))
 
     def _stream(self, operation: Operation, request: AnyMessage) -> Generator[Data]:
         call = self._find_method(operation)(request)
-        # gRPC has deadlines for whole calls only: another thread waits for the item, and this one for that thread.
-        with ThreadPoolExecutor(1) as pool:
-            try:
-                while response := pool.submit(next, call, None).result(self.timeout_s):
-                    yield read_data(response)
-                yield Reply("ok", "")
-            except grpc.RpcError as error:
-                yield self._read_error(error)
-            finally:
-                call.cancel()  # unless it is over
+        try:
+            for response in call:
+                yield read_data(response)
+            yield Reply("ok", "")
+        except grpc.RpcError as error:
+            yield self._read_error(error)
+        finally:
+            call.cancel()  # unless it is over
 
     def _read_error(self, error: grpc.RpcError) -> Reply:
         status, details = error.code(), error.details() or ""
-        if status is grpc.StatusCode.DEADLINE_EXCEEDED:
-            raise TimeoutError from error
         if status in _NO_ANSWER:
             if "failed to connect" in details:
                 self.dial().close()  # says why
             raise ValueError(details)
         return Reply(status.name.lower(), details)
+
+    def _abort(self) -> None:
+        self.close()
 
     def close(self) -> None:
         if channel := self.__dict__.pop("channel", None):

@@ -12,7 +12,7 @@ from wirebench_services.client.client import REPLY_BYTES_MAX, Client, Reply, has
 from wirebench_services.contract import CODES, AnyMessage, Data, Operation, parse_response, read_data, to_json
 
 _MEDIA_TYPES = {"json": "application/json", "protobuf": "application/x-protobuf"}
-_PART_BYTES = 64 * 1024
+_LINE_BYTES_MAX = 64 * 1024
 
 
 class RestClient(Client):
@@ -32,7 +32,7 @@ class RestClient(Client):
         try:
             event = b"message"
             # Server-Sent Events (WHATWG HTML, section 9.2), as far as the contract has them.
-            while line := response.readline(_PART_BYTES):
+            while line := response.readline(_LINE_BYTES_MAX):
                 field, _, value = line.rstrip(b"\r\n").partition(b": ")
                 if field == b"event":
                     event = value
@@ -73,15 +73,13 @@ class RestClient(Client):
 
 def _read_reply(operation: Operation, response: http.client.HTTPResponse) -> Reply:
     """Return the reply that is in the envelope. Raises ValueError."""
-    body = bytearray()
-    while part := response.read(_PART_BYTES):
-        body += part
-        if len(body) > REPLY_BYTES_MAX:
-            raise ValueError(f"its reply is longer than {REPLY_BYTES_MAX} bytes")
+    body = response.read(REPLY_BYTES_MAX + 1)
+    if len(body) > REPLY_BYTES_MAX:
+        raise ValueError(f"its reply is longer than {REPLY_BYTES_MAX} bytes")
     if response.length:
         raise EOFError
     if response.headers.get_content_type() == _MEDIA_TYPES["protobuf"]:
-        parsed = parse_response(operation, bytes(body))
+        parsed = parse_response(operation, body)
         success, message = parsed.success, parsed.message
     else:
         envelope = orjson.loads(body)
@@ -91,5 +89,5 @@ def _read_reply(operation: Operation, response: http.client.HTTPResponse) -> Rep
         parsed = parse_response(operation, {"data": data})
     code = CODES.get(response.status, "")
     if not code or success is not (code == "ok"):
-        raise ValueError(f"{response.status} {bytes(body)!r}")
+        raise ValueError(f"{response.status} {body!r}")
     return Reply(code, message, read_data(parsed) if success else None)

@@ -37,7 +37,7 @@ def add_services(server: grpc.aio.Server, store: AsyncStore) -> None:
     async def stream(request: AnyMessage, context: Context) -> AsyncIterator[Response]:
         async with Call(STREAM, context):
             query = ledger.parse_stream(read_fields(request))
-            async for transactions in ledger.stream_transactions_async(store.list_transactions, query):
+            async for transactions in ledger.stream_transactions_async(store, query):
                 for transaction in transactions:
                     yield ledger_pb2.StreamTransactionsResponse(data=to_fields(transaction))
 

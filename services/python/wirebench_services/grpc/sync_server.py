@@ -41,7 +41,7 @@ def add_services(server: grpc.Server, store: Store) -> None:
     def stream(request: AnyMessage, context: Context) -> Iterator[Response]:
         with Call(STREAM, context):
             query = ledger.parse_stream(read_fields(request))
-            for transactions in ledger.stream_transactions(store.list_transactions, query):
+            for transactions in ledger.stream_transactions(store, query):
                 for transaction in transactions:
                     yield ledger_pb2.StreamTransactionsResponse(data=to_fields(transaction))
 

@@ -48,8 +48,8 @@ def answer(**path: str) -> Response:
 
 
 def stream_transactions() -> Response:
-    list_page = current_app.extensions["store"].list_transactions
-    batches = ledger.stream_transactions(list_page, ledger.parse_stream(read_query({})))
+    query = ledger.parse_stream(read_query({}))
+    batches = ledger.stream_transactions(current_app.extensions["store"], query)
     return Response(generate_events(batches, g.started_s), headers=bodies.EVENT_HEADERS)
 
 
@@ -104,7 +104,7 @@ def start_timer() -> None:
 
 def count_request(response: Response) -> Response:
     """Count the request if it is of an operation, and not a stream that has just begun."""
-    if request.endpoint and (not response.is_streamed or request.method == "HEAD"):
+    if request.endpoint and not response.is_streamed:
         code = CODES.get(response.status_code, "invalid_argument")
         metrics.count_request("rest", request.endpoint, code, time.perf_counter() - g.started_s)
     return response

@@ -40,11 +40,7 @@ def create_app() -> Starlette:
         routes=list(map(make_route, OPERATIONS.values())),
         lifespan=lifespan,
         middleware=[Middleware(MetricsMiddleware)],
-        exception_handlers={
-            OperationError: answer_operation_error,
-            HTTPException: answer_http_error,
-            Exception: answer_internal_error,
-        },
+        exception_handlers=dict.fromkeys((OperationError, HTTPException, Exception), answer_error),
     )
 
 
@@ -84,12 +80,11 @@ async def read_body(operation: Operation, request: Request) -> dict[str, Any]:
 
 
 async def generate_events(request: Request, query: ledger.StreamQuery) -> AsyncIterator[bytes]:
-    """Yield the events of a stream; none for HEAD."""
+    """Yield the events of a stream."""
     request.state.code = "cancelled"  # unless it reaches its end
     try:
-        if request.method != "HEAD":
-            async for batch in ledger.stream_transactions_async(request.state.store.list_transactions, query):
-                yield bodies.encode_events(batch)
+        async for batch in ledger.stream_transactions_async(request.state.store, query):
+            yield bodies.encode_events(batch)
         yield bodies.END_EVENT
         request.state.code = "ok"
     except OperationError as error:
@@ -97,21 +92,15 @@ async def generate_events(request: Request, query: ledger.StreamQuery) -> AsyncI
         yield bodies.encode_error_event(error)
 
 
-async def answer_operation_error(request: Request, error: Any) -> Response:  # noqa: ANN401 - an OperationError
-    body, media_type = bodies.encode_failure(error.message, request.headers)
-    return Response(body, bodies.STATUSES[error.code], media_type=media_type)
-
-
-async def answer_http_error(request: Request, error: Any) -> Response:  # noqa: ANN401 - an HTTPException
-    """Reply to requests that Starlette rejects."""
-    body, media_type = bodies.encode_failure(error.detail, request.headers)
-    return Response(body, error.status_code, error.headers, media_type)
-
-
-async def answer_internal_error(request: Request, _: Exception) -> Response:
-    """Reply to a request that fails unexpectedly; uvicorn logs why."""
-    body, media_type = bodies.encode_failure(INTERNAL_MESSAGE, request.headers)
-    return Response(body, HTTPStatus.INTERNAL_SERVER_ERROR, media_type=media_type)
+async def answer_error(request: Request, error: Exception) -> Response:
+    """Reply to a request that is rejected, or that fails unexpectedly: uvicorn logs why."""
+    status, message, headers = int(HTTPStatus.INTERNAL_SERVER_ERROR), INTERNAL_MESSAGE, None
+    if isinstance(error, OperationError):
+        status, message = bodies.STATUSES[error.code], error.message
+    elif isinstance(error, HTTPException):
+        status, message, headers = error.status_code, error.detail, error.headers
+    body, media_type = bodies.encode_failure(message, request.headers)
+    return Response(body, status, headers, media_type)
 
 
 class MetricsMiddleware:

@@ -105,11 +105,6 @@ class Conversation:
                 self.restart_clock()
             self._data += data
 
-    def stop(self) -> None:
-        """Discard what the client has sent and will send."""
-        self._data.clear()
-        self.has_ended = True
-
     def next_call(self) -> Call | None:
         """Return the next call, or None if it isn't complete; one that can't be parsed is the last."""
         if not (self._data and (self._encoding or self._read_preface())):
@@ -120,7 +115,8 @@ class Conversation:
             else:
                 request = frame.parse_request(self._data, BODY_BYTES_MAX)
         except FrameError as error:
-            self.stop()
+            self._data.clear()
+            self.has_ended = True
             return Call(Request(0, error.request_id, "", b""), self._encoding, error)
         if request is None:
             return None

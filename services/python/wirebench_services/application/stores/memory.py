@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from wirebench_services.application import seed
-from wirebench_services.application.errors import AlreadyExists, NotFound
+from wirebench_services.application.errors import OperationError, make_users_exist
 from wirebench_services.application.ledger import Balance, Transaction
 from wirebench_services.application.users import User
 
@@ -16,7 +16,7 @@ from wirebench_services.application.users import User
 class MemoryStore:
     """A dictionary of users and the sorted list of their ids. A look-up takes no lock; everything else does.
 
-    Every call is atomic; those of other stores may raise Unavailable.
+    Every call is atomic; those of other stores may raise OperationError.
     """
 
     def __init__(self, users: Iterable[User] = ()) -> None:
@@ -26,37 +26,37 @@ class MemoryStore:
         self._lock = threading.Lock()
 
     def get_user(self, user_id: int) -> User:
-        """Return a user. Raises NotFound."""
+        """Return a user. Raises OperationError."""
         user = self._users.get(user_id)
         if user is None:
-            raise NotFound("User not found.")
+            raise OperationError("User not found.", "not_found")
         return user
 
     def add_user(self, user: User) -> User:
-        """Add a user and return it. Raises AlreadyExists."""
+        """Add a user and return it. Raises OperationError."""
         self.add_users([user])
         return user
 
     def add_users(self, users: list[User]) -> list[User]:
-        """Add all users, whose ids differ, and return them, or add none. Raises AlreadyExists."""
+        """Add all users, whose ids differ, and return them, or add none. Raises OperationError."""
         with self._lock:
             taken = [user.id for user in users if user.id in self._users]
             if taken:
-                raise AlreadyExists.users(taken)
+                raise make_users_exist(taken)
             for user in users:
                 self._users[user.id] = user
                 bisect.insort(self._ids, user.id)  # mostly the greatest id: an append
         return users
 
     def change_user(self, user_id: int, changes: Mapping[str, Any]) -> User:
-        """Replace the given fields of a user and return it. Raises NotFound."""
+        """Replace the given fields of a user and return it. Raises OperationError."""
         with self._lock:
             changed = self.get_user(user_id)._replace(**changes)
             self._users[user_id] = changed
             return changed
 
     def remove_user(self, user_id: int) -> User:
-        """Remove a user and return it as it was. Raises NotFound."""
+        """Remove a user and return it as it was. Raises OperationError."""
         with self._lock:
             user = self.get_user(user_id)
             del self._users[user_id]
@@ -71,9 +71,9 @@ class MemoryStore:
             return [self._users[user_id] for user_id in ids]
 
     def get_balance(self, account_id: int) -> Balance:
-        """Return an account's balance. Raises NotFound."""
+        """Return an account's balance. Raises OperationError."""
         if account_id > seed.ACCOUNTS:
-            raise NotFound("Account not found.")
+            raise OperationError("Account not found.", "not_found")
         return self._balances[account_id - 1]
 
     def list_transactions(self, since_s: int, after_id: int, limit: int) -> list[Transaction]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from wirebench_services.application.errors import AlreadyExists, NotFound
+from wirebench_services.application.errors import OperationError, make_users_exist
 from wirebench_services.application.ledger import Balance, Transaction
 from wirebench_services.application.users import FIELDS, INT32_MAX, User
 
@@ -38,7 +38,7 @@ def add_users(connection: sa.Connection, added: list[User]) -> list[User]:
             connection.exec_driver_sql(_INSERT_USER, rows)
     except sa.exc.IntegrityError:
         taken = connection.exec_driver_sql("SELECT id FROM users WHERE id = ANY(%s)", ([user.id for user in added],))
-        raise AlreadyExists.users(taken.scalars()) from None
+        raise make_users_exist(taken.scalars()) from None
     return added
 
 
@@ -61,7 +61,7 @@ def list_users(connection: sa.Connection, after_id: int, limit: int) -> list[Use
 def get_balance(connection: sa.Connection, account_id: int) -> Balance:
     row = connection.exec_driver_sql("SELECT * FROM balances WHERE account_id = %s", (account_id,)).one_or_none()
     if row is None:
-        raise NotFound("Account not found.")
+        raise OperationError("Account not found.", "not_found")
     return Balance._make(row)
 
 
@@ -72,6 +72,6 @@ def list_transactions(connection: sa.Connection, since_s: int, after_id: int, li
 
 def _to_user(row: sa.Row[Any] | None) -> User:
     if row is None:
-        raise NotFound("User not found.")
+        raise OperationError("User not found.", "not_found")
     user = User._make(row)
     return user._replace(tags=tuple(user.tags))

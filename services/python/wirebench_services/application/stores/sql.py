@@ -5,17 +5,15 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from wirebench_services import metrics
-from wirebench_services.application.errors import Unavailable
+from wirebench_services.application.errors import OperationError
 from wirebench_services.application.stores import queries
-from wirebench_services.settings import Settings
+from wirebench_services.settings import Settings, read_store_url
 
 #: SQLSTATE, https://www.postgresql.org/docs/current/errcodes-appendix.html
 _QUERY_CANCELED, _UNDEFINED_TABLE = "57014", "42P01"
@@ -34,9 +32,7 @@ class SqlStore:
         self._engine.dispose()
 
     def _run(self, query: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401 - what the query returns
-        begun_s = time.perf_counter()
         with _translate_errors(), self._engine.connect() as connection:
-            metrics.STORE_WAIT.observe(time.perf_counter() - begun_s)
             return query(connection, *arguments)
 
 
@@ -53,10 +49,8 @@ class AsyncSqlStore:
         await self._engine.dispose()
 
     async def _run(self, query: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401
-        begun_s = time.perf_counter()
         with _translate_errors():
             async with self._engine.connect() as connection:
-                metrics.STORE_WAIT.observe(time.perf_counter() - begun_s)
                 return await connection.run_sync(query, *arguments)
 
 
@@ -65,7 +59,7 @@ def _make_options(settings: Settings) -> dict[str, Any]:
     timeout_s = settings.store_timeout_s
     timeout_ms = int(timeout_s * 1000)
     return {
-        "url": settings.store_url,
+        "url": read_store_url(settings.store_url_file),
         "connect_args": {
             "application_name": "wirebench",
             "connect_timeout": math.ceil(timeout_s),
@@ -83,13 +77,13 @@ def _make_options(settings: Settings) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _translate_errors() -> Iterator[None]:
-    """Turn errors of the connection, the server and the pool into Unavailable; all others are bugs."""
+    """Turn errors of the connection, the server and the pool into one for the client; all others are bugs."""
     try:
         yield
     except (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.ProgrammingError, sa.exc.TimeoutError) as error:
         sqlstate = getattr(getattr(error, "orig", None), "sqlstate", None)
         if sqlstate == _QUERY_CANCELED:
-            raise Unavailable("The store took too long. Try again later.") from None
+            raise OperationError("The store took too long. Try again later.", "unavailable") from None
         if isinstance(error, sa.exc.ProgrammingError) and sqlstate != _UNDEFINED_TABLE:
             raise
-        raise Unavailable("The store is unavailable. Try again later.") from None
+        raise OperationError("The store is unavailable. Try again later.", "unavailable") from None

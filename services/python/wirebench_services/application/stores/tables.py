@@ -1,6 +1,5 @@
 """The tables in PostgreSQL, and how a database gets them."""
 
-import functools
 from collections.abc import Iterable
 from typing import Any
 
@@ -8,7 +7,6 @@ import sqlalchemy as sa
 
 from wirebench_services.application import seed
 
-_CONNECT_ARGS = {"connect_timeout": 3}
 #: Lets one process at a time create tables; the number is any that no other program uses.
 _LOCK = "SELECT pg_advisory_xact_lock(7242026001)"
 
@@ -33,8 +31,7 @@ def create_tables(url: sa.URL, seed_users: int) -> list[str]:
     Processes that start at the same time wait for one another. Raises sqlalchemy.exc.DBAPIError.
     """
     fill = {"users": lambda: seed.users(seed_users), "balances": seed.balances, "transactions": seed.transactions}
-    engine = sa.create_engine(url, poolclass=sa.NullPool, connect_args=_CONNECT_ARGS)
-    with engine.connect() as connection, connection.begin():
+    with _open(url).connect() as connection, connection.begin():
         connection.exec_driver_sql(_LOCK)
         missing = _find_missing(connection)
         for name in missing:
@@ -46,14 +43,12 @@ def create_tables(url: sa.URL, seed_users: int) -> list[str]:
 
 def has_tables(url: sa.URL) -> bool:
     """Return whether all tables are there. Raises sqlalchemy.exc.DBAPIError."""
-    with _open_checks(url).connect() as connection:
+    with _open(url).connect() as connection:
         return not _find_missing(connection)
 
 
-@functools.cache
-def _open_checks(url: sa.URL) -> sa.Engine:
-    """Open a pool that keeps a connection: `/readyz` asks again and again."""
-    return sa.create_engine(url, pool_size=1, pool_pre_ping=True, connect_args=_CONNECT_ARGS)
+def _open(url: sa.URL) -> sa.Engine:
+    return sa.create_engine(url, poolclass=sa.NullPool, connect_args={"connect_timeout": 3})
 
 
 def _find_missing(connection: sa.Connection) -> list[str]:
