@@ -103,8 +103,11 @@ func readRequest(reader *bufio.Reader) (request, error) {
 		tooLarge := application.Error(codes.ResourceExhausted, "The request is larger than %d bytes.", application.BodyBytesMax)
 		return request{}, frameError{id, tooLarge}
 	}
-	payload := make([]byte, length-idSize)
-	if _, err := io.ReadFull(reader, payload); err != nil {
+	payload, err := io.ReadAll(io.LimitReader(reader, int64(length-idSize))) // It takes memory for what arrives.
+	if err == nil && len(payload) < int(length-idSize) {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
 		return request{}, err
 	}
 	bodyStart := 1 // after the method, whose size comes first
