@@ -39,7 +39,7 @@ class Metric:
 
     @property
     def field(self) -> str:
-        """What it is called wherever programs read or write it: in JSON, in CSV and in the index."""
+        """What it is called wherever programs read or write it: in JSON and in the index."""
         return self.path.rpartition(".")[2]
 
     @property

@@ -16,7 +16,7 @@ from wirebench.model.placeholders import find_placeholders, find_variables
 REPLAYED_S_MAX = 120.0
 #: Memory of a driver without users.
 _DRIVER_MIB = 60
-#: Memory that a user takes, in KiB: the most that was seen of 1,000 to 10,000 users of small requests (docs/method.md).
+#: Memory that a user takes, in KiB: the most that was seen of 1,000 to 10,000 users of small requests.
 _USER_KIB: Mapping[tuple[Driver, Transport], int] = {
     ("wireload", "rest"): 40,
     ("wireload", "grpc"): 60,

@@ -3,6 +3,7 @@ package socket
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/binary"
@@ -104,11 +105,8 @@ func readRequest(reader *bufio.Reader) (request, error) {
 		return request{}, frameError{id, tooLarge}
 	}
 	payload, err := io.ReadAll(io.LimitReader(reader, int64(length-idSize))) // It takes memory for what arrives.
-	if err == nil && len(payload) < int(length-idSize) {
-		err = io.ErrUnexpectedEOF
-	}
-	if err != nil {
-		return request{}, err
+	if err != nil || len(payload) < int(length-idSize) {
+		return request{}, cmp.Or(err, io.ErrUnexpectedEOF)
 	}
 	bodyStart := 1 // after the method, whose size comes first
 	if len(payload) > 0 {
