@@ -42,7 +42,7 @@ def test_a_missing_wireload_is_no_mistake_in_the_file(tmp_path: Path, monkeypatc
         ('start: "serve {port}", ready: "GET {admin_port}/ready"', "variants.v: ready: {admin_port} isn't in start"),
         ("start: serve {port}", "not valid YAML"),
         ("address: '127.0.0.1:99999'", "variants.v.address: Port out of range"),
-        ("adress: '127.0.0.1:1'", "variants.v.adress: no such key: there are address"),
+        ("adress: '127.0.0.1:1'", "variants.v.adress: no such key; did you mean address?"),
         ("address: '[::1]:65535', metrics: 'http://[::1]:70000/metrics'", "variants.v.metrics: Port out of range"),
     ],
 )
