@@ -31,8 +31,8 @@ _BOTTLENECK = Row(
         Chart(
             title="CPU used of the limit, busiest generator",
             description="Between the last two samples of cAdvisor, 10 to 15 s apart. Bad: above the line, which is the "
-            "limit of wirebench's gate: the figures are then the generator's and not the service's. Give it more CPU, "
-            "or use more pods.",
+            "limit of wirebench's gate: the figures are then the generator's and not the service's. Give it more "
+            "CPU, or ask for less.",
             unit=units.PercentUnit,
             queries=(Query(f"max by (namespace) ({_CPU_USED})", "CPU used of the limit"),),
             needs="cAdvisor, which Kubernetes has",

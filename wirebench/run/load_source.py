@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class LoadSource:
-    """Sends requests from this process; `wirebench.run.load_pod` has the one that sends them from pods."""
+    """Sends requests from this process."""
 
     def __init__(self, cores: Cores | None = None) -> None:
         """Take the cores of server and generator, where both are bound to some of this machine."""
@@ -106,7 +106,12 @@ class PodLoad(LoadSource):
         return self._carry_out(task, tuple[Point, ...], (), 2 * LOAD_CORES, estimate_coarse_s(probes))
 
     def _carry_out(
-        self, task: Task, kind: type[T], endpoints: Sequence[Endpoint], cores: float = 1.0, expected_s: float = 0.0
+        self,
+        task: Task,
+        kind: type[T],
+        endpoints: Sequence[Endpoint],
+        cores: float = LOAD_CORES,
+        expected_s: float = 0.0,
     ) -> T:
         return decode_answer(
             self._load_pods.run_once(task.model_dump(mode="json"), cores, tuple(endpoints), expected_s), kind

@@ -74,7 +74,7 @@ class LoadPods:
         return self._run(cell.service, task, settings, _STARTING_S + load.warmup_s + expected_s)
 
     def run_once(
-        self, task: Task, cores: float = 1.0, endpoints: Sequence[Endpoint] = (), expected_s: float = 0.0
+        self, task: Task, cores: float = LOAD_CORES, endpoints: Sequence[Endpoint] = (), expected_s: float = 0.0
     ) -> str:
         """Have a single pod, which may use so many cores, carry out the task; return what it has printed.
 

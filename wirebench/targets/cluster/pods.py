@@ -44,7 +44,6 @@ class Pod:
     """What of a pod matters here."""
 
     name: str
-    #: Of a pod of an Indexed Job; 0 for others.
     address: str
     phase: str
     ready: bool

@@ -93,7 +93,7 @@ class Connection(Conversation, asyncio.Protocol):
                 self._task = asyncio.get_running_loop().create_task(self._answer_later(call, value))
                 return
             reply = call.succeed(value)
-        except Exception as error:  # noqa: BLE001 - the client is told, and others are logged
+        except Exception as error:  # noqa: BLE001 - every error is answered, and an unexpected one is logged
             reply = call.fail(error)
         self._send(reply)
 

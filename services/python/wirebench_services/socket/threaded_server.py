@@ -73,7 +73,7 @@ class Connection(socketserver.BaseRequestHandler, Conversation):
             while call := self._wait_for_call():
                 try:
                     reply = call.succeed(call.handle(self.server.store))
-                except Exception as error:  # noqa: BLE001 - the client is told, and others are logged
+                except Exception as error:  # noqa: BLE001 - every error is answered, and an unexpected one is logged
                     reply = call.fail(error)
                 # The client has time to read it.
                 self.request.settimeout(self.server.settings.idle_timeout_s)
