@@ -32,6 +32,7 @@ from wirebench.measure.calibration import (
 from wirebench.measure.conformance import Conformance
 from wirebench.measure.counters import wait_until_settled
 from wirebench.measure.figures import make_record
+from wirebench.measure.observe import Observation
 from wirebench.measure.search import search_capacity
 from wirebench.measure.usage import Interference
 from wirebench.model.cell import Cell, ServiceSpec
@@ -39,7 +40,8 @@ from wirebench.model.labels import pluralise
 from wirebench.plan.plan import Plan, PlannedCell
 from wirebench.run.environment import read_machine
 from wirebench.run.ids import IdLayout, count_steps, find_free
-from wirebench.run.load_source import LoadSource, PodLoad
+from wirebench.run.load_pod.task import CalibrateTask, MeasureTask, VerifyTask
+from wirebench.run.load_source import LoadSource
 from wirebench.run.own_variants import VERIFIED_IDS, Variants
 from wirebench.run.progress import Progress
 from wirebench.store.runs import RunWriter
@@ -63,7 +65,7 @@ class Execution:
 
     def __init__(self, plan: Plan, target: Target, ids: IdLayout, writer: RunWriter, progress: Progress) -> None:
         self.plan, self.target, self.ids, self.writer, self.progress = plan, target, ids, writer, progress
-        self.source = PodLoad(target.load_pods) if target.load_pods else LoadSource(target.cores)
+        self.source = LoadSource(target.load_pods)
         self.folder = tempfile.TemporaryDirectory(prefix="wirebench-")
         self.variants: Variants | None = None
         if plan.scenario.variants:
@@ -161,7 +163,8 @@ class Execution:
             if load_pods:
                 self.target.start(())  # creates the namespace of the load pods
             interference = Interference(cores.all)
-            known = known.add_points(self.source.calibrate(probes))
+            points = self.source.run(CalibrateTask(probes=tuple(probes), pinned=self.target.cores))
+            known = known.add_points(points)
         except WirebenchError as error:
             self.writer.note(f"the drivers' error isn't known everywhere: {error.message}: {error.hint}")
             return known
@@ -195,10 +198,11 @@ class Execution:
                     own = self.variants.send(self.plan.cells, endpoints, self.plan.seed, first_ids)
                     answered = (*answered, *own)
                     continue
-                self._conclude(self.source.verify(tuple(endpoints.values()), self.plan.seed))
+                running = tuple(endpoints.values())
+                self._conclude(self.source.run(VerifyTask(services=running, seed=self.plan.seed), running))
                 if not self.target.load_pods:
-                    self._choose_ids(tuple(endpoints.values()))
-                    wait_until_settled([replica for endpoint in endpoints.values() for replica in endpoint.replicas])
+                    self._choose_ids(running)
+                    wait_until_settled([replica for endpoint in running for replica in endpoint.replicas])
         if self.variants:
             self._conclude(self.variants.compare(answered))
 
@@ -262,15 +266,13 @@ class Execution:
         if self.variants:
             application, descriptors = self.variants.prepare(endpoint)
             job = dataclasses.replace(job, application=application, descriptors=descriptors)
-        host_share = self._compute_host_share(cell)
+        host_share, observe = self._compute_host_share(cell), partial(self._observe, endpoint=endpoint)
         try:
             if cell.shape == "capacity":
                 ids = ID_STEP * count_steps(cell, self.plan.scenario)
-                observe = partial(self.source.observe, endpoint=endpoint)
                 record = search_capacity(job, observe, ids, self.calibration, host_share)
             else:
-                observed = self.source.observe(job, endpoint)
-                record = make_record(job, observed, calibration=self.calibration, host_share=host_share)
+                record = make_record(job, observe(job), calibration=self.calibration, host_share=host_share)
         except WirebenchError:
             # If a service has died, report that: its driver failed because of it.
             deadline = time.monotonic() + _ENDING_S
@@ -291,6 +293,9 @@ class Execution:
                 "the window's edges: most services count CPU time in hundredths of a second"
             )
         self.progress.end_cell(record, self.done)
+
+    def _observe(self, job: Job, endpoint: Endpoint) -> Observation:
+        return self.source.run(MeasureTask.of(job, endpoint, self.target.cores), [endpoint])
 
     def make_metrics_push(self, cell: Cell) -> MetricsPush | None:
         """Return where metrics of a cell's load are pushed; load pods have labels of their own.

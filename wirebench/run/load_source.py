@@ -1,127 +1,62 @@
-"""Where requests are sent from: this process, as here, or the pods of a cluster."""
+"""Where requests are sent from: this process, or the pods of a cluster."""
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from wirebench.drivers import DRIVERS, Job
-from wirebench.drivers.wireload import Answer, reflect, send_requests
-from wirebench.measure.calibration import Point, Probe, estimate_coarse_s, measure_coarsely
-from wirebench.measure.conformance import Conformance, check_services
-from wirebench.measure.observe import Observation, observe
-from wirebench.run.load_pod.task import (
-    CalibrateTask,
-    Files,
-    MeasureTask,
-    ReflectTask,
-    SendTask,
-    Task,
-    VerifyTask,
-    decode_answer,
-)
+from wirebench.drivers import Job
+from wirebench.measure.calibration import estimate_coarse_s
+from wirebench.run.load_pod.task import CalibrateTask, Files, JobTask, MeasureTask, Task, decode_answer
 from wirebench.targets.cluster.load_pods import LOAD_CORES, LoadPods
-from wirebench.targets.cores import Cores, divide_cores
 from wirebench.targets.endpoint import Endpoint
 
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, slots=True)
 class LoadSource:
-    """Sends requests from this process."""
+    """Has tasks carried out: by load pods where there are any, or else by this process."""
 
-    def __init__(self, cores: Cores | None = None) -> None:
-        """Take the cores of server and generator, where both are bound to some of this machine."""
-        self._cores = cores
+    load_pods: LoadPods | None = None
 
-    def observe(self, job: Job, endpoint: Endpoint) -> Observation:
-        """Send a job's load, and return what was observed. Raises WirebenchError."""
-        cores = None
-        if job.cores is not None:  # all that it has, but no more than its driver can use
-            cores = min(len(job.cores), DRIVERS[job.cell.driver].cores_max or len(job.cores))
-        return observe(job, endpoint.replicas, cores, self._cores)
-
-    def send(self, job: Job, endpoint: Endpoint, requests_each: int) -> Sequence[Answer]:  # noqa: ARG002 - of pods
-        """Send `requests_each` of each operation of a job. Raises WirebenchError if the service can't be reached."""
-        return send_requests(job, requests_each)
-
-    def reflect(self, endpoint: Endpoint, calls: Sequence[str], headers: Mapping[str, str]) -> bytes:
-        """Return the messages of calls by server reflection. Raises WirebenchError."""
-        return reflect(endpoint.address, endpoint.tls, calls, headers)
-
-    def verify(self, endpoints: Sequence[Endpoint], seed: int) -> Conformance:
-        """See whether services of the built-in application answer alike. Raises WirebenchError."""
-        return check_services(endpoints, seed)
-
-    def calibrate(self, probes: Sequence[Probe]) -> tuple[Point, ...]:
-        """Measure drivers against a server of known latency. Raises WirebenchError.
-
-        Where services run elsewhere, drivers have all cores, and are at least as good there as on their half.
-        """
-        return measure_coarsely(probes, self._cores or divide_cores())
+    def run(self, task: Task[T], endpoints: Sequence[Endpoint] = ()) -> T:
+        """Carry out a task that sends requests to these endpoints; return its answer. Raises WirebenchError."""
+        if self.load_pods is None:
+            return task.run()
+        moved = _move(task, endpoints[0]) if isinstance(task, JobTask) else task
+        content = moved.model_dump(mode="json")
+        if isinstance(moved, MeasureTask):
+            printed = self.load_pods.measure(moved.job.cell, moved.job.load, endpoints[0], content)
+        elif isinstance(task, CalibrateTask):  # the server of known latency has as many cores as the driver
+            printed = self.load_pods.run_once(content, 2 * LOAD_CORES, expected_s=estimate_coarse_s(task.probes))
+        else:
+            printed = self.load_pods.run_once(content, endpoints=endpoints)
+        return decode_answer(task, printed)
 
 
-class PodLoad(LoadSource):
-    """Sends requests from pods of a cluster."""
-
-    def __init__(self, load_pods: LoadPods) -> None:
-        super().__init__()
-        self._load_pods = load_pods
-
-    def observe(self, job: Job, endpoint: Endpoint) -> Observation:
-        if job.cell.balancing == "pod":
-            job = replace(job, address=endpoint.addresses[0])
-        elif job.cell.balancing == "headless":
-            # Pods without a common name are named by the first one's address.
-            address = endpoint.headless_address or endpoint.addresses[0]
-            job = replace(job, address=address, replicas=endpoint.addresses)
-        task = MeasureTask(
-            job=make_pod_job(job, endpoint),
-            files=Files.of(job),
-            replicas=endpoint.replicas,
-            agents=dict(endpoint.agents),
-            recording=job.load.recording,
-            cores=LOAD_CORES,
-        )
-        printed = self._load_pods.measure(job.cell, job.load, endpoint, task.model_dump(mode="json"))
-        return decode_answer(printed, Observation)
-
-    def send(self, job: Job, endpoint: Endpoint, requests_each: int) -> Sequence[Answer]:
-        task = SendTask(job=make_pod_job(job, endpoint), files=Files.of(job), requests_each=requests_each)
-        return self._carry_out(task, tuple[Answer, ...], [endpoint])
-
-    def reflect(self, endpoint: Endpoint, calls: Sequence[str], headers: Mapping[str, str]) -> bytes:
-        task = ReflectTask(address=endpoint.address, tls=endpoint.tls, calls=tuple(calls), headers=dict(headers))
-        return base64.b64decode(self._carry_out(task, str, [endpoint]))
-
-    def verify(self, endpoints: Sequence[Endpoint], seed: int) -> Conformance:
-        return self._carry_out(VerifyTask(services=tuple(endpoints), seed=seed), Conformance, endpoints)
-
-    def calibrate(self, probes: Sequence[Probe]) -> tuple[Point, ...]:
-        """Measure drivers on the cores of a load pod, with as many for the server. Raises WirebenchError."""
-        task = CalibrateTask(probes=tuple(probes), cores=LOAD_CORES)
-        return self._carry_out(task, tuple[Point, ...], (), 2 * LOAD_CORES, estimate_coarse_s(probes))
-
-    def _carry_out(
-        self,
-        task: Task,
-        kind: type[T],
-        endpoints: Sequence[Endpoint],
-        cores: float = LOAD_CORES,
-        expected_s: float = 0.0,
-    ) -> T:
-        return decode_answer(
-            self._load_pods.run_once(task.model_dump(mode="json"), cores, tuple(endpoints), expected_s), kind
-        )
+def _move(task: JobTask[T], endpoint: Endpoint) -> JobTask[T]:
+    """Return a task for a pod, with what its job has only on this machine. Raises WirebenchError."""
+    changes: dict[str, object] = {"job": make_pod_job(task.job, endpoint), "files": Files.of(task.job)}
+    if isinstance(task, MeasureTask):
+        changes |= {"recording": task.job.load.recording, "cores": LOAD_CORES}
+    return task.model_copy(update=changes)
 
 
 def make_pod_job(job: Job, endpoint: Endpoint) -> Job:
     """Return a job without what is of this machine, in whose place the pod puts its own; TLS files are the pod's."""
+    address, replicas = job.address, job.replicas
+    if job.cell.balancing == "pod":
+        address = endpoint.addresses[0]
+    elif job.cell.balancing == "headless":
+        # Pods without a common name are named by the first one's address.
+        address, replicas = endpoint.headless_address or endpoint.addresses[0], endpoint.addresses
     return replace(
         job,
+        address=address,
+        replicas=replicas,
         output=Path(job.output.name),
         log=Path(job.log.name),
         cores=None,

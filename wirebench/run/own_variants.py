@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,6 +21,7 @@ from wirebench.model.placeholders import redact
 from wirebench.model.scenario import Scenario, find_own
 from wirebench.model.source import FieldPath
 from wirebench.model.variant import CONTRACT_FILE, REFLECTION, Variant
+from wirebench.run.load_pod.task import ReflectTask, SendTask
 from wirebench.run.load_source import LoadSource
 from wirebench.system.files import write_atomic
 from wirebench.system.paths import CONTRACT
@@ -69,7 +71,8 @@ class Variants:
             return compile_schema(paths[0], paths[1] or [application.folder])
         requests = (each.find_request("grpc", name) for each in application.operations.values())
         calls = [request["call"] for request in requests if request]
-        return self._source.reflect(endpoint, calls, variant.headers)
+        task = ReflectTask(address=endpoint.address, tls=endpoint.tls, calls=tuple(calls), headers=variant.headers)
+        return base64.b64decode(self._source.run(task, [endpoint]))
 
     def send(
         self,
@@ -105,7 +108,8 @@ class Variants:
             limit = endpoints[job.cell.service].limit
             operations = len(job.load.find_workload(job.cell.operation).operations)
             requests_each = min(REQUESTS_EACH, max(1, limit.rate_per_s // operations)) if limit else REQUESTS_EACH
-            answers = self._source.send(job, endpoints[job.cell.service], requests_each)
+            task = SendTask(job=job, requests_each=requests_each)
+            answers = self._source.run(task, [endpoints[job.cell.service]])
             if limit:
                 time.sleep(len(answers) / limit.rate_per_s)
             answered.append((job, answers))

@@ -15,7 +15,7 @@ from wirebench.measure.observe import Observation
 from wirebench.model.cell import ServiceSpec
 from wirebench.model.recording import Recording
 from wirebench.run.load_pod import main
-from wirebench.run.load_pod.task import CalibrateTask, MeasureTask, Task, decode_answer, encode_answer, read_task
+from wirebench.run.load_pod.task import AnyTask, CalibrateTask, MeasureTask, decode_answer, encode_answer, read_task
 from wirebench.run.load_source import make_pod_job
 from wirebench.targets.endpoint import Containers, Endpoint, Replica
 
@@ -25,7 +25,7 @@ MEASURE = MeasureTask(
     cores=1.0,
 )
 CALIBRATE = CalibrateTask(
-    probes=(Probe(driver="k6", transport="rest", concurrency=64, server_ms=0.5, rate_asked_per_s=500),), cores=1.0
+    probes=(Probe(driver="k6", transport="rest", concurrency=64, server_ms=0.5, rate_asked_per_s=500),)
 )
 
 
@@ -33,7 +33,7 @@ REPLAY = MeasureTask(job=JOB, replicas=(), recording=Recording((0, 1_000_000_000
 
 
 @pytest.mark.parametrize("task", [MEASURE, CALIBRATE, REPLAY])
-def test_a_task_is_read_as_it_was_written(tmp_path: Path, task: Task) -> None:
+def test_a_task_is_read_as_it_was_written(tmp_path: Path, task: AnyTask) -> None:
     """What the harness asks for is what the pod does."""
     path = tmp_path / "load.json"
     path.write_text(task.model_dump_json(), encoding="utf-8")
@@ -54,7 +54,7 @@ def test_a_task_holds_nothing_of_the_machine_that_it_comes_from(
     assert "here" not in task
     for name in ("NAMESPACE", "POD", "NODE"):
         monkeypatch.setenv(f"WIREBENCH_{name}", f"a {name}")
-    job = main._make_job(MeasureTask.model_validate_json(task))
+    job = main.make_job(MeasureTask.model_validate_json(task))
     assert (main.OUTPUT / "histograms.json", None) == (job.output, job.cores)
     labels = {"namespace": "a NAMESPACE", "pod": "a POD", "node": "a NODE", "transport": JOB.cell.transport}
     assert MetricsPush(push.url, labels) == job.metrics_push
@@ -71,4 +71,4 @@ def test_an_answer_is_found_among_what_a_pod_printed() -> None:
     )
     printed = f"a warning\n{encode_answer(observation)}another line\n"
     assert max(map(len, printed.splitlines())) < 16_000
-    assert observation == decode_answer(printed, Observation)
+    assert observation == decode_answer(MEASURE, printed)

@@ -15,7 +15,7 @@ from wirebench.errors import UsageError
 from wirebench.model.application import read_application
 from wirebench.model.cell import ServiceSpec
 from wirebench.plan.plan import make_plan
-from wirebench.run import load_source
+from wirebench.run.load_pod import task
 from wirebench.run.load_source import LoadSource
 from wirebench.run.own_variants import Variants
 from wirebench.system.paths import APPLICATIONS
@@ -101,7 +101,7 @@ def test_a_foreign_service_is_verified_within_its_limit(tmp_path: Path, monkeypa
         asked.append(requests_each)
         return [Answer(operation="item", number=number, status=200) for number in range(1, requests_each + 1)]
 
-    monkeypatch.setattr(load_source, "send_requests", send_requests)
+    monkeypatch.setattr(task, "send_requests", send_requests)
     monkeypatch.setattr("time.sleep", pauses_s.append)
     limit = plan.scenario.variants["there"].limit
     endpoints = {service: Endpoint(service, "shop.example.com:80", limit=limit) for service in plan.services}

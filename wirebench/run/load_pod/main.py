@@ -5,7 +5,6 @@ It takes no arguments. Its place comes from the environment that Kubernetes sets
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 import os
 import socket
@@ -15,26 +14,13 @@ from pathlib import Path
 
 from wirebench.drivers import Job
 from wirebench.drivers.metrics_push import MetricsPush
-from wirebench.drivers.wireload import reflect, send_requests
 from wirebench.errors import WirebenchError
-from wirebench.measure.calibration import measure_coarsely
-from wirebench.measure.conformance import check_services
-from wirebench.measure.observe import Observation, observe
 from wirebench.measure.usage import read_pod
 from wirebench.model.address import parse_address
-from wirebench.run.load_pod.task import (
-    CalibrateTask,
-    MeasureTask,
-    ReflectTask,
-    SendTask,
-    Task,
-    VerifyTask,
-    encode_answer,
-    read_task,
-)
+from wirebench.run.load_pod.task import AnyTask, JobTask, MeasureTask, SendTask, encode_answer, read_task
 from wirebench.system import cgroup
 from wirebench.system.signals import Interrupted, handle_interrupts
-from wirebench.targets.cores import divide_cores
+from wirebench.targets.cluster.load_pods import LOAD_CORES
 from wirebench.targets.endpoint import Containers, Replica
 
 TASK = Path("/etc/wirebench/load.json")
@@ -51,7 +37,7 @@ def main() -> None:
     """Carry out the task; exit status 0 if the answer is printed."""
     try:
         with handle_interrupts():
-            print(encode_answer(_carry_out(read_task(TASK))), end="", flush=True)  # noqa: T201 - its output
+            print(encode_answer(_take(read_task(TASK)).run()), end="", flush=True)  # noqa: T201 - its output
     except Interrupted:
         sys.exit(130)
     except WirebenchError as error:
@@ -59,29 +45,20 @@ def main() -> None:
         sys.exit(f"{details}load: {error.message}\n  next: {error.hint}")
 
 
-def _carry_out(task: Task) -> object:
-    match task:
-        case MeasureTask():
-            return _measure(task)
-        case SendTask():
-            return send_requests(_make_job(task), task.requests_each)
-        case ReflectTask():
-            return base64.b64encode(reflect(task.address, task.tls, task.calls, task.headers)).decode()
-        case VerifyTask():
-            return check_services(task.services, task.seed)
-        case CalibrateTask():
-            _limit_threads(task.cores)
-            return measure_coarsely(task.probes, divide_cores())
+def _take(task: AnyTask) -> AnyTask:
+    """Return a task as this pod carries it out: with its own files, labels and containers."""
+    # With more threads than cores, drivers would meet the pod's limit in bursts.
+    os.environ["GOMAXPROCS"] = str(max(1, int(LOAD_CORES)))
+    if isinstance(task, JobTask):
+        task = task.model_copy(update={"job": make_job(task)})
+    if isinstance(task, MeasureTask):
+        _wait_for_name(task.job)
+        task = task.model_copy(update={"replicas": _find_replicas(task)})
+    return task
 
 
-def _measure(task: MeasureTask) -> Observation:
-    _wait_for_name(task.job)
-    _limit_threads(task.cores)
-    return observe(_make_job(task), _find_replicas(task), task.cores)
-
-
-def _make_job(task: MeasureTask | SendTask) -> Job:
-    """Return the job of a task as this pod does it: with its own files, and the labels of services' own metrics."""
+def make_job(task: MeasureTask | SendTask) -> Job:
+    """Return the job of a task with this pod's files, and the labels of services' own metrics."""
     job = dataclasses.replace(task.job, output=OUTPUT / "histograms.json", log=OUTPUT / "driver.log")
     if task.files:
         application, descriptors = task.files.write(OUTPUT)
@@ -93,11 +70,6 @@ def _make_job(task: MeasureTask | SendTask) -> Job:
         push = MetricsPush(job.metrics_push.url, {**labels, "transport": job.cell.transport})
         job = dataclasses.replace(job, metrics_push=push)
     return job
-
-
-def _limit_threads(cores: float) -> None:
-    """Have drivers run on as many threads as they have cores: with more they would meet the pod's limit in bursts."""
-    os.environ["GOMAXPROCS"] = str(max(1, int(cores)))
 
 
 def _find_replicas(task: MeasureTask) -> tuple[Replica, ...]:

@@ -1,23 +1,27 @@
-"""The task of a load pod, as a file, and the answer that it prints."""
+"""What is done where requests are sent from; of a load pod, as a file, and the answer that it prints."""
 
 from __future__ import annotations
 
 import base64
 import zlib
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import to_json
 
-from wirebench.drivers import Job
+from wirebench.drivers import DRIVERS, Job
+from wirebench.drivers.wireload import Answer, reflect, send_requests
 from wirebench.errors import UsageError, WirebenchError
-from wirebench.measure.calibration import Probe
+from wirebench.measure.calibration import Point, Probe, measure_coarsely
+from wirebench.measure.conformance import Conformance, check_services
+from wirebench.measure.observe import Observation, observe
 from wirebench.model.frozen import FrozenModel
 from wirebench.model.recording import Recording
 from wirebench.model.validation_messages import describe_first
 from wirebench.system.paths import APPLICATION
 from wirebench.system.tls import ClientTls
+from wirebench.targets.cores import Cores, divide_cores
 from wirebench.targets.endpoint import Endpoint, Replica
 
 T = TypeVar("T")
@@ -58,67 +62,112 @@ class Files(FrozenModel):
         return application, descriptors
 
 
-class MeasureTask(FrozenModel):
-    """Send the load of a job, and watch these replicas. Answered with an observation.
+class Task(FrozenModel, Generic[T]):
+    """What is done where requests are sent from: this process, or a load pod."""
+
+    #: What `run` returns, as pydantic reads it.
+    answer: ClassVar[Any]
+
+    def run(self) -> T:
+        """Carry it out in this process. Raises WirebenchError."""
+        raise NotImplementedError
+
+
+class JobTask(Task[T]):
+    """A task whose requests are those of a job."""
+
+    job: Job
+    #: Those of an application with variants, for a pod.
+    files: Files | None = None
+
+
+class MeasureTask(JobTask[Observation]):
+    """Send the load of a job, and watch these replicas.
 
     The name in the job's address must stand for the job's `replicas`, where the client is to balance.
     """
 
+    answer: ClassVar[Any] = Observation
     kind: Literal["measure"] = "measure"
-    job: Job
-    #: Those of an application with variants.
-    files: Files | None = None
     replicas: tuple[Replica, ...]
     #: By node, the URL of its agent, where a service is beside the load in its pod.
     agents: dict[str, str] = Field(default={})
-    #: What the load replays, if it does.
+    #: What the load replays, if it does, for a pod.
     recording: Recording | None = None
-    #: How many cores the pod may use.
-    cores: float
+    #: How many cores the driver may use.
+    cores: float | None = None
+    #: The cores of server and generator, where both are bound to some of this machine.
+    pinned: Cores | None = None
+
+    @classmethod
+    def of(cls, job: Job, endpoint: Endpoint, pinned: Cores | None) -> MeasureTask:
+        """Return the task of a job on a running service."""
+        cores = None
+        if job.cores is not None:  # all that it has, but no more than its driver can use
+            cores = min(len(job.cores), DRIVERS[job.cell.driver].cores_max or len(job.cores))
+        agents = dict(endpoint.agents)
+        return cls(job=job, replicas=endpoint.replicas, agents=agents, cores=cores, pinned=pinned)
+
+    def run(self) -> Observation:
+        return observe(self.job, self.replicas, self.cores, self.pinned)
 
 
-class SendTask(FrozenModel):
-    """Send `requests_each` of each operation of a job. Answered with an Answer for each."""
+class SendTask(JobTask[tuple[Answer, ...]]):
+    """Send `requests_each` of each operation of a job, and return their answers."""
 
+    answer: ClassVar[Any] = tuple[Answer, ...]
     kind: Literal["send"] = "send"
-    job: Job
-    files: Files | None = None
     requests_each: int
 
+    def run(self) -> tuple[Answer, ...]:
+        return tuple(send_requests(self.job, self.requests_each))
 
-class ReflectTask(FrozenModel):
-    """Read the messages of calls by server reflection. Answered with a FileDescriptorSet in base64."""
 
+class ReflectTask(Task[str]):
+    """Read the messages of calls by server reflection; return them as a FileDescriptorSet in base64."""
+
+    answer: ClassVar[Any] = str
     kind: Literal["reflect"] = "reflect"
     address: str
     tls: ClientTls | None
     calls: tuple[str, ...]
-    #: With `${NAME}`: the pod's environment has the values.
+    #: With `${NAME}`: the environment has the values.
     headers: dict[str, str]
 
+    def run(self) -> str:
+        return base64.b64encode(reflect(self.address, self.tls, self.calls, self.headers)).decode()
 
-class VerifyTask(FrozenModel):
-    """Check that services answer alike. Answered with a Conformance."""
 
+class VerifyTask(Task[Conformance]):
+    """Check that services of the built-in application answer alike."""
+
+    answer: ClassVar[Any] = Conformance
     kind: Literal["verify"] = "verify"
     services: tuple[Endpoint, ...]
     seed: int
 
+    def run(self) -> Conformance:
+        return check_services(self.services, self.seed)
 
-class CalibrateTask(FrozenModel):
-    """Measure drivers briefly against a server of known latency in the same pod. Answered with points."""
 
+class CalibrateTask(Task[tuple[Point, ...]]):
+    """Measure drivers briefly against a server of known latency beside them."""
+
+    answer: ClassVar[Any] = tuple[Point, ...]
     kind: Literal["calibrate"] = "calibrate"
     probes: tuple[Probe, ...]
-    #: How many cores each of driver and server may use.
-    cores: float
+    #: The cores of server and driver; None if they have all, as where services run elsewhere.
+    pinned: Cores | None = None
+
+    def run(self) -> tuple[Point, ...]:
+        return measure_coarsely(self.probes, self.pinned or divide_cores())
 
 
-Task = MeasureTask | SendTask | ReflectTask | VerifyTask | CalibrateTask
-_TASKS: TypeAdapter[Task] = TypeAdapter(Annotated[Task, Field(discriminator="kind")])
+AnyTask = MeasureTask | SendTask | ReflectTask | VerifyTask | CalibrateTask
+_TASKS: TypeAdapter[AnyTask] = TypeAdapter(Annotated[AnyTask, Field(discriminator="kind")])
 
 
-def read_task(path: Path) -> Task:
+def read_task(path: Path) -> AnyTask:
     """Read a task. Raises UsageError."""
     try:
         return _TASKS.validate_json(path.read_bytes())
@@ -136,14 +185,15 @@ def encode_answer(answer: object) -> str:
     return "".join(f"{_MARK}{piece}\n" for piece in pieces)
 
 
-def decode_answer(printed: str, kind: type[T]) -> T:
-    """Return the answer in what a pod has printed. Raises WirebenchError if there is none."""
+def decode_answer(task: Task[T], printed: str) -> T:
+    """Return the answer to a task in what a pod has printed. Raises WirebenchError if there is none."""
     text = "".join(line.removeprefix(_MARK) for line in printed.splitlines() if line.startswith(_MARK))
     try:
-        return TypeAdapter(kind).validate_json(_decompress(text))
+        answer: T = TypeAdapter(task.answer).validate_json(_decompress(text))
     except (ValueError, zlib.error):
         hint = "its last lines are above; is its image of this version?"
         raise WirebenchError("a load pod has printed no answer", hint, printed[-2000:]) from None
+    return answer
 
 
 def _compress(content: bytes) -> str:
