@@ -32,3 +32,8 @@ def suggest(wanted: str, known: Iterable[str]) -> str:
     names = list(known)
     close = difflib.get_close_matches(wanted, names, 3) or names[:_SUGGESTED_MAX]
     return f"there are {', '.join(close)}" + (" …" if len(close) < len(names) else "") if close else "there are none"
+
+
+def pluralise(count: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun: `1 cell`, `2 cells`; `plural` is that of a noun that takes more than an s."""
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"

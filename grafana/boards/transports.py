@@ -13,9 +13,9 @@ from grafana.queries import (
     compute_failed_share,
     count_requests,
 )
-from wirebench.model.labels import capitalise
 from wirebench.model.metric import METRICS
 from wirebench.model.scenario import ERROR_SHARE_MAX
+from wirebench.present.labels import capitalise
 
 _UNITS = {
     "1/s": units.RequestsPerSecond,

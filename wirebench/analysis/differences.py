@@ -14,8 +14,9 @@ from typing import get_args
 
 import yaml
 
+from wirebench.errors import pluralise
 from wirebench.model.contract import Driver
-from wirebench.model.labels import Factors, pluralise
+from wirebench.model.factor import Factors
 from wirebench.model.run_info import APPLICATION_FILE, TIMING_FILE, Run
 from wirebench.model.scenario import Load
 

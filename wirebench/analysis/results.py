@@ -11,7 +11,6 @@ from datetime import datetime
 from typing import Any
 
 from wirebench.analysis.summary import CellSummary, compute_excess
-from wirebench.model.labels import name_machine
 from wirebench.model.metric import METRICS, SPREAD, name_spread
 from wirebench.model.record import CapacitySearch, Gate, Interval, Record
 from wirebench.model.run_info import Run, RunInfo
@@ -155,7 +154,7 @@ def describe_run(run: Run) -> RunRow:
     """Return the row of a run."""
     shared = (field.name for field in dataclasses.fields(RunRow) if field.name in RunInfo.model_fields)
     row: dict[str, Any] = {name: getattr(run.info, name) for name in shared}
-    row["machine"] = name_machine(run.info.machine)
+    row["machine"] = run.info.machine_name
     failed = {gate.name for record in run.records for gate in record.gates if not gate.passed}
     return RunRow(run_id=run.info.id, records=len(run.records), failed_gates=tuple(sorted(failed)), **row)
 
@@ -180,7 +179,7 @@ def _describe_cell(info: RunInfo, cell: CellSummary) -> RunCell:
         scenario=info.scenario,
         started_at=info.started_at,
         target=info.target,
-        machine=name_machine(info.machine),
+        machine=info.machine_name,
         cell=cell.cell,
         factors=cell.factors,
         blocks=len(cell.records),

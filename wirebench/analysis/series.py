@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from wirebench.analysis.summary import CellSummary
 from wirebench.model.application import load_builtin
-from wirebench.model.labels import Factors
+from wirebench.model.factor import Factors
 from wirebench.model.record import Gate
 
 #: Fewer points make no line.

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from wirebench.analysis.ratio import Ratio, paired_ratio
 from wirebench.model.cell import sort_key
+from wirebench.model.factor import Factors
 from wirebench.model.histogram_file import ErrorText, choose_most_frequent
-from wirebench.model.labels import Factors, name_cell, name_cell_fully
 from wirebench.model.metric import METRICS, Metric
 from wirebench.model.record import Gate, Interval, Record, join_intervals
 
@@ -26,19 +26,6 @@ class CellSummary:
     shared: frozenset[str] = frozenset()
     #: The factor that the run compares: names of all cells include it, at its default too.
     compared: str = ""
-
-    @property
-    def name(self) -> str:
-        """Its name among the run's cells of the same operation and load."""
-        return self.name_without()
-
-    @property
-    def full_name(self) -> str:
-        return name_cell_fully(self.factors, self.shared, self.compared)
-
-    def name_without(self, *factors: str) -> str:
-        """Return its name without these factors."""
-        return name_cell(self.factors, {*factors, *self.shared}, self.compared)
 
     @property
     def interference(self) -> float | None:

@@ -24,7 +24,7 @@ from wirebench.measure.calibration import (
 )
 from wirebench.measure.usage import Interference
 from wirebench.model.contract import Driver, Transport
-from wirebench.model.labels import format_error
+from wirebench.present.labels import format_error
 from wirebench.present.numbers import format_duration
 from wirebench.run.environment import find_warnings, read_machine
 from wirebench.targets.cores import CoreClaim, divide_cores

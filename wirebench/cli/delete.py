@@ -27,7 +27,7 @@ def delete(
     wirebench delete last
     wirebench delete 20260131T120000Z-quick last~1 --yes
     """
-    from wirebench.model.labels import pluralise
+    from wirebench.errors import pluralise
     from wirebench.store.runs import find_run
 
     found = {run.folder: run for run in (find_run(name, out) for name in runs)}

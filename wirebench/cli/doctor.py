@@ -17,8 +17,8 @@ from wirebench.drivers.driver import SETUP
 from wirebench.errors import WirebenchError
 from wirebench.measure.calibration import Point, list_transports, locate_calibration, read_calibration
 from wirebench.model.contract import Driver
-from wirebench.model.labels import format_error
 from wirebench.model.record import join_intervals
+from wirebench.present.labels import format_error
 from wirebench.present.numbers import format_number
 from wirebench.run import environment
 from wirebench.system.paths import DEFAULT_FOLDER

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from wirebench.cli.console import make_console, print_json
 from wirebench.drivers import DRIVERS
-from wirebench.model.labels import name_cell_fully, pluralise
+from wirebench.errors import pluralise
 from wirebench.model.scenario import Scenario
 from wirebench.plan.plan import Plan, list_needs
+from wirebench.present.labels import name_cell_fully
 from wirebench.present.numbers import format_duration
 from wirebench.run.progress import TimeLeft
 from wirebench.system.paths import KUBECONFIG, POSTGRES_URL

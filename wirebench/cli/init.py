@@ -13,8 +13,7 @@ import typer
 
 from wirebench.cli.options import TlsOptions
 from wirebench.drivers.wireload import compile_schema, reflect
-from wirebench.errors import UsageError
-from wirebench.model.labels import pluralise
+from wirebench.errors import UsageError, pluralise
 from wirebench.model.variant import REFLECTION
 from wirebench.plan.drafts.files import KINDS, Draft, Drafts, Kind, check_named, make_variant, to_snake_case
 from wirebench.plan.drafts.openapi import Document

@@ -7,8 +7,9 @@ from collections.abc import Collection
 from rich.console import Console
 
 from wirebench.cli.table import print_list, print_table
-from wirebench.model.labels import list_some, pluralise
+from wirebench.errors import pluralise
 from wirebench.model.run_info import Run
+from wirebench.present.labels import list_some
 from wirebench.present.run import make_run_view
 from wirebench.present.table import make_comparison_table, make_first_table, make_operation_table
 from wirebench.present.two_runs import RunComparisonView

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 
 from wirebench.cli.console import escape_controls
 from wirebench.cli.log import LOG
-from wirebench.model.labels import pluralise
+from wirebench.errors import pluralise
 from wirebench.model.record import Record
 from wirebench.model.run_info import RunInfo
 from wirebench.plan.plan import Plan

@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from wirebench.cli.log import LOG
-from wirebench.errors import WirebenchError
-from wirebench.model.labels import pluralise
+from wirebench.errors import WirebenchError, pluralise
 from wirebench.model.recording import ENTRIES_MAX, ENTRIES_MIN
 from wirebench.plan.mirror_node import URL, Network, read_message_times
 from wirebench.system.files import write_atomic

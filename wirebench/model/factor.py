@@ -9,6 +9,8 @@ from typing import Any, Literal, get_args
 from wirebench.model.contract import Implementation, LoadModel, TargetName, TransportFacts
 
 Level = str | int | float | None
+#: A level of each factor, by name.
+Factors = Mapping[str, Level]
 #: What a factor is of, in the order in which cells are named.
 Group = Literal["implementation", "service", "driver", "network", "load"]
 #: The groups in the order in which cells are sorted.

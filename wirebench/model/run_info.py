@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import AwareDatetime
 
+from wirebench.errors import pluralise
 from wirebench.model.cell import Comparable
 from wirebench.model.frozen import FrozenModel
 from wirebench.model.record import Record
@@ -58,6 +59,17 @@ class RunInfo(FrozenModel):
     machine: dict[str, str]
     notes: tuple[str, ...]
     commit: str | None
+
+    @property
+    def machine_name(self) -> str:
+        """What it was measured on in one short line, the same for the same hardware: `Some CPU, 4 cores`.
+
+        The nodes of a cluster that are machines of their own are named by what they run and by their CPU.
+        """
+        cores = self.machine.get("cores", "")
+        if cores.isdecimal():
+            return f"{self.machine.get('cpu', 'unknown CPU')}, {pluralise(int(cores), 'core')}"
+        return ", ".join(filter(None, (self.machine.get("cluster"), cores))) or "unknown"
 
 
 @dataclass(frozen=True, slots=True)

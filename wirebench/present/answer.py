@@ -9,9 +9,17 @@ from typing import get_args
 from wirebench.analysis.pair import Verdict
 from wirebench.analysis.series import FactorSeries, find_series
 from wirebench.analysis.summary import CellSummary
-from wirebench.model.labels import capitalise, describe_situation, list_settings, name_gate, pluralise
+from wirebench.errors import pluralise
 from wirebench.model.metric import METRICS
 from wirebench.present.comparison import ComparisonView, describe_correction
+from wirebench.present.labels import (
+    capitalise,
+    describe_situation,
+    list_settings,
+    name_fully_in_run,
+    name_gate,
+    name_in_run,
+)
 from wirebench.present.numbers import format_multiple
 
 SENTENCES_MAX = 3
@@ -81,7 +89,7 @@ def describe_sweeps(cells: Sequence[CellSummary]) -> Iterator[str]:
     for series in find_series(cells, "concurrency"):
         first = series.cells[0]
         found = "; ".join(_describe_limits(series))
-        yield f"{first.name}, {describe_situation(first.factors, {'concurrency'})}: {found}."
+        yield f"{name_in_run(first)}, {describe_situation(first.factors, {'concurrency'})}: {found}."
 
 
 def _describe_limits(series: FactorSeries) -> Iterator[str]:
@@ -101,7 +109,9 @@ def _describe_limits(series: FactorSeries) -> Iterator[str]:
 
 def describe_searches(cells: Iterable[CellSummary]) -> Iterator[str]:
     """Say what searches for the capacity looked for, and which of them found no rate in some block."""
-    searched = {cell.full_name: (cell, record.search) for cell in cells for record in cell.records if record.search}
+    searched = {
+        name_fully_in_run(cell): (cell, record.search) for cell in cells for record in cell.records if record.search
+    }
     for _, asked in list(searched.values())[:1]:
         errors = f"{100 * asked.error_share:g} % errors"
         yield f"The capacity is the highest rate with a p99 of at most {asked.p99_ms:g} ms and at most {errors}."

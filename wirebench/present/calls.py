@@ -15,6 +15,7 @@ from wirebench.present.charts.lines import draw_curves
 from wirebench.present.charts.plot import PlotSeries
 from wirebench.present.charts.style import Style
 from wirebench.present.charts.svg import Chart
+from wirebench.present.labels import name_in_run
 
 #: More points than these in a line can't be told apart.
 _POINTS_MAX = 120
@@ -29,7 +30,7 @@ def draw_calls(run: Run, groups: Mapping[str, Sequence[CellSummary]], styles: Ma
     for title, cells in groups.items():
         for cell in cells:
             for operation, blocks in _read_calls(run, cell).items():
-                drawn.setdefault(f"{operation} in {title}", []).append((styles[cell.name], blocks))
+                drawn.setdefault(f"{operation} in {title}", []).append((styles[name_in_run(cell)], blocks))
     return tuple(chart for title, cells in drawn.items() for chart in _draw_operation(title, cells))
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from wirebench.analysis.summary import CellSummary
-from wirebench.model.labels import pluralise
+from wirebench.errors import pluralise
 from wirebench.model.metric import METRICS
 from wirebench.model.record import CALIBRATED_CONNECTIONS_MAX
 from wirebench.model.run_info import Run, RunInfo
+from wirebench.present.labels import name_fully_in_run
 from wirebench.present.numbers import format_moment
 
 #: Loads that are not calibrated: the factor, and its level where it makes no difference.
@@ -58,8 +59,8 @@ def describe_retries(cells: Iterable[CellSummary]) -> Iterator[str]:
     for cell in cells:
         if retried := int(cell.figure(METRICS["retried"]) or 0):
             yield (
-                f"{cell.full_name}: {pluralise(retried, 'request was', 'requests were')} sent again, because the "
-                "service rejected them unprocessed or closed their connection; their latencies include all attempts"
+                f"{name_fully_in_run(cell)}: {pluralise(retried, 'request was', 'requests were')} sent again, because "
+                "the service rejected them unprocessed or closed their connection; their latencies include all attempts"
             )
 
 

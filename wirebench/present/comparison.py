@@ -9,19 +9,20 @@ from wirebench.analysis.pair import Comparison, Verdict
 from wirebench.analysis.ratio import BLOCKS_MIN, LEVEL, Ratio
 from wirebench.analysis.significance import Significance
 from wirebench.analysis.summary import CellSummary
+from wirebench.errors import pluralise
 from wirebench.model.cell import FACTORS
-from wirebench.model.labels import (
+from wirebench.model.metric import COMPARED, METRICS
+from wirebench.model.record import Gate
+from wirebench.present.labels import (
     OF_TRANSPORT,
     capitalise,
     describe_factors,
     describe_situation,
     name_cell,
     name_gate,
+    name_in_run,
     name_level,
-    pluralise,
 )
-from wirebench.model.metric import COMPARED, METRICS
-from wirebench.model.record import Gate
 from wirebench.present.numbers import format_interval
 
 #: What is shown beside the metric that is judged.
@@ -139,7 +140,7 @@ def _describe_sides(pair: Comparison) -> tuple[str, str, str, str, str]:
     """
     cell, situation = pair.subject, describe_situation(pair.subject.factors)
     if pair.factor == "run":
-        return pair.factor, "head", "base", situation, cell.name
+        return pair.factor, "head", "base", situation, name_in_run(cell)
     factor = pair.factor
     subject, baseline = (
         name_cell(factors, FACTORS.keys() - {*OF_TRANSPORT})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wirebench.model.labels import pluralise
+from wirebench.errors import pluralise
 from wirebench.model.run_info import RunInfo
 from wirebench.present.numbers import format_duration
 

@@ -10,9 +10,9 @@ from wirebench.analysis.ratio import Ratio, paired_ratio
 from wirebench.analysis.summary import CellSummary
 from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import Clock
-from wirebench.model.labels import describe_situation
 from wirebench.model.record import OperationFigures, summarise_histogram
 from wirebench.model.run_info import Run
+from wirebench.present.labels import describe_situation, name_in_run
 from wirebench.present.latencies import compute_quantile_ms
 from wirebench.store.histograms import merge_blocks, read_histograms
 
@@ -77,7 +77,7 @@ def _describe_operation(
         operation=operation,
         situation=situation,
         cell=cell.cell,
-        name=cell.name,
+        name=name_in_run(cell),
         requests=requests,
         failed=failed,
         throughput_per_s=(requests - failed) / window_s / len(cell.records),

@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 
 from wirebench.analysis.series import FactorSeries, find_numeric_factors, find_series
 from wirebench.analysis.summary import CellSummary, find_shared_factors
-from wirebench.model import labels
 from wirebench.model.cell import FACTORS
 from wirebench.model.histogram_file import Clock
-from wirebench.model.labels import capitalise, name_gate
 from wirebench.model.metric import METRICS, Metric
 from wirebench.model.run_info import Run
+from wirebench.present import labels
 from wirebench.present.calls import draw_calls
 from wirebench.present.charts import bars, lines
 from wirebench.present.charts.bars import Bar
@@ -21,6 +20,7 @@ from wirebench.present.charts.plot import Mark, PlotSeries
 from wirebench.present.charts.scale import Scale
 from wirebench.present.charts.style import Style, assign_styles, assign_styles_to_names
 from wirebench.present.charts.svg import Chart
+from wirebench.present.labels import capitalise, name_gate, name_in_run
 from wirebench.present.latencies import CellLatency, read_latencies
 
 #: What is drawn over factors.
@@ -149,7 +149,7 @@ def _make_bars(metric: Metric, cells: Iterable[CellSummary], styles: Mapping[str
         if figure := cell.estimate(metric):
             blocks = tuple(cell.by_block(metric).values())
             failed = tuple(name_gate(gate.name) for gate in cell.failed_gates(metric))
-            yield Bar(styles[cell.name], figure.estimate, blocks, figure.interval, failed)
+            yield Bar(styles[name_in_run(cell)], figure.estimate, blocks, figure.interval, failed)
 
 
 def _draw_latency_chapters(
@@ -174,7 +174,7 @@ def draw_latencies(
     """Draw what the cells of each group have by percentile: those that have enough of it, on the same scales."""
     curves = {
         title: [
-            lines.make_latency_series(styles[cell.name], of, _find_unfit(cell, of.clock))
+            lines.make_latency_series(styles[name_in_run(cell)], of, _find_unfit(cell, of.clock))
             for cell in cells
             if (of := latencies.get(cell.cell))
         ]
@@ -214,7 +214,7 @@ def _draw_over_factor(cells: Sequence[CellSummary], factor: str, metrics: Sequen
 
 
 def _name_series(of: FactorSeries) -> str:
-    return of.cells[0].name_without(of.factor)
+    return name_in_run(of.cells[0], of.factor)
 
 
 def _draw_levels(

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from wirebench.analysis.compare_cells import find_comparisons
 from wirebench.analysis.results import CellGate, RunCell, describe_cells
 from wirebench.analysis.summary import CellSummary, compute_excess, summarise
-from wirebench.model.labels import name_gate, pluralise
+from wirebench.errors import pluralise
 from wirebench.model.record import Gate
 from wirebench.model.run_info import Run, RunInfo
 from wirebench.present.answer import describe_common_factors, list_findings, summarise_run
 from wirebench.present.caveats import list_caveats
 from wirebench.present.comparison import ComparisonView, describe_few_blocks, make_comparison_view
+from wirebench.present.labels import name_fully_in_run, name_gate
 from wirebench.present.operations import OperationView, list_operations
 
 
@@ -85,7 +86,7 @@ def _list_failed_gates(cells: Sequence[CellSummary], described: Sequence[RunCell
     for cell, row in zip(cells, described, strict=True):
         for gate in row.gates:
             if gate.failed_blocks:
-                failed.setdefault(gate.worst.name, []).append((cell.full_name, gate))
+                failed.setdefault(gate.worst.name, []).append((name_fully_in_run(cell), gate))
     for name, found in sorted(failed.items(), key=lambda each: -sum(len(gate.failed_blocks) for _, gate in each[1])):
         yield FailedGate(
             name=name,
@@ -101,7 +102,7 @@ def _describe_errors(cells: Sequence[CellSummary]) -> Iterator[str]:
     met: dict[str, Counter[str]] = {}
     for cell in cells:
         for error in cell.errors:
-            met.setdefault(f"{error.code}: {error.message}", Counter())[cell.full_name] += error.count
+            met.setdefault(f"{error.code}: {error.message}", Counter())[name_fully_in_run(cell)] += error.count
     for text, counts in sorted(met.items(), key=lambda each: -each[1].total()):
         cell_name, _ = counts.most_common(1)[0]
         where = cell_name if len(counts) == 1 else f"{pluralise(len(counts), 'cell')}, most in {cell_name}"

@@ -11,9 +11,9 @@ from wirebench.analysis.results import Result
 from wirebench.analysis.significance import Significance
 from wirebench.analysis.summary import find_shared_factors
 from wirebench.model.contract import BLOCKS_MAX
-from wirebench.model.labels import describe_situation, format_error, name_cell, name_gate
 from wirebench.model.metric import METRICS, SPREAD, Metric, name_spread
 from wirebench.present.comparison import ComparisonView
+from wirebench.present.labels import describe_situation, format_error, name_cell, name_gate
 from wirebench.present.numbers import (
     ABSENT,
     describe_errors,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from wirebench.analysis.compare_runs import RunComparison
-from wirebench.model.labels import describe_factors, list_some, pluralise
+from wirebench.errors import pluralise
 from wirebench.model.run_info import RunInfo
 from wirebench.present.answer import describe_common_factors
 from wirebench.present.comparison import (
@@ -16,6 +16,7 @@ from wirebench.present.comparison import (
     describe_few_blocks,
     make_comparison_view,
 )
+from wirebench.present.labels import describe_factors, list_some
 from wirebench.present.numbers import format_multiple
 
 #: So many cells that one run lacks are named, and so many notes of the runs.

@@ -19,7 +19,7 @@ from types import TracebackType
 from wirebench.drivers import Job
 from wirebench.drivers.driver import CREATED_FIRST_ID, ID_STEP
 from wirebench.drivers.metrics_push import MetricsPush
-from wirebench.errors import WirebenchError
+from wirebench.errors import WirebenchError, pluralise
 from wirebench.measure.answers import Answered
 from wirebench.measure.calibration import (
     Calibration,
@@ -36,7 +36,6 @@ from wirebench.measure.observe import Observation
 from wirebench.measure.search import search_capacity
 from wirebench.measure.usage import Interference
 from wirebench.model.cell import Cell, ServiceSpec
-from wirebench.model.labels import pluralise
 from wirebench.plan.plan import Plan, PlannedCell
 from wirebench.run.environment import read_machine
 from wirebench.run.ids import IdLayout, count_steps, find_free

@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from wirebench.analysis.differences import find_differences
-from wirebench.errors import UsageError
-from wirebench.model.labels import pluralise
+from wirebench.errors import UsageError, pluralise
 from wirebench.model.run_info import APPLICATION_FILE, TIMING_FILE, Run, RunInfo
 from wirebench.model.scenario import Scenario
 from wirebench.model.source import parse_yaml

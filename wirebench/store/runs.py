@@ -21,8 +21,7 @@ from typing import Any, TypeVar
 import psutil
 from pydantic import BaseModel, ValidationError
 
-from wirebench.errors import UsageError, WirebenchError
-from wirebench.model.labels import pluralise
+from wirebench.errors import UsageError, WirebenchError, pluralise
 from wirebench.model.record import Record
 from wirebench.model.run_info import Run, RunInfo
 from wirebench.model.validation_messages import describe_first

@@ -11,9 +11,10 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from wirebench.model.labels import capitalise, name_gate, pluralise
+from wirebench.errors import pluralise
 from wirebench.model.metric import METRICS
 from wirebench.present.charts.svg import swatch
+from wirebench.present.labels import capitalise, name_gate
 from wirebench.present.numbers import format_amount, format_moment
 
 #: The pages that every page leads to.

@@ -32,7 +32,7 @@ import json, sys
 from pathlib import Path
 from wirebench.errors import UsageError
 from wirebench.model.cell import sort_key
-from wirebench.model.labels import name_cell
+from wirebench.present.labels import name_cell
 from wirebench.plan import make_plan, read_scenario
 
 def plan(transport):

@@ -10,7 +10,7 @@ import pytest
 from tests.support.report_run import RunBuilder, cell
 from wirebench.analysis.compare_cells import find_comparisons
 from wirebench.analysis.summary import summarise
-from wirebench.model import labels as names
+from wirebench.present import labels as names
 from wirebench.present.answer import describe_common_factors
 from wirebench.present.comparison import make_comparison_view
 from wirebench.present.numbers import format_number
@@ -46,9 +46,9 @@ def test_names_in_a_run_say_what_differs_there(tmp_path: Path) -> None:
     run = RunBuilder(cells=[*cells, cell("grpc", codec="protobuf", **alike)], blocks=2).write(tmp_path)
     summaries = summarise(run.records)
     assert ["1 connection: REST", "16 connections: REST", "16 connections: gRPC"] == [
-        each.full_name for each in summaries
+        names.name_fully_in_run(each) for each in summaries
     ]
-    assert ["REST", "REST", "gRPC"] == [each.name for each in summaries]
+    assert ["REST", "REST", "gRPC"] == [names.name_in_run(each) for each in summaries]
     assert "users.get, a payload of profile, 2 workers, postgres" == describe_common_factors(summaries)
     (only,) = find_comparisons(run)
     assert (

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from wirebench.analysis.summary import CellSummary
+from wirebench.present.labels import name_in_run
 
 #: Markers: the outline of each around its place, as the path of an SVG.
 _CIRCLE = "m-3.8 0a3.8 3.8 0 1 0 7.6 0a3.8 3.8 0 1 0-7.6 0z"
@@ -37,7 +38,7 @@ class Style:
 
 
 def assign_styles(cells: Iterable[CellSummary]) -> dict[str, Style]:
-    return assign_styles_to_names((cell.name, str(cell.factors["transport"])) for cell in cells)
+    return assign_styles_to_names((name_in_run(cell), str(cell.factors["transport"])) for cell in cells)
 
 
 def assign_styles_to_names(names: Iterable[tuple[str, str]]) -> dict[str, Style]:

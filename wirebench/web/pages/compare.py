@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse, Response
 from wirebench.analysis.compare_runs import compare_runs
 from wirebench.analysis.results import RunRow
 from wirebench.errors import UsageError
-from wirebench.model.labels import capitalise
+from wirebench.present.labels import capitalise
 from wirebench.present.table import make_comparison_table
 from wirebench.present.two_runs import make_run_comparison_view
 from wirebench.store.query import Filters, Query, Single

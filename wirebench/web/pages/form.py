@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from wirebench.model.labels import name_transport
+from wirebench.present.labels import name_transport
 from wirebench.store.query import Filters
 from wirebench.store.select import Choices
 

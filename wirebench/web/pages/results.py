@@ -13,8 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from wirebench.analysis.results import RunRow
 from wirebench.analysis.summary import summarise
-from wirebench.errors import WirebenchError
-from wirebench.model.labels import pluralise
+from wirebench.errors import WirebenchError, pluralise
 from wirebench.present.pictures import RunPictures, draw_run
 from wirebench.present.run import make_run_view
 from wirebench.present.table import FigureTable, make_full_table

@@ -5,14 +5,16 @@ What a name leaves out is the default: "gRPC" is gRPC on its first runtime, with
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import cast, get_args
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, cast, get_args
 
+from wirebench.errors import pluralise
 from wirebench.model.cell import FACTORS, find_defaults
 from wirebench.model.contract import Driver, Implementation, Transport
-from wirebench.model.factor import Level
+from wirebench.model.factor import Factors
 
-Factors = Mapping[str, Level]
+if TYPE_CHECKING:
+    from wirebench.analysis.summary import CellSummary
 
 #: Those that may differ between two transports that are compared: they are part of the transport's name.
 OF_TRANSPORT = tuple(name for name in FACTORS["transport"].comes_with if name != "variant")
@@ -36,6 +38,16 @@ def name_cell(factors: Factors, without: Collection[str] = (), compared: str = "
 def name_cell_fully(factors: Factors, without: Collection[str] = (), compared: str = "") -> str:
     """Name a cell among others of any operation and load; as `name_cell` does."""
     return ": ".join(filter(None, (describe_situation(factors, without), name_cell(factors, without, compared))))
+
+
+def name_in_run(cell: CellSummary, *without: str) -> str:
+    """Name a cell among those of its run that have the same operation and load; `without` these factors."""
+    return name_cell(cell.factors, {*without, *cell.shared}, cell.compared)
+
+
+def name_fully_in_run(cell: CellSummary) -> str:
+    """Name a cell among all of its run."""
+    return name_cell_fully(cell.factors, cell.shared, cell.compared)
 
 
 def describe_situation(factors: Factors, without: Collection[str] = ()) -> str:
@@ -94,11 +106,6 @@ def is_default(name: str, factors: Factors) -> bool:
     return factors[name] in (None, default, FACTORS[name].cluster_default)
 
 
-def pluralise(count: int, noun: str, plural: str = "") -> str:
-    """Return a number with its noun: `1 cell`, `2 cells`; `plural` is that of a noun that takes more than an s."""
-    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
-
-
 def list_some(names: Sequence[str], most: int) -> tuple[str, ...]:
     """Return at most so many names, and how many more there are."""
     return (*names[:most], *([f"{len(names) - most:,} more"] if len(names) > most else []))
@@ -119,15 +126,3 @@ def capitalise(text: str) -> str:
 
 def name_gate(name: str) -> str:
     return name.replace("_", " ").replace("cpu", "CPU")
-
-
-def name_machine(machine: Mapping[str, str]) -> str:
-    """Name what a run was measured on in one short line, the same for the same hardware: `Some CPU, 4 cores`.
-
-    `machine` is from run.json; the nodes of a cluster that are machines of their own are named by what they
-    run and by their CPU.
-    """
-    cores = machine.get("cores", "")
-    if cores.isdecimal():
-        return f"{machine.get('cpu', 'unknown CPU')}, {pluralise(int(cores), 'core')}"
-    return ", ".join(filter(None, (machine.get("cluster"), cores))) or "unknown"
