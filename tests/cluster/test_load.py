@@ -98,16 +98,13 @@ def test_a_load_is_live_while_it_runs(cluster: Cluster, out: Path, driver: str, 
     wait_until(lambda: [] == values(seen), "its lines end")
 
 
-def test_what_ghz_has_sent_is_in_prometheus_when_it_has_ended(cluster: Cluster, out: Path) -> None:
-    """As many requests as its record has, or more: those of the warm-up count there."""
+def test_a_load_on_grpc_is_by_ghz(cluster: Cluster, out: Path) -> None:
+    """It is kept as a run, and nothing of it is left in the cluster."""
     options = ("RATE=40", "CONCURRENCY=4", "DURATION=8s", f"ARGS=--out {out}")
     status, _, stderr = ended(start("make", "load-grpc", *options))
     assert (0, "") == (status, left(cluster, "grpc")), stderr
     (record,) = only_run(out).records
     assert ("ghz", 40, 4) == tuple(record.factors[name] for name in ("driver", "rate_per_s", "concurrency"))
-    of_pod = f'namespace="{NAMESPACE}", pod=~"load-grpc-.+", transport="grpc", driver="ghz"'
-    (sent,) = values(f"sum(last_over_time(k6_iterations_total{{{of_pod}}}[1m]))")
-    assert record.requests <= sent
 
 
 @pytest.mark.slow

@@ -27,7 +27,7 @@ from tests.support.runs import needs_cross_check
 from tests.support.services import ASYNCIO, GRPC_SYNC, GTHREAD, Service, started
 from tests.support.waiting import run_program, wait_until
 from wirebench.drivers import K6, Driver, Job
-from wirebench.drivers.metrics_push import MetricsPush
+from wirebench.drivers.driver import MetricsPush
 from wirebench.drivers.wireload import Wireload
 from wirebench.model.contract import Transport
 from wirebench.model.histogram_file import HistogramFile

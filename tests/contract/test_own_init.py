@@ -23,8 +23,9 @@ from tests.support.command_line import wirebench
 from tests.support.jobs import JOB, cell
 from tests.support.recorders import Received, record_grpc, record_rest
 from tests.support.runs import needs_tools
-from wirebench.drivers.wireload import compile_schema, send_requests
+from wirebench.measure.answers import send_requests
 from wirebench.model.contract import Transport
+from wirebench.run.schema import compile_schema
 from wirebench.system.paths import CONTRACT
 
 pytestmark = needs_tools

@@ -12,12 +12,12 @@ from typing import Annotated, Any
 import typer
 
 from wirebench.cli.options import TlsOptions
-from wirebench.drivers.wireload import compile_schema, reflect
 from wirebench.errors import UsageError, pluralise
 from wirebench.model.variant import REFLECTION
 from wirebench.plan.drafts.files import KINDS, Draft, Drafts, Kind, check_named, make_variant, to_snake_case
 from wirebench.plan.drafts.openapi import Document
 from wirebench.plan.drafts.proto import Schema
+from wirebench.run.schema import compile_schema, reflect
 from wirebench.system.files import write_atomic
 from wirebench.system.tls import ClientTls
 

@@ -33,7 +33,7 @@ def serve(
     wirebench serve
     wirebench serve --host 0.0.0.0 --allowed-host results.example.com
     """
-    from wirebench.drivers.metrics_push import parse_base_url
+    from wirebench.run.live_metrics import parse_base_url
     from wirebench.store.database import find_database_url
     from wirebench.store.store import Store
     from wirebench.web.app import make_app

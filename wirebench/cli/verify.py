@@ -14,12 +14,12 @@ import typer
 
 from wirebench.cli import options as common
 from wirebench.cli.target import make_target_options
-from wirebench.drivers.driver import CREATED_FIRST_ID
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.measure.conformance import Conformance, check_services
 from wirebench.model.cell import ServiceSpec
 from wirebench.plan.load import read_scenario
 from wirebench.plan.plan import Plan
+from wirebench.run.ids import CREATED_FIRST_ID
 from wirebench.run.load_source import LoadSource
 from wirebench.run.own_variants import VERIFIED_IDS, Variants, check_variants
 from wirebench.run.target_options import choose_target, plan_for_target

@@ -5,14 +5,13 @@ from __future__ import annotations
 import sqlite3
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
-from wirebench.drivers.metrics_push import MetricsPush
 from wirebench.errors import WirebenchError
 from wirebench.model.cell import Cell
 from wirebench.model.histogram_file import HistogramFile
@@ -23,19 +22,26 @@ from wirebench.system.paths import APPLICATION, CONTRACT
 from wirebench.system.processes import Child
 from wirebench.system.tls import ClientTls
 
-#: Where the ids of users that a load creates begin, and what a creating job's first id is a multiple of.
-CREATED_FIRST_ID = 10_000_000
-ID_STEP = 1_000_000
-
 #: Installs the driver that every user needs, and those that check its figures. Each other has a make target of its own.
 SETUP = "make setup"
 SETUP_CROSS_CHECK = "make setup-cross-check"
+
+#: Where a Prometheus takes pushes, by the OpenTelemetry protocol: https://opentelemetry.io/docs/specs/otlp/
+OTLP = "/api/v1/otlp/v1/metrics"
 
 #: For what a job has on its own machine only: it isn't sent to load pods.
 _LOCAL = Field(exclude=True)
 
 _TIMEOUT_S = 10.0
 _GRACE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class MetricsPush:
+    """A Prometheus that wireload and k6 push live metrics to, and the labels of these. A load continues without it."""
+
+    url: str
+    labels: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +95,6 @@ class Driver(ABC):
     setup = SETUP
     #: How many cores it can use; None if as many as there are.
     cores_max: int | None = None
-    #: Whether it pushes metrics while it runs; of others, the total is pushed at the end.
-    pushes_metrics = False
 
     def read_version(self) -> str | None:
         return processes.read_version(self.path)
@@ -126,9 +130,6 @@ class Driver(ABC):
                     child.stop()
                 if status:
                     raise child.make_error(processes.describe_status(status))
-                file = self.read(own)
+                return self.read(own)
         except (OSError, ValueError, LookupError, TypeError, sqlite3.Error) as error:
             raise WirebenchError(f"{self.name} has no result: {error}", "see its log") from error
-        if job.metrics_push and not self.pushes_metrics:
-            job.metrics_push.push_total(file, driver=self.name, name=job.cell.operation)
-        return file

@@ -37,10 +37,10 @@ class Ghz(ReplayDriver):
     def build_arguments(self, job: Job) -> list[str | Path]:
         requests = render(job)
         flags = {
-            "--call": requests[0].call,
+            "--call": requests[0]["call"],
             "--protoset": job.descriptors,
-            "--data-file": job.write_input("data.json", json.dumps([each.message for each in requests])),
-            "--metadata-file": job.write_input("metadata.json", json.dumps(_convert_metadata(requests[0].metadata))),
+            "--data-file": job.write_input("data.json", json.dumps([each.get("message", {}) for each in requests])),
+            "--metadata-file": job.write_input("metadata.json", json.dumps(requests[0].get("metadata", {}))),
             "--concurrency": job.cell.concurrency,
             "--connections": job.cell.connections or job.cell.concurrency,
             "--duration": f"{compute_duration_s(job):.3f}s",
@@ -70,12 +70,6 @@ class Ghz(ReplayDriver):
             Call(end, each["latency"], _name_code(each["status"]), each["error"])
             for end, each in zip(ends.astype(int).tolist(), details, strict=True)
         ]
-
-
-def _convert_metadata(metadata: dict[str, str]) -> dict[str, str]:
-    """Return metadata as ghz takes it: it decodes base64 where the key ends in -bin, if it is padded."""
-    lower = {key.lower(): value for key, value in metadata.items()}
-    return {key: value + "=" * (-len(value) % 4 if key.endswith("-bin") else 0) for key, value in lower.items()}
 
 
 def _name_code(name: str) -> str:

@@ -15,8 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from wirebench.drivers.driver import SETUP_CROSS_CHECK, Job
-from wirebench.drivers.metrics_push import OTLP
+from wirebench.drivers.driver import OTLP, SETUP_CROSS_CHECK, Job
 from wirebench.drivers.replay import DROPPED, Call, ReplayDriver, classify_http, compute_duration_s, write_requests
 from wirebench.system.paths import K6_SCRIPT, TOOLS
 
@@ -31,7 +30,6 @@ class K6(ReplayDriver):
     name = "k6"
     path = TOOLS / "k6"
     setup = SETUP_CROSS_CHECK
-    pushes_metrics = True
 
     def build_arguments(self, job: Job) -> list[str | Path]:
         environment = {

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import math
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wirebench.drivers.driver import Driver, Job
-from wirebench.drivers.wireload import RenderedRequest, render_requests
+from wirebench.drivers.wireload import render_requests
 from wirebench.errors import WirebenchError
 from wirebench.model.contract import HTTP_CODES
 from wirebench.model.histogram import Histogram
@@ -77,21 +78,20 @@ def compute_duration_s(job: Job) -> float:
     return max(_DURATION_S_MIN, job.load.warmup_s + job.load.window_s + _SLACK_S)
 
 
-def render(job: Job) -> list[RenderedRequest]:
+def render(job: Job) -> list[dict[str, Any]]:
     """Return the requests of a job: some to choose from, or as many as it sends, where they write.
 
     Raises ProcessError.
     """
     requests = render_requests(job, _CHOICES)
-    if requests[0].writes:
+    if requests[0].get("writes"):
         requests = render_requests(job, math.ceil((job.cell.rate_per_s or 0) * compute_duration_s(job)) + 1)
     return requests[:1] if all(each == requests[0] for each in requests) else requests
 
 
 def write_requests(job: Job) -> Path:
     """Write the requests of a job for a tool that reads them as JSON, one a line."""
-    lines = (each.model_dump_json(exclude_defaults=True) for each in render(job))
-    return job.write_input("requests.jsonl", "\n".join(lines))
+    return job.write_input("requests.jsonl", "\n".join(map(json.dumps, render(job))))
 
 
 def fold(reported: Sequence[Call], job: Job, driver: DriverVersion) -> HistogramFile:

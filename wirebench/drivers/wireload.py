@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import base64
 import tempfile
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
-from pydantic import Field, ValidationError
+import orjson
 from pydantic_core import to_json
 
 from wirebench.drivers.driver import Driver, Job
-from wirebench.errors import UsageError, WirebenchError
-from wirebench.model.frozen import FrozenModel
 from wirebench.model.histogram_file import HistogramFile
 from wirebench.system import processes
 from wirebench.system.paths import TOOLS
-from wirebench.system.processes import ProcessError
-from wirebench.system.tls import ClientTls, split_address
 
 #: Streams may have a hundred thousand items.
 _REQUEST_TIMEOUT_S = 300.0
@@ -30,7 +23,6 @@ class Wireload(Driver):
 
     name = "wireload"
     path = TOOLS / "wireload"
-    pushes_metrics = True
 
     def build_arguments(self, job: Job) -> list[str | Path]:
         return [self.path, "run", job.write_input("job.json", to_json(describe_job(job)).decode())]
@@ -39,87 +31,12 @@ class Wireload(Driver):
         return HistogramFile.read(job.output)
 
 
-class Answer(FrozenModel):
-    """The outcome of one request: a line of `wireload request`."""
-
-    operation: str
-    number: int
-    #: An HTTP status, the name of a gRPC code, or `ok`.
-    status: int | str
-    reply: Any = None
-    #: What is wrong with the reply; empty if nothing is.
-    problem: str = ""
+def render_requests(job: Job, count: int) -> list[dict[str, Any]]:
+    """Return so many requests of a job, as wireload/README.md describes them. Raises ProcessError."""
+    return list(map(orjson.loads, carry_out("render", {**describe_job(job), "requests_each": count})))
 
 
-class RenderedRequest(FrozenModel):
-    """A request as it is sent: a line of `wireload render`.
-
-    On REST it has a method, a path and headers, and maybe a body; on gRPC a message in the JSON form of protobuf.
-    """
-
-    operation: str
-    #: Whether it may be sent once only.
-    writes: bool = False
-    method: str = ""
-    path: str = ""
-    headers: dict[str, str] = Field(default={})
-    body: str | None = None
-    call: str = ""
-    metadata: dict[str, str] = Field(default={})
-    message: dict[str, Any] = Field(default={})
-
-
-def send_requests(job: Job, requests_each: int) -> list[Answer]:
-    """Send `requests_each` of each operation of a job, on one connection.
-
-    Raises ProcessError if the service can't be reached.
-    """
-    lines = _carry_out("request", {**describe_job(job), "requests_each": requests_each})
-    try:
-        return list(map(Answer.model_validate_json, lines))
-    except ValidationError as error:
-        reason = error.errors()[0]["msg"]
-        raise WirebenchError(f"{job.address}: its reply can't be read: {reason}", "correct what it answers") from None
-
-
-def render_requests(job: Job, count: int) -> list[RenderedRequest]:
-    """Return so many requests of a job, for a driver that replays them. Raises ProcessError."""
-    lines = _carry_out("render", {**describe_job(job), "requests_each": count})
-    return list(map(RenderedRequest.model_validate_json, lines))
-
-
-def compile_schema(protos: Sequence[Path], imports: Sequence[Path]) -> bytes:
-    """Return the FileDescriptorSet of proto files or compiled sets, with all that they import.
-
-    Raises UsageError, with the line of a proto.
-    """
-    return _read_schema({"protos": protos, "imports": imports}, "correct the proto files, or `imports`")
-
-
-def reflect(
-    address: str,
-    tls: ClientTls | None = None,
-    calls: Sequence[str] = (),
-    headers: Mapping[str, str] = MappingProxyType({}),
-) -> bytes:
-    """Return the FileDescriptorSet of these calls (`package.Service/Method`), or of all services, by server reflection.
-
-    `headers` are sent as metadata, with the values of environment variables. Raises UsageError.
-    """
-    bare, chosen = split_address(address, tls)
-    hint = "see whether the service runs and serves reflection, or give proto files: `schema: shop.proto`"
-    return _read_schema({"reflection": bare, "tls": chosen, "calls": calls, "metadata": dict(headers)}, hint)
-
-
-def _read_schema(job: dict[str, Any], hint: str) -> bytes:
-    try:
-        return base64.b64decode(_carry_out("schema", job)[0])
-    except ProcessError as error:
-        first, *others = error.details.removeprefix("wireload: ").splitlines() or [error.message]
-        raise UsageError(first, hint, "\n".join(others)) from None
-
-
-def _carry_out(command: str, job: dict[str, Any]) -> list[str]:
+def carry_out(command: str, job: dict[str, Any]) -> list[str]:
     """Run a command of wireload, and return the lines that it prints. Raises ProcessError."""
     with tempfile.NamedTemporaryFile(prefix="wirebench-", suffix=".json") as description:
         description.write(to_json(job))

@@ -1,4 +1,4 @@
-"""Whether variants answer the same requests alike: wrong and different replies, each in a line."""
+"""What variants answer to single requests, and whether that is alike: wrong and different replies, each in a line."""
 
 from __future__ import annotations
 
@@ -7,17 +7,48 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pydantic import ValidationError
+
 from wirebench.drivers import Job
-from wirebench.drivers.wireload import Answer
+from wirebench.drivers.wireload import carry_out, describe_job
+from wirebench.errors import WirebenchError
 from wirebench.measure.conformance import Conformance, shorten
 from wirebench.model.cell import Cell
+from wirebench.model.frozen import FrozenModel
 
 #: What a path has that leads to nothing.
 _ABSENT: Any = object()
 #: By operation, paths to values that all variants answer alike, by transport.
 Paths = Mapping[str, Sequence[Mapping[str, str]]]
+
+
+class Answer(FrozenModel):
+    """The outcome of one request: a line of `wireload request`."""
+
+    operation: str
+    number: int
+    #: An HTTP status, the name of a gRPC code, or `ok`.
+    status: int | str
+    reply: Any = None
+    #: What is wrong with the reply; empty if nothing is.
+    problem: str = ""
+
+
 #: Jobs that were sent, and the outcomes of their requests.
 Answered = Sequence[tuple[Job, Sequence[Answer]]]
+
+
+def send_requests(job: Job, requests_each: int) -> list[Answer]:
+    """Send `requests_each` of each operation of a job, on one connection.
+
+    Raises ProcessError if the service can't be reached.
+    """
+    lines = carry_out("request", {**describe_job(job), "requests_each": requests_each})
+    try:
+        return list(map(Answer.model_validate_json, lines))
+    except ValidationError as error:
+        reason = error.errors()[0]["msg"]
+        raise WirebenchError(f"{job.address}: its reply can't be read: {reason}", "correct what it answers") from None
 
 
 def describe_work(cell: Cell) -> tuple[object, ...]:

@@ -72,7 +72,7 @@ TRANSPORTS: dict[Transport, TransportFacts] = {
 #: Runtimes whose threads are a factor: those of a pool, or in Go those that run at once (GOMAXPROCS).
 THREADED_RUNTIMES = ("gunicorn-gthread", "sync", "net-http", "grpc-go", "goroutines")
 #: Drivers that send requests at their times, and measure from then on.
-OPEN_LOAD_DRIVERS: tuple[Driver, ...] = ("wireload", "k6", "oha")
+OPEN_LOAD_DRIVERS: tuple[Driver, ...] = ("wireload", "k6")
 #: Drivers that can open a connection for each request.
 REOPENING_DRIVERS: tuple[Driver, ...] = ("wireload", "k6", "oha")
 #: Drivers in the image of a cluster's load pods.

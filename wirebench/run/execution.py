@@ -17,8 +17,7 @@ from pathlib import Path
 from types import TracebackType
 
 from wirebench.drivers import Job
-from wirebench.drivers.driver import CREATED_FIRST_ID, ID_STEP
-from wirebench.drivers.metrics_push import MetricsPush
+from wirebench.drivers.driver import MetricsPush
 from wirebench.errors import WirebenchError, pluralise
 from wirebench.measure.answers import Answered
 from wirebench.measure.calibration import (
@@ -38,7 +37,7 @@ from wirebench.measure.usage import Interference
 from wirebench.model.cell import Cell, ServiceSpec
 from wirebench.plan.plan import Plan, PlannedCell
 from wirebench.run.environment import read_machine
-from wirebench.run.ids import IdLayout, count_steps, find_free
+from wirebench.run.ids import CREATED_FIRST_ID, ID_STEP, IdLayout, count_steps, find_free
 from wirebench.run.load_pod.task import CalibrateTask, MeasureTask, VerifyTask
 from wirebench.run.load_source import LoadSource
 from wirebench.run.own_variants import VERIFIED_IDS, Variants

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from wirebench.drivers.driver import CREATED_FIRST_ID, ID_STEP
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.measure.client import connect
 from wirebench.model.cell import Cell
@@ -18,6 +17,9 @@ from wirebench.model.scenario import Scenario
 from wirebench.plan.plan import Plan, PlannedCell
 from wirebench.targets.endpoint import Endpoint
 
+#: Where the ids of users that a load creates begin, and what a creating job's first id is a multiple of.
+CREATED_FIRST_ID = 10_000_000
+ID_STEP = 1_000_000
 _STEPS = (2**31 - CREATED_FIRST_ID) // ID_STEP
 #: Several times what the generators of a large machine create; and the same of requests that create many users at once.
 _CREATED_PER_S_MAX = 100_000

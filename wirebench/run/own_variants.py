@@ -10,8 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from wirebench.drivers import Job
-from wirebench.drivers.driver import ID_STEP
-from wirebench.drivers.wireload import compile_schema
 from wirebench.errors import UsageError
 from wirebench.measure.answers import Answered, compare_answers, describe_work
 from wirebench.measure.conformance import Conformance
@@ -21,8 +19,10 @@ from wirebench.model.placeholders import redact
 from wirebench.model.scenario import Scenario, find_own
 from wirebench.model.source import FieldPath
 from wirebench.model.variant import CONTRACT_FILE, REFLECTION, Variant
+from wirebench.run.ids import ID_STEP
 from wirebench.run.load_pod.task import ReflectTask, SendTask
 from wirebench.run.load_source import LoadSource
+from wirebench.run.schema import compile_schema
 from wirebench.system.files import write_atomic
 from wirebench.system.paths import CONTRACT
 from wirebench.system.tls import make_context

@@ -10,12 +10,12 @@ from datetime import UTC, datetime
 import psutil
 
 from wirebench.drivers import DRIVERS
-from wirebench.drivers.metrics_push import check_receiver
 from wirebench.errors import UsageError
 from wirebench.model.run_info import RunInfo
 from wirebench.plan.plan import Plan
 from wirebench.run import environment
 from wirebench.run.ids import IdLayout, lay_out
+from wirebench.run.live_metrics import check_receiver
 from wirebench.run.own_variants import check_variants
 from wirebench.system.network_namespace import explain_no_netem
 from wirebench.targets import toxiproxy

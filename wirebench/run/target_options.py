@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wirebench.drivers import DRIVERS
-from wirebench.drivers.metrics_push import parse_base_url
 from wirebench.errors import UsageError
 from wirebench.model.contract import SEED_MAX, TargetName
 from wirebench.model.scenario import EVERY_TRANSPORT, Scenario
 from wirebench.plan.plan import Plan, make_plan
+from wirebench.run.live_metrics import parse_base_url
 from wirebench.run.own_variants import find_variables
 from wirebench.targets.cluster.client import find_access
 from wirebench.targets.cores import divide_cores

@@ -11,8 +11,7 @@ import pytest
 
 from tests.support.report_run import cell
 from wirebench.drivers import Job
-from wirebench.drivers.wireload import Answer
-from wirebench.measure.answers import compare_answers
+from wirebench.measure.answers import Answer, compare_answers
 from wirebench.measure.conformance import IDS, draw_requests
 from wirebench.model.application import read_application
 from wirebench.model.scenario import Load

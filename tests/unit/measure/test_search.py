@@ -13,7 +13,6 @@ from tests.support.jobs import JOB
 from tests.support.report_run import RunBuilder, cell
 from tests.support.simulated_service import SimulatedService, make_search
 from wirebench.drivers import Job
-from wirebench.drivers.driver import ID_STEP
 from wirebench.measure.observe import Observation
 from wirebench.measure.search import choose_first_rate, choose_rate, judge_window, search_capacity
 from wirebench.model.histogram import Histogram
@@ -21,6 +20,7 @@ from wirebench.model.histogram_file import Clock
 from wirebench.model.record import Record, SearchWindow
 from wirebench.model.scenario import Load, Objective
 from wirebench.model.variant import RATE_MAX
+from wirebench.run.ids import ID_STEP
 
 LOAD = Load(model="capacity", objective=Objective(p99_ms=50))
 

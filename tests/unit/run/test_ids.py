@@ -12,11 +12,10 @@ import pytest
 from wirebench_services.client import Reply
 
 from tests.support.scenario_text import read
-from wirebench.drivers.driver import CREATED_FIRST_ID, ID_STEP
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.cell import ServiceSpec
 from wirebench.plan.plan import Plan, make_plan
-from wirebench.run.ids import find_free, lay_out
+from wirebench.run.ids import CREATED_FIRST_ID, ID_STEP, find_free, lay_out
 from wirebench.targets.endpoint import Endpoint
 
 INT32_MAX = 2**31 - 1

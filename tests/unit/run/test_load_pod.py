@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.histogram_files import make_histogram_file
 from tests.support.jobs import JOB
-from wirebench.drivers.metrics_push import MetricsPush
+from wirebench.drivers.driver import MetricsPush
 from wirebench.measure.calibration import Probe
 from wirebench.measure.observe import Observation
 from wirebench.model.cell import ServiceSpec

@@ -10,8 +10,8 @@ import grpc
 import pytest
 
 from tests.support.shop import SCENARIO, read
-from wirebench.drivers.wireload import Answer
 from wirebench.errors import UsageError
+from wirebench.measure.answers import Answer
 from wirebench.model.application import read_application
 from wirebench.model.cell import ServiceSpec
 from wirebench.plan.plan import make_plan

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from wirebench.drivers import Job
-from wirebench.drivers.metrics_push import MetricsPush
+from wirebench.drivers.driver import MetricsPush
 from wirebench.errors import WirebenchError
 from wirebench.measure.usage import read_pod
 from wirebench.model.address import parse_address

@@ -11,14 +11,15 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import to_json
 
 from wirebench.drivers import DRIVERS, Job
-from wirebench.drivers.wireload import Answer, reflect, send_requests
 from wirebench.errors import UsageError, WirebenchError
+from wirebench.measure.answers import Answer, send_requests
 from wirebench.measure.calibration import Point, Probe, measure_coarsely
 from wirebench.measure.conformance import Conformance, check_services
 from wirebench.measure.observe import Observation, observe
 from wirebench.model.frozen import FrozenModel
 from wirebench.model.recording import Recording
 from wirebench.model.validation_messages import describe_first
+from wirebench.run.schema import reflect
 from wirebench.system.paths import APPLICATION
 from wirebench.system.tls import ClientTls
 from wirebench.targets.cores import Cores, divide_cores
