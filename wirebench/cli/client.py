@@ -115,7 +115,7 @@ def call_and_show(client: Client, operation: str, fields: Fields) -> None:
     Raises WirebenchError, in the service's words, if the operation fails.
     """
     began_s = time.perf_counter()
-    if operation in load_builtin().streams:
+    if load_builtin().operations[operation].stream:
         reply = _show_items(client.stream(operation, fields))
     else:
         reply = client.call(operation, fields)

@@ -146,7 +146,7 @@ class Calibration(FrozenModel):
         fine = [point for point in known if not point.coarse]
         points = fine if _find_neighbours(fine, cell, rate_per_s) else known
         used = _find_neighbours(points, cell, rate_per_s)
-        ceiling_per_s = None if cell.is_stream else _compute_ceiling_per_s(points, cell.concurrency)
+        ceiling_per_s = None if cell.stream_items is not None else _compute_ceiling_per_s(points, cell.concurrency)
         if not used and ceiling_per_s is None:
             return None
         return Instrument(

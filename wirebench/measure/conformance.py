@@ -104,7 +104,7 @@ def _ask(client: Client, requests: Sequence[Request]) -> list[Reply]:
 
 def _answer(client: Client, operation: str, fields: Fields) -> Reply:
     """Return a reply; that of a stream has all its items, and that of a list no users of others."""
-    if operation in load_builtin().streams:
+    if load_builtin().operations[operation].stream:
         *items, ended = client.stream(operation, fields)
         return Reply(ended.code, ended.message, items)
     reply = client.call(operation, fields)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from wirebench.drivers import Job
 from wirebench.measure.observe import Observation
+from wirebench.model.histogram_file import OK, HistogramFile
 from wirebench.model.record import FAIRNESS_MIN, Gate, Record
 from wirebench.model.scenario import ERROR_SHARE_MAX
 
@@ -152,13 +154,22 @@ def _compute_item_rate_error(of: GateInput) -> float | None:
 
 
 def _compute_drift(of: GateInput) -> float | None:
-    cell, per_second = of.job.cell, of.seen.file.count_full_seconds()
+    cell, per_second = of.job.cell, _count_full_seconds(of.seen.file)
     is_steady = cell.shape is None and not of.job.load.find_workload(cell.operation).phases
     if not is_steady or len(per_second) < _DRIFT_SECONDS_MIN:
         return None
     half = len(per_second) // 2
     first, last = sum(per_second[:half]), sum(per_second[-half:])
     return abs(last / first - 1) if first else 1.0
+
+
+def _count_full_seconds(file: HistogramFile) -> tuple[int, ...]:
+    """Return how many requests succeeded, or items of streams came, in each full second of the window."""
+    seconds = int(file.require_window().duration_s)
+    counts = [each.counts[:seconds] for each in file.per_second if each.code == OK]
+    if file.streams:
+        counts = [file.streams.items_per_second[:seconds]]
+    return tuple(map(sum, itertools.zip_longest((0,) * seconds, *counts, fillvalue=0)))
 
 
 def _count_difference(of: GateInput) -> int | None:

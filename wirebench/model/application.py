@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
@@ -17,8 +17,7 @@ from pydantic import ConfigDict, Field, ValidationError
 
 from wirebench.errors import UsageError
 from wirebench.model.frozen import ONE_OR_MORE, FrozenModel
-from wirebench.model.placeholders import find_variables
-from wirebench.model.source import FieldPath, Source, read_yaml
+from wirebench.model.source import Source, read_yaml
 from wirebench.model.variant import Variant
 from wirebench.system import processes
 from wirebench.system.paths import APPLICATION, TOOLS
@@ -133,7 +132,8 @@ class Application(_Part):
     seeded: dict[str, dict[str, int]] = _EMPTY
     operations: Annotated[dict[str, Operation], Field(min_length=1)]
     variants: dict[str, Variant] = _EMPTY
-    #: What it is read from, so that errors name its lines.
+    #: What it is read from, so that errors name its lines. The text is all of it as JSON, with the names of variables,
+    #: not their values; of the built-in application it is the file.
     source: Source = Source(Path("application.yaml"))
 
     @property
@@ -145,44 +145,12 @@ class Application(_Part):
     def folder(self) -> Path:
         return self.path.parent
 
-    @property
-    def text(self) -> str:
-        """All of it as JSON, with the names of variables, not their values.
-
-        Of the built-in application it is the file.
-        """
-        return self.source.text
-
-    def locate(self, field: FieldPath) -> str:
-        """Return a field's name, and before it the file and line."""
-        return self.source.locate(field)
-
-    @property
-    def streams(self) -> tuple[str, ...]:
-        return tuple(name for name, each in self.operations.items() if each.stream)
-
     def find_tls(self, name: str) -> ClientTls | None:
         """Return what clients of a variant need for TLS; None is plain text."""
         given = self.variants[name].tls
         if given is None:
             return None
         return ClientTls(self.folder / given.authority if given.authority else None)
-
-    def find_variables(self, variants: Collection[str], operations: Collection[str]) -> Iterator[tuple[str, FieldPath]]:
-        """Yield the environment variables that these variants and operations name, each with where it stands."""
-        sections: dict[FieldPath, dict[str, str]] = {}
-        for name in variants:
-            for key in ("headers", "environment"):
-                sections["variants", name, key] = getattr(self.variants[name], key)
-        for name in operations:
-            operation = self.operations[name]
-            requests: dict[FieldPath, Request | None] = {("rest",): operation.rest, ("grpc",): operation.grpc}
-            requests |= {("variants", each): own for each, own in operation.variants.items() if each in variants}
-            for field, request in requests.items():
-                key, sections["operations", name, *field, key] = find_headers(request)
-        for field, texts in sections.items():
-            for key, text in texts.items():
-                yield from ((variable, (*field, key)) for variable in find_variables(text))
 
 
 def read_application(path: Path) -> Application:

@@ -206,17 +206,9 @@ class Cell(ServiceSpec):
             own["placement"] = None
         return ServiceSpec(**own)
 
-    def adopt(self, service: ServiceSpec) -> Cell:
-        """Return the cell as it is on a service."""
-        return dataclasses.replace(self, **dataclasses.asdict(service) | {"placement": self.placement})
-
     @property
     def id(self) -> str:
         return str(self)
-
-    @property
-    def is_stream(self) -> bool:
-        return self.stream_items is not None
 
     @property
     def factors(self) -> dict[str, Level]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from pydantic import Field, ValidationError
 
@@ -24,8 +23,6 @@ CLOCKS: tuple[Clock, ...] = get_args(Clock)
 
 OK = "ok"
 ERROR_TEXTS_MAX = 10
-
-R = TypeVar("R", bound=FrozenModel)
 
 
 class DriverVersion(FrozenModel):
@@ -174,13 +171,6 @@ class HistogramFile(FrozenModel):
             raise WirebenchError("no request was sent after the warm-up", hint)
         return self.window
 
-    def count_full_seconds(self) -> tuple[int, ...]:
-        """Return how many requests succeeded, or items of streams came, in each full second of the window."""
-        seconds = int(self.window.duration_s) if self.window else 0
-        if self.streams:
-            return (*self.streams.items_per_second, *([0] * seconds))[:seconds]
-        return _add_up([(0,) * seconds, *(each.counts for each in self.per_second if each.code == OK)])[:seconds]
-
 
 def _sum_histograms(texts: Iterable[str]) -> Histogram:
     """Merge encoded histograms; empty if there are none."""
@@ -191,21 +181,8 @@ def _sum_histograms(texts: Iterable[str]) -> Histogram:
 
 def choose_most_frequent(errors: Iterable[ErrorText]) -> tuple[ErrorText, ...]:
     """Add up errors of the same code and text, and return the most frequent, the first ones first."""
-    merged = _merge_rows(errors, {"count": sum})
-    return tuple(sorted(merged, key=lambda each: -each.count)[:ERROR_TEXTS_MAX])
-
-
-def _merge_rows(rows: Iterable[R], combine: Mapping[str, Callable[[list[Any]], Any]]) -> tuple[R, ...]:
-    """Merge rows that differ in some fields alone, by what combines the values of each of these."""
-    alike = defaultdict[R, list[R]](list)
-    for row in rows:
-        alike[row.model_copy(update=dict.fromkeys(combine))].append(row)
-    return tuple(
-        key.model_copy(update={name: merge([getattr(row, name) for row in own]) for name, merge in combine.items()})
-        for key, own in alike.items()
-    )
-
-
-def _add_up(counts: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
-    """Add up the counts of each second; some may have fewer seconds than others."""
-    return tuple(map(sum, itertools.zip_longest(*counts, fillvalue=0)))
+    counts: Counter[tuple[str, str]] = Counter()
+    for each in errors:
+        counts[each.code, each.message] += each.count
+    most = counts.most_common(ERROR_TEXTS_MAX)
+    return tuple(ErrorText(code=code, message=text, count=count) for (code, text), count in most)

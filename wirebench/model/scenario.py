@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, create_model, model_validator
 
 from wirebench.model.application import Application, load_builtin
 from wirebench.model.cell import FACTORS, Cell, Comparable, make_level_type
-from wirebench.model.contract import BLOCKS_MAX, TRANSPORTS, Driver, Implementation, LoadModel, Shape, Transport
+from wirebench.model.contract import BLOCKS_MAX, TRANSPORTS, Driver, LoadModel, Shape, Transport
 from wirebench.model.frozen import StrictModel
 from wirebench.model.recording import Recording
 from wirebench.model.source import FieldPath, Source
@@ -85,10 +85,6 @@ class Factors(_make_section()):  # type: ignore[misc] # most of its fields are t
         """Return the levels of a factor by transport."""
         levels: Mapping[str, tuple[Any, ...]] = getattr(self, name)
         return levels
-
-    def list_implementations(self, transport: Transport) -> tuple[Implementation, ...]:
-        """Return those of a transport, whose runtimes and defaults differ."""
-        return find_own(self.implementation, transport) or ("python",)
 
 
 class Objective(StrictModel):

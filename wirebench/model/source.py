@@ -18,28 +18,6 @@ from wirebench.system.files import read_limited
 
 FILE_BYTES_MAX = 1_000_000
 
-_TAG = "tag:yaml.org,2002:"
-_LEADING_ZERO = re.compile(r"[-+]?0[0-9]")
-
-
-class _Loader(yaml.SafeLoader):
-    """The safe loader, for YAML 1.2; a value that its type can't hold is a YAML error with a line, like all others."""
-
-    yaml_implicit_resolvers = {  # noqa: RUF012 - PyYAML's
-        first: [each for each in each_of if each[0] in (f"{_TAG}null", f"{_TAG}merge")]
-        for first, each_of in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
-
-    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:  # noqa: ANN401, FBT001, FBT002 - PyYAML's
-        problem = f"this is not a valid {node.tag.removeprefix(_TAG)}"
-        try:
-            if node.tag not in (f"{_TAG}int", f"{_TAG}float") or not _LEADING_ZERO.match(node.value):
-                return super().construct_object(node, deep)
-            problem = f"{node.value} has one value in YAML 1.1 and another in 1.2: quote it, or leave out the zero"
-        except (ValueError, LookupError, AttributeError):
-            pass
-        raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
-
 
 class _Dumper(yaml.SafeDumper):
     """Quotes what YAML 1.1 or 1.2 would take for something else than a text; writes equal values in full each time."""
@@ -48,15 +26,9 @@ class _Dumper(yaml.SafeDumper):
         return True
 
 
-#: The core schema of YAML 1.2: https://yaml.org/spec/1.2.2/#103-core-schema
-for _name, _pattern, _first in (
-    ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
-    ("int", r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", "-+0123456789"),
-    ("float", r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", "-+.0123456789"),
-    ("float", r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)", "-+."),
-):
-    for _each in (_Loader, _Dumper):
-        _each.add_implicit_resolver(_TAG + _name, re.compile(f"^(?:{_pattern})$"), list(_first))
+#: What is a number in YAML 1.2 alone, which wireload reads: https://yaml.org/spec/1.2.2/#103-core-schema
+_NUMBER = re.compile(r"^([-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|0o[0-7]+)$")
+_Dumper.add_implicit_resolver("tag:yaml.org,2002:float", _NUMBER, list("-+.0123456789"))
 
 
 def dump_yaml(data: Any, *, default_flow_style: bool | None = False, width: float = 80) -> str:  # noqa: ANN401 - any JSON
@@ -124,7 +96,7 @@ def read_yaml(path: Path, what: str, hint: str) -> tuple[dict[str, Any], Source]
 def parse_yaml(text: str, path: Path, name: str, what: str) -> tuple[dict[str, Any], Source]:
     """Return the mapping in a YAML text, as `read_yaml` does; messages call its file `name`. Raises UsageError."""
     try:
-        loader = _Loader(text)
+        loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
         lines = _map_lines(node, name) if node else {}
         data = loader.construct_document(node) if node else None
@@ -135,6 +107,8 @@ def parse_yaml(text: str, path: Path, name: str, what: str) -> tuple[dict[str, A
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise UsageError(f"{name}:{line}: not valid YAML: {error.reason}", "correct the line") from None
+    except (ValueError, LookupError, AttributeError) as error:  # a value that its type can't hold
+        raise UsageError(f"{name}: not valid YAML: {error}", "correct the value") from None
     except RecursionError:
         raise UsageError(f"{name}:1: nested too deeply", f"{what} has a few levels") from None
     if not isinstance(data, dict):
@@ -172,7 +146,7 @@ def _map_lines(root: yaml.Node, name: str) -> dict[FieldPath, int]:
         seen.add(node)
         if isinstance(node, yaml.MappingNode):
             for key, value in node.value:
-                inner = (*at, _read_key(key, name))
+                inner = (*at, str(key.value))
                 if inner in lines:
                     raise UsageError(f"{name}:{key.start_mark.line + 1}: {key.value!r} appears twice", "remove one")
                 lines[inner] = key.start_mark.line + 1
@@ -183,10 +157,3 @@ def _map_lines(root: yaml.Node, name: str) -> dict[FieldPath, int]:
 
     visit(root, ())
     return lines
-
-
-def _read_key(key: yaml.Node, name: str) -> str:
-    """Return a key. Raises UsageError for one that isn't text, as YAML reads it: `1`, `on`, `[a]`."""
-    if not isinstance(key, yaml.ScalarNode) or key.tag not in (f"{_TAG}str", f"{_TAG}merge"):
-        raise UsageError(f"{name}:{key.start_mark.line + 1}: a key must be a word", "write `key: value`")
-    return str(key.value)

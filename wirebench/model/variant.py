@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from wirebench.model.frozen import ONE_OR_MORE, StrictModel
-from wirebench.model.placeholders import find_variables
 
+#: An environment variable in a text of an application file.
+VARIABLE = re.compile(r"\$\{([A-Z_][A-Z0-9_]*)\}")
 CONNECTIONS_MAX = 10_000
 RATE_MAX = 1_000_000
 #: The value of `schema` for server reflection.
@@ -113,8 +115,8 @@ class Variant(StrictModel):
         written = "".join((self.start or "", *self.environment.values()))
         if self.start is not None and "{port}" not in written:
             raise ValueError("start: needs {port}, here or in environment: the port that requests go to")
-        if variable := next(find_variables(self.start or ""), None):
-            raise ValueError(f"start: ${{{variable}}} would stand in an argument list; use environment")
+        if variable := VARIABLE.search(self.start or ""):
+            raise ValueError(f"start: {variable[0]} would stand in an argument list; use environment")
         if self.start is not None and "{admin_port}" in (self.ready or "") and "{admin_port}" not in written:
             raise ValueError("ready: {admin_port} isn't in start or environment, so nothing listens there")
         return self

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from wirebench.model.application import Operation, find_headers
 from wirebench.model.cell import Cell
 from wirebench.model.contract import Driver, Transport
-from wirebench.model.placeholders import find_placeholders, find_variables
+from wirebench.model.variant import VARIABLE
 
 #: The longest window of a driver that keeps every request until it ends: k6 writes a gigabyte of them, and ghz drops
 #: those beyond a million.
@@ -54,8 +54,8 @@ def explain_unsupported(
     replaced = {name.lower() for name in own}
     sent = {**{name: text for name, text in headers.items() if name.lower() not in replaced}, **own}
     repeats = not (driver in _REPLAYING_IN_TURN and cell.rate_per_s)
-    varies, status = any(find_placeholders(sent)), request.get("expect", {}).get("status", 200)
-    has_variables = any(any(find_variables(text)) for text in sent.values())
+    varies, status = any("{" in text for text in sent.values()), request.get("expect", {}).get("status", 200)
+    has_variables = any(map(VARIABLE.search, sent.values()))
     reasons = {
         f"it keeps every request until it ends, and so may take {REPLAYED_S_MAX:.0f} s at most": (
             window_s > REPLAYED_S_MAX

@@ -103,7 +103,7 @@ def _find_application(name: object, source: Source, given: Path | None) -> Appli
     application = read_application(path)
     if not application.variants:
         hint = "add a variant: `variants: {mine: {transport: rest, start: …}}`; docs/applications.md describes them"
-        raise UsageError(f"{application.locate(('variants',))}: there is none, and so nothing to measure", hint)
+        raise UsageError(f"{application.source.locate(('variants',))}: there is none, and so nothing to measure", hint)
     return application
 
 

@@ -45,7 +45,7 @@ def plan_load(transport: Transport, options: Sequence[Override], target: TargetN
 def adopt_service(plan: Plan, service: ServiceSpec) -> Plan:
     """Return the plan of a load on a service as it is."""
     (cell,) = plan.cells
-    return _replace_cell(plan, cell.adopt(service))
+    return _replace_cell(plan, dataclasses.replace(cell, **dataclasses.asdict(service) | {"placement": cell.placement}))
 
 
 def _check_operation(scenario: Scenario) -> None:

@@ -158,7 +158,7 @@ def _list_combinations(scenario: Scenario, target: TargetName) -> Iterator[dict[
             levels |= {"replicas": (None,), "cpu_limit_millicores": (None,)}  # what the service has
         yield levels
     for transport in scenario.factors.transport:
-        for implementation in scenario.factors.list_implementations(transport):
+        for implementation in find_own(scenario.factors.implementation, transport) or ("python",):
             yield _choose_levels(scenario, transport, implementation, target)
 
 

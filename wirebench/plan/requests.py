@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 
 from wirebench.errors import UsageError
 from wirebench.model.address import parse_address
-from wirebench.model.placeholders import find_placeholders
 from wirebench.model.source import dump_yaml
 from wirebench.model.variant import REFLECTION, Limit, is_loopback
 from wirebench.plan.drafts.files import make_address_keys
@@ -44,7 +43,7 @@ def compare_requests(  # noqa: PLR0913 - requests by transport, and what all hav
     parsers = {"rest": (_parse_rest, rest), "grpc": (_parse_grpc, grpc), "socket": (_parse_socket, socket)}
     for transport, parse, text in ((name, parse, text) for name, (parse, texts) in parsers.items() for text in texts):
         address, request = parse(text)
-        _check_request(f"--{transport}", address, request)
+        _check_address(f"--{transport}", address)
         if status and transport == "rest":
             request["expect"] = {"status": status}
         others = sum(variant["transport"] == transport for variant in variants.values())
@@ -110,15 +109,12 @@ def _parse_socket(text: str) -> tuple[str, dict[str, Any]]:
     return match[1], {"line": match[2]}
 
 
-def _check_request(flag: str, address: str, request: dict[str, Any]) -> None:
-    """Raise UsageError for what isn't an address, and for placeholders."""
+def _check_address(flag: str, address: str) -> None:
+    """Raise UsageError for what isn't an address."""
     try:
         parse_address(split_address(address)[0])
     except UsageError as error:
         raise UsageError(f"{flag}: {error.message}", error.hint) from None
-    if found := next(find_placeholders(request), None):
-        hint = "requests with inputs need an application file: `wirebench init` writes a first one"
-        raise UsageError(f"{flag}: {{{found}}} stands for an input, and there is none", hint)
 
 
 def _read_json(text: str) -> Any:  # noqa: ANN401 - any JSON

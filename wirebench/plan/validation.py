@@ -82,7 +82,7 @@ def _validate_variants(scenario: Scenario, target: TargetName) -> ValidationMess
     for name, variant in scenario.variants.items():
         if getattr(variant, key) is None:
             others = [each for each, (other, _) in _ON_TARGET.items() if getattr(variant, other) is not None]
-            where = application.locate(("variants", name))
+            where = application.source.locate(("variants", name))
             hint = f"add it, {where}, choose others by factors.variant, or add --target {' or '.join(others)}"
             message = f"the variant {name} has no {key} ({what}), which the target {target} needs"
             yield ("factors", "variant"), message, hint
@@ -129,7 +129,8 @@ def _validate_calls(scenario: Scenario, calls: int) -> ValidationMessages:
         yield ("load", "calls"), message, "each is kept one by one: lower it, or use a closed load"
     if load.warmup_s:
         yield ("load", "warmup_s"), "every call counts, from the first one on", "use load.warmup_calls"
-    if load.warmup_calls and collect_levels(scenario.factors.operation).intersection(scenario.application.streams):
+    streams = {name for name, each in scenario.application.operations.items() if each.stream}
+    if load.warmup_calls and collect_levels(scenario.factors.operation) & streams:
         yield ("load", "warmup_calls"), "streams have no warm-up by calls", "remove it, or the stream"
 
 
@@ -255,12 +256,12 @@ def _validate_requests(cell: Cell, scenario: Scenario) -> CellMessages:
     """Reject workers that can't be set on a variant, and operations without a request for it."""
     application = scenario.application
     if cell.variant and cell.workers > 1 and not application.variants[cell.variant].takes_workers:
-        hint = f"write {{workers}} into its command: {application.locate(('variants', cell.variant))}"
+        hint = f"write {{workers}} into its command: {application.source.locate(('variants', cell.variant))}"
         yield "workers", f"it can't be set on the variant {cell.variant}", hint
     for name in scenario.load.find_workload(cell.operation).operations:
         if application.operations[name].find_request(cell.transport, cell.variant) is None:
             others = "variant" if cell.variant else "transport"
-            hint = f"add it, {application.locate(('operations', name))}, or choose others by factors.{others}"
+            hint = f"add it, {application.source.locate(('operations', name))}, or choose others by factors.{others}"
             yield "operation", f"{name} has no {cell.transport} request", hint
 
 
@@ -276,7 +277,7 @@ def _validate_operations(cell: Cell, scenario: Scenario, operations: Sequence[Op
         taking = [name for name, each in scenario.application.operations.items() if each.takes(cell.payload)]
         hint = f"it is for {', '.join(taking)}" if taking else "remove it: no operation has it"
         yield "payload", f"{cell.operation} has no payload {cell.payload!r}", hint
-    if cell.is_stream and cell.transport == "rest" and cell.codec == "protobuf":
+    if cell.stream_items is not None and cell.transport == "rest" and cell.codec == "protobuf":
         hint = "leave factors.codec out"
         yield "codec", "REST streams are Server-Sent Events, which are JSON text", hint
 
@@ -312,7 +313,7 @@ def _validate_streams(cell: Cell, scenario: Scenario, operations: Sequence[Opera
             asking = [key for key, each in scenario.application.operations.items() if each.asks_for(given)]
             hint = f"remove {name}, or set factors.operation to {' or '.join(asking) or 'a stream'} alone"
             yield ("factors", name), f"{cell.operation} {what}", hint
-    if cell.is_stream and scenario.load.shape:
+    if cell.stream_items is not None and scenario.load.shape:
         message = f"the load model {scenario.load.model} is of requests that end soon, and not of streams"
         yield ("load", "model"), message, "use a closed or an open load, or another operation"
 
@@ -341,7 +342,7 @@ def _validate_limit(scenario: Scenario, cell: Cell, target: TargetName) -> Valid
         "lower it, or raise the limit if it is yours",
     )
     if limit is None:
-        where = scenario.application.locate(("variants", str(cell.variant)))
+        where = scenario.application.source.locate(("variants", str(cell.variant)))
         hint = f"add it, {where}: limit: {{rate_per_s: …, connections: …}}"
         yield ("factors", "variant"), f"{at}, and has no limit", hint
     elif load.model != "open":

@@ -15,7 +15,6 @@ from wirebench.measure.answers import Answered, compare_answers, describe_work
 from wirebench.measure.conformance import Conformance
 from wirebench.model.application import resolve
 from wirebench.model.cell import Cell, ServiceSpec
-from wirebench.model.placeholders import redact
 from wirebench.model.scenario import Scenario, find_own
 from wirebench.model.source import FieldPath
 from wirebench.model.variant import CONTRACT_FILE, REFLECTION, Variant
@@ -26,6 +25,7 @@ from wirebench.run.schema import compile_schema
 from wirebench.system.files import write_atomic
 from wirebench.system.paths import CONTRACT
 from wirebench.system.tls import make_context
+from wirebench.targets import variables
 from wirebench.targets.endpoint import Endpoint
 
 #: Ids for what verification creates, each time that something else is verified.
@@ -53,7 +53,7 @@ class Variants:
         name = str(endpoint.service.variant)
         if name not in self._files:
             application, file, descriptors = self._scenario.application, self._folder / "application.json", CONTRACT
-            write_atomic(file, application.text)
+            write_atomic(file, application.source.text)
             if application.variants[name].transport == "grpc":
                 descriptors = self._kept / CONTRACT_FILE.format(name)
                 messages = self._find_messages(name, endpoint)
@@ -119,7 +119,7 @@ class Variants:
         operations = self._scenario.application.operations
         outcome = compare_answers(answered, {name: each.same for name, each in operations.items()})
         names = {name for name, _ in find_variables(self._scenario)}
-        return replace(outcome, mismatches=tuple(redact(line, names) for line in outcome.mismatches))
+        return replace(outcome, mismatches=tuple(variables.redact(line, names) for line in outcome.mismatches))
 
 
 def check_variants(scenario: Scenario) -> None:
@@ -127,7 +127,7 @@ def check_variants(scenario: Scenario) -> None:
     application = scenario.application
     for name, field in find_variables(scenario):
         if name not in os.environ:
-            where = application.locate(field)
+            where = application.source.locate(field)
             hint = f"set it: export {name}=…; its value is never written"
             raise UsageError(f"{where}: the environment variable {name} is not set", hint)
     for name in scenario.variants:
@@ -135,7 +135,7 @@ def check_variants(scenario: Scenario) -> None:
             try:
                 make_context(tls)
             except UsageError as error:
-                where = application.locate(("variants", name, "tls"))
+                where = application.source.locate(("variants", name, "tls"))
                 raise UsageError(f"{where}: {error.message}", error.hint, error.details) from None
 
 
@@ -144,7 +144,7 @@ def find_variables(scenario: Scenario) -> Iterator[tuple[str, FieldPath]]:
     first = next(iter(scenario.application.operations))
     levels = [level for each in scenario.transports for level in find_own(scenario.factors.operation, each) or (first,)]
     operations = dict.fromkeys(name for level in levels for name in scenario.load.find_workload(level).operations)
-    return scenario.application.find_variables(scenario.variants, operations)
+    return variables.find_variables(scenario.application, scenario.variants, operations)
 
 
 def _is_reflected(variant: Variant) -> bool:

@@ -44,7 +44,7 @@ def plan_rest(run: Run, target: TargetOptions, application_file: Path | None = N
             measured = path.read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"can't read {path}: {error}", _RUN_AGAIN) from None
-        if measured != application.text.strip():
+        if measured != application.source.text.strip():
             raise UsageError(
                 f"run {run.info.id}: {application.path} has changed since",
                 f"the rest would measure something else; {_RUN_AGAIN}",

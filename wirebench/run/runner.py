@@ -58,7 +58,7 @@ def execute(  # noqa: PLR0913 - options, each with a default
         if not resumed and (recording := plan.scenario.load.recording) and recording.path:
             writer.keep(recording.path, TIMING_FILE)
         if not resumed and plan.scenario.variants:
-            writer.write(APPLICATION_FILE, plan.scenario.application.text)
+            writer.write(APPLICATION_FILE, plan.scenario.application.source.text)
         execution = Execution(plan, place, ids, writer, progress)
         ending.push(execution.end)
         ending.callback(place.stop)

@@ -15,11 +15,11 @@ from pathlib import Path
 from wirebench.errors import UsageError
 from wirebench.model.application import Application
 from wirebench.model.cell import ServiceSpec
-from wirebench.model.placeholders import expand
 from wirebench.system.paths import APPLICATIONS, TOOLS
 from wirebench.system.ports import LOOPBACK, accepts_connections, answers_http, is_serving
 from wirebench.system.processes import list_flags
 from wirebench.system.tls import ClientTls
+from wirebench.targets.variables import expand
 
 #: How long a built-in service may take to finish requests in flight.
 DRAIN_TIMEOUT_S = 10.0
@@ -104,7 +104,7 @@ def launch_variant(application: Application, name: str, port: int, admin_port: i
         environment={key: expand(fill(text)) for key, text in variant.environment.items()},
         folder=application.folder / (variant.folder or ""),
         tls=tls,
-        where=application.locate(("variants", name, "start")),
+        where=application.source.locate(("variants", name, "start")),
     )
 
 
@@ -114,9 +114,9 @@ def find_command(application: Application, name: str) -> list[str]:
     A program without a slash is looked for where the shell does, and among the tools of this project.
     """
     variant = application.variants[name]
-    where, folder = application.locate(("variants", name, "start")), application.folder / (variant.folder or "")
+    where, folder = application.source.locate(("variants", name, "start")), application.folder / (variant.folder or "")
     if not folder.is_dir():
-        place = application.locate(("variants", name, "folder"))
+        place = application.source.locate(("variants", name, "folder"))
         raise UsageError(f"{place}: {folder} isn't a folder", "correct the path")
     try:
         program, *others = shlex.split(variant.start or "")

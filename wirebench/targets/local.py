@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from wirebench.model.application import Application
 from wirebench.model.cell import ServiceSpec
-from wirebench.model.placeholders import redact
 from wirebench.system import processes
 from wirebench.system.paths import POSTGRES_URL
 from wirebench.system.ports import LOOPBACK, reserve_ports, wait_ready
@@ -27,6 +26,7 @@ from wirebench.targets.launch import (
     launch_variant,
 )
 from wirebench.targets.target import Target
+from wirebench.targets.variables import find_variables, redact
 
 if TYPE_CHECKING:
     from wirebench.targets.certificates import CertificateFolder
@@ -130,7 +130,7 @@ class LocalTarget(Target):
         except ProcessError as error:
             details = error.details
             if self._application:
-                named = self._application.find_variables(self._application.variants, self._application.operations)
+                named = find_variables(self._application, self._application.variants, self._application.operations)
                 details = redact(details, {name for name, _ in named})
             raise ProcessError(f"{where}: {error.message}".removeprefix(": "), error.hint, details) from None
 

@@ -145,7 +145,7 @@ def draw_times(kind: str, of: Cell, block: int) -> dict[str, Times]:
         return times[np.cumsum(times) <= 0.95e9 * SECONDS * of.concurrency]
 
     is_open = bool(of.rate_per_s or of.shape)
-    if of.is_stream:
+    if of.stream_items is not None:
         gaps = draw(9900, 0.2) if is_open else fill(draw(200_000, 0.2))
         streams = len(gaps) // 99
         return {"service": draw(streams, 20), "first_item": draw(streams, 3), "gap": gaps}
@@ -174,6 +174,6 @@ def make_file(of: Cell, times: Mapping[str, Times], window_s: float, failed: int
         mismatches=0,
         dropped_iterations=dropped,
         streams=Streams(items_total=items, items_per_second=(items // SECONDS,) * SECONDS, cancelled=0)
-        if of.is_stream
+        if of.stream_items is not None
         else None,
     )

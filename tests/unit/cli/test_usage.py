@@ -39,7 +39,7 @@ SCREEN_LINES = 48
         ("run --rest 127.0.0.1:8080", "--rest '127.0.0.1:8080': not a request"),
         ("run --rest 'GET http://127.0.0.1:x/'", "Port could not be cast"),
         ("run --rest 'GET http://me:secret@127.0.0.1/'", "not a URL of a host alone"),
-        ("run --rest 'GET http://127.0.0.1/items/{id}'", "{id} stands for an input"),
+        ("run --rest 'GET http://127.0.0.1/items/{id}'", "{id}: there is no input"),
         ("run --rest 'GET http://127.0.0.1/' --duration 5x", "the duration '5x'"),
         ("run --rest 'GET http://127.0.0.1/' --target local", "the variant rest has no start"),
         ("run --rest 'GET http://127.0.0.1/' --concurrency many", "--concurrency many: factors.concurrency: must be a"),

@@ -112,7 +112,7 @@ class VariantServices:
         return find_backend(Cluster(self._cluster.access, place.namespace), place, self._locate(name, "service"))
 
     def _locate(self, name: str, key: str) -> str:
-        return self._application.locate(("variants", name, "kubernetes", key))
+        return self._application.source.locate(("variants", name, "kubernetes", key))
 
 
 @dataclass(frozen=True, slots=True)
