@@ -11,7 +11,8 @@ from typing import Any
 
 import grpc
 import pytest
-from wirebench_services.client import Client, GrpcClient, SocketClient
+from wirebench_services.client import Client, SocketClient
+from wirebench_services.client.grpc import GrpcClient
 
 from tests.support.services import (
     PYTHON_KINDS,

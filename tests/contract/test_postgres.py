@@ -17,6 +17,7 @@ import psycopg
 import pytest
 from wirebench_services.application import seed
 from wirebench_services.client import Client, ClientError
+from wirebench_services.contract import STREAM
 
 from tests.support.postgres import PostgresServer, url_file
 from tests.support.services import (
@@ -110,12 +111,19 @@ def test_unexpected_errors(postgres: PostgresServer, tmp_path: Path) -> None:
         clients = [stack.enter_context(service.connect()) for service in services]
         with psycopg.connect(url) as connection:
             connection.execute("ALTER TABLE users DROP COLUMN bio")
+            connection.execute("ALTER TABLE transactions DROP COLUMN reference")
         assert ["internal: Internal error."] * len(clients) == [says(client) for client in clients]
         assert all(client.call("echo.upper", {"text": "still here"}).ok for client in clients)
-        for service in services:
+        for service, client in zip(services, clients, strict=True):
             if service.kind.transport == "rest":
                 reply = service.request("GET", "/api/users/1000001")
                 assert (500, b'{"success":false,"data":null,"message":"Internal error."}') == (reply.status, reply.body)
+                event = b'event: error\ndata: {"message":"Internal error."}\n\n'
+                assert event == service.request("GET", "/transactions/stream").body.replace(b'": "', b'":"')
+            if service.kind.transport != "socket":
+                assert "Internal error." == list(client.stream(STREAM, {}))[-1].message
+                service.settle()
+                assert service.counts()[STREAM, "internal"]
             assert re.search("Traceback|the store failed", service.logged()), service.kind
 
 

@@ -117,9 +117,12 @@ def test_bodies_that_are_no_json(service: Service, body: bytes) -> None:
 
 
 def test_the_path_decides_whose_user_is_changed(service: Service) -> None:
-    """Another id in the body is a contradiction, and rejected."""
+    """Another id in the body or the query is a contradiction, and rejected; a query beside a body isn't read."""
     expected = (400, make_envelope("Field 'id' must be the one of the path."))
 
+    assert expected == send(service, "GET", "/api/users/1000001?id=1000002")
+    assert 200 == send(service, "GET", "/api/users/1000001?id=1000001")[0]
+    assert 200 == send(service, "POST", "/upper?text=%zz", {"text": "a"})[0]
     assert expected == send(service, "PUT", "/api/users/1000001", {"id": 1_000_002, "name": "x"})
     status, _ = send(service, "PUT", "/api/users/1000001", {"id": 1_000_001, "name": "User 1000001"})
     assert 200 == status
@@ -132,6 +135,7 @@ def test_the_path_decides_whose_user_is_changed(service: Service) -> None:
         ("limit=", "Field 'limit' must be an integer."),
         ("limit=-1", "Field 'limit' must be between 0 and 1000000."),
         ("page=2", "Unknown fields: page."),
+        ("limit=-1&limit=1", "Field 'limit' must be between 0 and 1000000."),
     ],
 )
 def test_queries(service: Service, query: str, expected: str) -> None:

@@ -5,10 +5,11 @@ descendants.
 """
 
 import contextlib
+import os
 import socket
 import struct
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from http import HTTPStatus
 from pathlib import Path
 
@@ -102,12 +103,18 @@ def serve_admin(settings: Settings, metrics_folder: Path) -> Iterator[Callable[[
         thread.join()
 
 
-def forget_dead_workers(metrics_folder: Path) -> set[int]:
-    """Return workers that have died since the last call, and remove their gauges and empty files; counters stay."""
+def forget_dead_workers(metrics_folder: Path, groups: Collection[int]) -> set[int]:
+    """Return workers that have died since the last call, and remove their gauges and empty files; counters stay.
+
+    Workers are in the process groups: the number of a dead one may be another program's by now.
+    """
     dead = set()
-    for path in metrics_folder.glob("*.db"):
+    for path in metrics_folder.glob("*_*.db"):
         pid = int(path.stem.rpartition("_")[2])
-        if not psutil.pid_exists(pid) and (path.name.startswith("gauge_live") or not path.stat().st_size):
+        with contextlib.suppress(ProcessLookupError):
+            if os.getpgid(pid) in groups:
+                continue
+        if path.name.startswith("gauge_live") or not path.stat().st_size:
             path.unlink()
             dead.add(pid)
     return dead

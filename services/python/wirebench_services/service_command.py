@@ -34,6 +34,8 @@ _STOP_GRACE_S = 5.0
 _PR_SET_PDEATHSIG = 1
 #: gunicorn waits as long for its workers.
 _HEALTH_CHECK_TIMEOUT_S = 30
+#: Held until this process ends: with several workers, two services that start at once would share a port.
+_PORT_LOCKS: list[socket.socket] = []
 
 
 def run(transport: str, arguments: list[str]) -> int:
@@ -65,6 +67,9 @@ def choose_ports(settings: Settings) -> Settings:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind((settings.host, port))
+                if sys.platform == "linux":  # a name in the abstract namespace: one process can have it
+                    _PORT_LOCKS.append(socket.socket(socket.AF_UNIX))
+                    _PORT_LOCKS[-1].bind(f"\0wirebench {settings.host} {probe.getsockname()[1]}")
             except OSError as error:
                 flag, address = f"--{name.replace('_', '-')}", format_address(settings.host, port)
                 raise OSError(f"can't listen on {address}: {error.strerror}; choose another {flag} or --host") from None
@@ -130,7 +135,7 @@ def serve(settings: Settings, folder: Path) -> int:
                     if (status := server.poll()) is not None:
                         log(f"process {server.pid} of the server ended with status {status}; the service stops")
                         return 1
-                for pid in forget_dead_workers(folder):
+                for pid in forget_dead_workers(folder, [server.pid for server in servers]):
                     log(f"worker {pid} has died")
                 if not is_ready:
                     with contextlib.suppress(*NOT_READY):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import os
 from pathlib import Path
 
 from wirebench_services.admin import forget_dead_workers, serve_admin
@@ -34,11 +35,13 @@ def test_a_metrics_file_that_is_being_created_is_no_fault(tmp_path: Path) -> Non
 
 
 def test_files_of_dead_workers_are_forgotten(tmp_path: Path) -> None:
-    """Empty ones and gauges go, counters stay; a worker's death is reported once."""
-    dead = 4_194_305  # more than Linux counts processes to
-    for name in (f"histogram_{dead}.db", f"gauge_livesum_{dead}.db", f"counter_{dead}.db", "histogram_1.db"):
-        (tmp_path / name).touch()
-    (tmp_path / f"counter_{dead}.db").write_bytes(b"counts")
-    assert {dead} == forget_dead_workers(tmp_path)
-    assert {f"counter_{dead}.db", "histogram_1.db"} == {path.name for path in tmp_path.iterdir()}
-    assert set() == forget_dead_workers(tmp_path)
+    """Empty ones and gauges go, counters stay; a death is reported once, also if its number is in use again."""
+    dead, reused, living = 4_194_305, 1, os.getpid()  # the first is more than Linux counts processes to
+    for pid in (dead, reused, living):
+        for name in (f"histogram_{pid}.db", f"gauge_livesum_{pid}.db", f"counter_{pid}.db"):
+            (tmp_path / name).touch()
+        (tmp_path / f"counter_{pid}.db").write_bytes(b"counts")
+    assert {dead, reused} == forget_dead_workers(tmp_path, {os.getpgrp()})
+    kept = {f"counter_{pid}.db" for pid in (dead, reused, living)}
+    assert kept | {f"histogram_{living}.db", f"gauge_livesum_{living}.db"} == {path.name for path in tmp_path.iterdir()}
+    assert set() == forget_dead_workers(tmp_path, {os.getpgrp()})

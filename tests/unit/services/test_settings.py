@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
-from wirebench_services.service_command import make_server_command
-from wirebench_services.settings import RestSettings, SettingsError, read_settings
+from wirebench_services.service_command import choose_ports, make_server_command
+from wirebench_services.settings import RestSettings, SettingsError, SocketSettings, read_settings
 from wirebench_services.store_command import main
+
+from wirebench.system.ports import reserve_ports
 
 
 def test_a_flag_wins_over_its_variable_in_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,3 +42,14 @@ def test_a_store_that_does_not_exist_is_rejected(name: str) -> None:
     """The message names the flag."""
     with pytest.raises(SettingsError, match="--store"):
         read_settings(RestSettings, ["--store", name])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has names that end with their process")
+def test_services_that_start_at_once_do_not_share_a_port() -> None:
+    """Those with several workers could: each worker listens on the port for itself."""
+    with reserve_ports(1) as (port,):
+        pass
+    settings = read_settings(SocketSettings, ["--port", str(port), "--admin-port", "0", "--workers", "2"])
+    choose_ports(settings)
+    with pytest.raises(OSError, match=f"can't listen on 127.0.0.1:{port}: Address already in use"):
+        choose_ports(settings)

@@ -157,12 +157,14 @@ func decode(r *http.Request, request proto.Message) error {
 	}
 	into := request.ProtoReflect()
 	query, err := url.ParseQuery(r.URL.RawQuery)
+	if r.Method == http.MethodPost || r.Method == http.MethodPut {
+		query, err = nil, nil // the body has the fields
+	}
 	if err != nil {
 		return application.Invalid("The query is not valid.")
 	}
-	hasBody := r.Method == http.MethodPost || r.Method == http.MethodPut
 	for _, name := range slices.Sorted(maps.Keys(query)) {
-		if hasBody || r.PathValue(name) != "" || into.Descriptor().Fields().ByTextName(name) == nil {
+		if into.Descriptor().Fields().ByTextName(name) == nil {
 			return codec.UnknownField(name)
 		}
 		if err := codec.SetInteger(into, name, query.Get(name)); err != nil {
@@ -174,11 +176,11 @@ func decode(r *http.Request, request proto.Message) error {
 		if text == "" {
 			continue
 		}
-		inBody := into.Get(field).Int()
+		given := into.Get(field).Int() // in the body or the query
 		if err := codec.SetInteger(into, name, text); err != nil {
 			return err
 		}
-		if inBody != 0 && inBody != into.Get(field).Int() {
+		if given != 0 && given != into.Get(field).Int() {
 			return application.Invalid("Field '%s' must be the one of the path.", name)
 		}
 	}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 
 #: gRPC carries a message percent-encoded in a header, of which clients accept 8 KiB.
@@ -21,6 +22,14 @@ class OperationError(Exception):
         super().__init__(message)
         self.message = message
         self.code = code
+
+
+def describe_error(error: Exception, operation: str) -> OperationError:
+    """Return what the client is told of an error; log an unexpected one."""
+    if isinstance(error, OperationError):
+        return error
+    logging.getLogger(__name__).error("%s failed", operation, exc_info=error)
+    return OperationError(INTERNAL_MESSAGE, "internal")
 
 
 class InvalidArgument(OperationError):

@@ -50,10 +50,9 @@ def time_and_id(transaction_id: int) -> tuple[int, int]:
 
 def transaction(transaction_id: int) -> Transaction:
     payer, payee, amount_cents = _movement(transaction_id)
-    time_s, _ = time_and_id(transaction_id)
     return Transaction(
         transaction_id,
-        time_s,
+        time_and_id(transaction_id)[0],
         payer,
         payee,
         amount_cents,

@@ -11,14 +11,4 @@ from wirebench_services.contract import OPERATIONS
 
 CLIENTS: dict[str, type[Client]] = {each.transport: each for each in (RestClient, GrpcClient, SocketClient)}
 
-__all__ = [
-    "CLIENTS",
-    "OPERATIONS",
-    "Client",
-    "ClientError",
-    "Fields",
-    "GrpcClient",
-    "Reply",
-    "RestClient",
-    "SocketClient",
-]
+__all__ = ["CLIENTS", "OPERATIONS", "Client", "ClientError", "Fields", "Reply", "RestClient", "SocketClient"]

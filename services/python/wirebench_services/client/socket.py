@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import struct
-
-import grpc
 import orjson
 
 from wirebench_services.client.client import REPLY_BYTES_MAX, Client, Reply, has_ended
 from wirebench_services.contract import AnyMessage, Operation, parse_response, read_data, to_json
+from wirebench_services.socket.frame import LENGTH_BYTES, PREFACES, REPLY, REQUEST, STATUSES
 
-_PREFACES = {"json": b"WB1J", "protobuf": b"WB1P"}
-#: A status is gRPC's number.
-_CODES = {code.value[0]: code.name.lower() for code in grpc.StatusCode}
-_REQUEST = struct.Struct(">IIB")  # length, id, method_length
-_REPLY = struct.Struct(">IIBH")  # length, id, status, message_length
-_LENGTH_BYTES = 4
+_PREFACES = {encoding: preface for preface, encoding in PREFACES.items()}
+_CODES = {status: code for code, status in STATUSES.items()}
 
 
 class SocketClient(Client):
@@ -33,8 +27,8 @@ class SocketClient(Client):
             connection = self.dial()
             connection.sendall(_PREFACES[self.codec])
         name = operation.name.encode()
-        length = _REQUEST.size - _LENGTH_BYTES + len(name) + len(body)
-        connection.sendall(_REQUEST.pack(length, self._last_id, len(name)) + name + body)
+        length = REQUEST.size - LENGTH_BYTES + len(name) + len(body)
+        connection.sendall(REQUEST.pack(length, self._last_id, len(name)) + name + body)
         code, message, body = self._receive_reply()
         if code != "ok":
             return Reply(code, message)
@@ -43,9 +37,9 @@ class SocketClient(Client):
 
     def _receive_reply(self) -> tuple[str, str, bytes]:
         """Wait for the reply to the last request: its code, message and body. Raises ValueError."""
-        header = self._receive(_REPLY.size)
-        length, request_id, status, message_length = _REPLY.unpack(header)
-        rest = length - (_REPLY.size - _LENGTH_BYTES)
+        header = self._receive(REPLY.size)
+        length, request_id, status, message_length = REPLY.unpack(header)
+        rest = length - (REPLY.size - LENGTH_BYTES)
         # Before the rest is waited for: what something else sends rarely is as long as it would have to be.
         is_whole = message_length <= rest <= REPLY_BYTES_MAX and status in _CODES
         if not is_whole or request_id != self._last_id:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -14,7 +13,7 @@ from grpc_reflection.v1alpha import reflection
 from wirebench_proto import echo_pb2_grpc, ledger_pb2_grpc, users_pb2_grpc
 
 from wirebench_services import metrics
-from wirebench_services.application.errors import INTERNAL_MESSAGE, OperationError
+from wirebench_services.application.errors import describe_error
 from wirebench_services.contract import BODY_BYTES_MAX, OPERATIONS, STREAM
 from wirebench_services.encoding import Value, to_fields
 from wirebench_services.settings import GrpcSettings, format_address
@@ -70,11 +69,9 @@ class Call:
     def _finish(self, error: BaseException | None) -> tuple[grpc.StatusCode, str] | None:
         """Count the call; return the status and the details to abort it with."""
         code, message = "ok", ""
-        if isinstance(error, OperationError):
-            code, message = error.code, error.message
-        elif isinstance(error, Exception):
-            logging.getLogger(__name__).error("%s failed", self._operation, exc_info=error)
-            code, message = "internal", INTERNAL_MESSAGE
+        if isinstance(error, Exception):
+            described = describe_error(error, self._operation)
+            code, message = described.code, described.message
         elif error is not None:  # CancelledError or GeneratorExit: the client has left
             code = "cancelled"
         metrics.count_request("grpc", self._operation, code, time.perf_counter() - self._started_s)

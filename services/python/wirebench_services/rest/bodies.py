@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 from google.protobuf.message import Message
 from wirebench_proto.echo_pb2 import EchoResponse
 
-from wirebench_services.application.errors import InvalidArgument, OperationError
+from wirebench_services.application.errors import InvalidArgument, OperationError, describe_error
 from wirebench_services.application.ledger import Transaction
 from wirebench_services.application.users import Fields
-from wirebench_services.contract import Operation, read_fields
+from wirebench_services.contract import STREAM, Operation, read_fields
 from wirebench_services.encoding import Value, from_json, parse_message, to_fields, to_json
 
 Headers: TypeAlias = Any  # Werkzeug's or Starlette's
@@ -31,7 +31,7 @@ def has_body(operation: Operation) -> bool:
     return operation.method in ("POST", "PUT")
 
 
-def parse_integers(texts: Mapping[str, str]) -> dict[str, int]:
+def parse_integers(texts: Mapping[str, str]) -> dict[str, Any]:
     """Return the fields of a path or a query. Raises InvalidArgument."""
     for name, text in texts.items():
         if not _INTEGER.fullmatch(text):
@@ -50,6 +50,11 @@ def parse_body(operation: Operation, headers: Headers, body: bytes, path: Mappin
         fields = read_fields(parse_message(operation.request, body))
     else:
         raise OperationError(f"Content-Type must be {JSON} or {PROTOBUF}.", "unsupported_media_type")
+    return add_path(fields, path)
+
+
+def add_path(fields: dict[str, Any], path: Mapping[str, str]) -> dict[str, Any]:
+    """Add the fields of a path to those of a body or a query. Raises InvalidArgument."""
     for name, value in parse_integers(path).items():
         if fields.get(name) and fields[name] != value:
             raise InvalidArgument(f"Field '{name}' must be the one of the path.")
@@ -83,5 +88,7 @@ def encode_events(transactions: Iterable[Transaction]) -> bytes:
     return b"".join(b"id: %d\ndata: %b\n\n" % (each.id, to_json(to_fields(each))) for each in transactions)
 
 
-def encode_error_event(error: OperationError) -> bytes:
-    return b"event: error\ndata: %b\n\n" % to_json({"message": error.message})
+def encode_error_event(error: Exception) -> tuple[bytes, str]:
+    """Return the last event of a stream that fails, and the code by which the stream is counted."""
+    described = describe_error(error, STREAM)
+    return b"event: error\ndata: %b\n\n" % to_json({"message": described.message}), described.code

@@ -53,9 +53,9 @@ def stream_transactions() -> Response:
     return Response(generate_events(batches, g.started_s), headers=bodies.EVENT_HEADERS)
 
 
-def read_query(path: dict[str, str]) -> dict[str, int]:
+def read_query(path: dict[str, str]) -> dict[str, Any]:
     # Parsing costs time, and most requests have no query.
-    return bodies.parse_integers({**request.args, **path} if request.query_string else path)
+    return bodies.add_path(bodies.parse_integers(request.args) if request.query_string else {}, path)
 
 
 def read_body(operation: Operation, path: dict[str, str]) -> dict[str, Any]:
@@ -78,9 +78,9 @@ def generate_events(batches: Iterator[Any], started_s: float) -> Iterator[bytes]
             yield bodies.encode_events(batch)
         yield bodies.END_EVENT
         code = "ok"
-    except OperationError as error:
-        code = error.code
-        yield bodies.encode_error_event(error)
+    except Exception as error:  # noqa: BLE001 - every error is described, and an unexpected one is logged
+        event, code = bodies.encode_error_event(error)
+        yield event
     finally:
         metrics.count_request("rest", STREAM, code, time.perf_counter() - started_s)
 

@@ -65,10 +65,10 @@ async def stream_transactions(request: Request) -> Response:
     return StreamingResponse(events, headers=bodies.EVENT_HEADERS)
 
 
-def read_query(request: Request) -> dict[str, int]:
-    # Parsing costs time, and most requests have no query.
-    path = request.path_params
-    return bodies.parse_integers({**request.query_params, **path} if request["query_string"] else path)
+def read_query(request: Request) -> dict[str, Any]:
+    # Parsing costs time, and most requests have no query. Of several values, the first counts, as elsewhere.
+    query = dict(reversed(request.query_params.multi_items())) if request["query_string"] else {}
+    return bodies.add_path(bodies.parse_integers(query), request.path_params)
 
 
 async def read_body(operation: Operation, request: Request) -> dict[str, Any]:
@@ -87,9 +87,9 @@ async def generate_events(request: Request, query: ledger.StreamQuery) -> AsyncI
             yield bodies.encode_events(batch)
         yield bodies.END_EVENT
         request.state.code = "ok"
-    except OperationError as error:
-        request.state.code = error.code
-        yield bodies.encode_error_event(error)
+    except Exception as error:  # noqa: BLE001 - every error is described, and an unexpected one is logged
+        event, request.state.code = bodies.encode_error_event(error)
+        yield event
 
 
 async def answer_error(request: Request, error: Exception) -> Response:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from typing import Any
 
 from wirebench_services import metrics
-from wirebench_services.application.errors import INTERNAL_MESSAGE, OperationError
+from wirebench_services.application.errors import OperationError, describe_error
 from wirebench_services.application.operations import HANDLERS
 from wirebench_services.application.users import Fields
 from wirebench_services.contract import BODY_BYTES_MAX, OPERATIONS, read_fields
@@ -42,11 +41,9 @@ class Call:
         return self.finish("ok", OPERATIONS[self.method].message, self._encode(value))
 
     def fail(self, error: Exception) -> bytes:
-        """Return the reply to a call that failed; log unexpected errors."""
-        if isinstance(error, OperationError):
-            return self.finish(error.code, error.message)
-        logging.getLogger(__name__).error("An operation failed", exc_info=error)
-        return self.finish("internal", INTERNAL_MESSAGE)
+        """Return the reply to a call that failed."""
+        described = describe_error(error, self.method)
+        return self.finish(described.code, described.message)
 
     def finish(self, code: str, message: str, body: bytes = b"") -> bytes:
         """Return the reply, and count the call."""

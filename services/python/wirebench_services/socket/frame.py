@@ -13,20 +13,14 @@ PREFACE_BYTES = 4
 
 #: The status of a reply, by the code of its outcome: the numbers of gRPC.
 STATUSES = {
-    "ok": 0,
-    "invalid_argument": 3,
-    "not_found": 5,
-    "already_exists": 6,
-    "resource_exhausted": 8,
-    "unimplemented": 12,
-    "internal": 13,
-    "unavailable": 14,
-}
+    "ok": 0, "invalid_argument": 3, "not_found": 5, "already_exists": 6, "resource_exhausted": 8, "unimplemented": 12,
+    "internal": 13, "unavailable": 14,
+}  # fmt: skip
 LINE_BYTES_MAX = 64 * 1024
 
-_REQUEST = struct.Struct(">IIB")  # length, id, method_length
-_REPLY = struct.Struct(">IIBH")  # length, id, status, message_length
-_LENGTH_BYTES = 4  # the length doesn't count itself
+REQUEST = struct.Struct(">IIB")  # length, id, method_length
+REPLY = struct.Struct(">IIBH")  # length, id, status, message_length
+LENGTH_BYTES = 4  # the length doesn't count itself
 _ID_END = 8
 
 
@@ -50,17 +44,17 @@ class FrameError(OperationError):
 def parse_request(data: bytes | bytearray, payload_bytes_max: int) -> Request | None:
     """Return the request frame at the start of the data, or None if it isn't complete. Raises FrameError."""
     # What hasn't arrived yet reads as zeros.
-    length, request_id, method_bytes = _REQUEST.unpack(data[: _REQUEST.size].ljust(_REQUEST.size, b"\0"))
-    end = _LENGTH_BYTES + length
+    length, request_id, method_bytes = REQUEST.unpack(data[: REQUEST.size].ljust(REQUEST.size, b"\0"))
+    end = LENGTH_BYTES + length
     if length > payload_bytes_max and len(data) >= _ID_END:
         raise FrameError(request_id, "resource_exhausted", f"The request is larger than {payload_bytes_max} bytes.")
     if len(data) < end:
         return None
-    body_start = _REQUEST.size + method_bytes
+    body_start = REQUEST.size + method_bytes
     if body_start > end:
         request_id = request_id if end >= _ID_END else 0
         raise FrameError(request_id, "invalid_argument", "The frame is shorter than its fields.")
-    method = data[_REQUEST.size : body_start].decode("ascii", "backslashreplace")
+    method = data[REQUEST.size : body_start].decode("ascii", "backslashreplace")
     return Request(end, request_id, method, bytes(data[body_start:end]))
 
 
@@ -82,5 +76,5 @@ def parse_line(data: bytes | bytearray, *, has_ended: bool) -> Request | None:
 
 def build_reply(request_id: int, code: str, message: str, body: bytes) -> bytes:
     text = message.encode()
-    length = _REPLY.size - _LENGTH_BYTES + len(text) + len(body)
-    return _REPLY.pack(length, request_id, STATUSES[code], len(text)) + text + body
+    length = REPLY.size - LENGTH_BYTES + len(text) + len(body)
+    return REPLY.pack(length, request_id, STATUSES[code], len(text)) + text + body
