@@ -302,7 +302,7 @@ GATES = (
         "shared_cores",
         lambda of: of.record.generator.shares_cores_with_server,
         metrics=_SPEED,
-        advice="server and generator take CPU time from each other: use a machine with two cores or more",
+        advice="server and generator take CPU time from each other: give them cores of their own, of two or more",
     ),
     GateRule(
         "interference",

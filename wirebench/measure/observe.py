@@ -71,7 +71,8 @@ def observe(
     """
     generator = DriverProcess()
     watched = pinned.all if pinned else frozenset[int]()
-    before_us = measure_reference_us(min(pinned.server)) if pinned else None
+    server_cores = pinned.server if pinned else frozenset[int]()
+    before_us = measure_reference_us(min(server_cores)) if server_cores else None
     with open_route(job) as (routed, proxy_pids), ExitStack() as stack:
         counts_before = read_replicas(replicas)
         servers = [watch for watch in map(watch_replica, replicas) if watch]
@@ -81,14 +82,16 @@ def observe(
         stack.enter_context(keep_reading([*servers, *generators, ourselves, machine]))
         dropped_before = count_dropped_packets()
         file = DRIVERS[job.cell.driver].run(routed, generator.watch)
-    after_us = measure_reference_us(min(pinned.server)) if pinned else None
+    after_us = measure_reference_us(min(server_cores)) if server_cores else None
     dropped = count_dropped_packets()
     counted = count_since(replicas, counts_before, file.sent) if counts_before else None
     window = file.require_window()
     span = (window.start_unix_ns, window.end_unix_ns)
-    # A database's processes are neither ours nor other programs.
-    can_tell = watched and servers and job.cell.store != "postgres"
-    busy_s, ours_s = _sum_used([machine], span), _sum_used([*servers, *generators, ourselves], span)
+    here = servers if server_cores else []  # not where their metrics say what they use elsewhere
+    # What isn't seen of a service, and a database's processes, are neither ours nor other programs.
+    is_seen = not server_cores or all(each.root_pids for each in replicas)
+    can_tell = watched and is_seen and job.cell.store != "postgres"
+    busy_s, ours_s = _sum_used([machine], span), _sum_used([*here, *generators, ourselves], span)
     return Observation(
         file=file,
         window_s=window.duration_s,

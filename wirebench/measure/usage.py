@@ -25,6 +25,7 @@ from wirebench.system import cgroup
 from wirebench.system.http import fetch
 from wirebench.system.processes import Child, read_cpu_s
 from wirebench.targets.endpoint import Containers, Replica
+from wirebench.targets.listeners import list_family
 
 _Number = TypeVar("_Number", int, float)
 #: Sums of the same readings differ by less, in seconds of CPU time and periods.
@@ -102,14 +103,14 @@ class Watch:
 
 
 class TreeWatch(Watch):
-    """Watches a process and its descendants, as they are when this is made: listing them takes too long for a reading.
+    """Watches processes and their descendants, as they are when this is made: listing takes too long for a reading.
 
     Knows nothing of them if they aren't the same ones at the end: a server may have replaced a worker, or added one.
     """
 
-    def __init__(self, root_pid: int) -> None:
-        self._root_pid = root_pid
-        self._processes = _list_processes(root_pid)
+    def __init__(self, root_pids: Sequence[int]) -> None:
+        self._root_pids = root_pids
+        self._processes = list_family(root_pids)
         super().__init__(partial(read_processes, [each.pid for each in self._processes]))
 
     def close(self) -> None:
@@ -120,14 +121,14 @@ class TreeWatch(Watch):
         # while requests come. Only Linux has it.
         with contextlib.suppress(psutil.Error, AttributeError):
             memory_bytes = sum(each.memory_full_info().pss for each in self._processes)
-        is_same = self._processes == _list_processes(self._root_pid)
+        is_same = self._processes == list_family(self._root_pids)
         self._readings = [replace(each, memory_bytes=memory_bytes) for each in self._readings if is_same]
 
 
 def watch_replica(replica: Replica) -> Watch | None:
     """Return a watch of what a replica uses; None where that can't be read."""
-    if replica.root_pid:
-        return TreeWatch(replica.root_pid)
+    if replica.root_pids:
+        return TreeWatch(replica.root_pids)
     if replica.containers:
         return Watch(partial(read_containers, replica.containers), _AGENT_INTERVAL_S)
     if replica.metrics_url:
@@ -189,14 +190,6 @@ def read_throttled_periods(membership: Path = cgroup.MEMBERSHIP, root: Path = cg
     """Return in how many periods our cgroup, the generator too, met its CPU limit; None if it is unreadable."""
     stats = (cgroup.read_fields(folder / "cpu.stat") for folder in cgroup.list_folders("cpu", membership, root))
     return next((each["nr_throttled"] for each in stats if "nr_throttled" in each), None)
-
-
-def _list_processes(root_pid: int) -> frozenset[psutil.Process]:
-    try:
-        root = psutil.Process(root_pid)
-        return frozenset((root, *root.children(recursive=True)))
-    except psutil.NoSuchProcess:
-        return frozenset()
 
 
 def read_processes(pids: Sequence[int]) -> Usage | None:

@@ -142,7 +142,7 @@ class Execution:
         What fails is noted. What is measured here is kept for later runs, unless others disturbed it; what a load pod
         measures isn't: its next one may run on another node.
         """
-        load, load_pods, cores = self.plan.scenario.load, self.target.load_pods, self.target.cores or divide_cores()
+        load, load_pods, cores = self.plan.scenario.load, self.target.load_pods, divide_cores()
         cells = dict.fromkeys(each.cell for block in self.plan.blocks for each in self.plan.list_cells_left(block))
         known, kept = Calibration(), None
         try:
@@ -161,7 +161,7 @@ class Execution:
             if load_pods:
                 self.target.start(())  # creates the namespace of the load pods
             interference = Interference(cores.all)
-            points = self.source.run(CalibrateTask(probes=tuple(probes), pinned=self.target.cores))
+            points = self.source.run(CalibrateTask(probes=tuple(probes)))
             known = known.add_points(points)
         except WirebenchError as error:
             self.writer.note(f"the drivers' error isn't known everywhere: {error.message}: {error.hint}")

@@ -16,7 +16,10 @@ _POLL_S = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Cores:
-    """Which cores server and generator have; the same ones where there is only one, or none can be chosen."""
+    """Which cores server and generator have: some in common where there is only one, or none can be chosen.
+
+    The server has none of a service on another machine.
+    """
 
     server: frozenset[int]
     generator: frozenset[int]
@@ -31,8 +34,9 @@ class Cores:
 
     def __str__(self) -> str:
         if self.shared:
-            return f"server and generator share {_format_cores(self.server)}"
-        return f"server on {_format_cores(self.server)}, generator on {_format_cores(self.generator)}"
+            return f"server and generator share {_format_cores(self.server & self.generator)}"
+        server = f"server on {_format_cores(self.server)}, " if self.server else ""
+        return f"{server}generator on {_format_cores(self.generator)}"
 
 
 def divide_cores(available: frozenset[int] | None = None) -> Cores:

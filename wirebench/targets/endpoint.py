@@ -24,13 +24,13 @@ class Containers:
 class Replica:
     """One replica of a service. `admin_url` is None where it can't be asked.
 
-    What it uses is read from the processes below `root_pid`, from its containers, or from its own metrics at
-    `metrics_url`; if all are None, it isn't known.
+    What it uses is read from the processes below `root_pids`, from its containers, or from its own metrics at
+    `metrics_url`; without any of them, it isn't known.
     """
 
     name: str
     admin_url: str | None
-    root_pid: int | None = None
+    root_pids: tuple[int, ...] = ()
     containers: Containers | None = None
     metrics_url: str | None = None
     #: Whether its user may replace or remove it during a load; its own counts are lost then, and the load is not.
@@ -39,7 +39,7 @@ class Replica:
     @property
     def relies_on_metrics(self) -> bool:
         """Whether its usage can be read only from its own metrics."""
-        return self.metrics_url is not None and self.root_pid is None and self.containers is None
+        return self.metrics_url is not None and not self.root_pids and self.containers is None
 
 
 @dataclass(frozen=True, slots=True)

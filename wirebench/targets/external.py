@@ -10,18 +10,22 @@ from wirebench.model.address import Address, parse_address
 from wirebench.model.application import Application
 from wirebench.model.cell import ServiceSpec
 from wirebench.model.contract import Tls
-from wirebench.model.variant import Variant
+from wirebench.model.labels import pluralise
+from wirebench.model.variant import Variant, is_loopback
 from wirebench.system.tls import ClientTls, split_address
-from wirebench.targets.cores import CoreClaim, divide_cores
+from wirebench.targets.cores import CoreClaim, Cores, divide_cores
 from wirebench.targets.endpoint import Description, Endpoint, Replica
+from wirebench.targets.listeners import Servers, find_servers
 from wirebench.targets.target import Target
 
 _CONNECT_TIMEOUT_S = 5.0
-_USAGE_PROBLEM = "the target external reads only what services answer"
 
 
 class ExternalTarget(Target):
-    """Only loads what is there: it restarts nothing, and sees of a server what that tells of itself."""
+    """Only loads what is there: it restarts nothing, and sees of a server elsewhere what that tells of itself.
+
+    Of a server on this machine it finds the processes, and the driver runs on cores that these don't use, if there are.
+    """
 
     name = "external"
     restarts_services = False
@@ -35,6 +39,8 @@ class ExternalTarget(Target):
         self._tls = {name: split_address(address, tls)[1] for name, address in addresses.items()}
         self._variants: Mapping[str, Variant] = {}
         self._claim: CoreClaim | None = None
+        #: Of services on this machine, by the service's name.
+        self._servers: dict[str, Servers] = {}
 
     @classmethod
     def of_variants(cls, application: Application, variants: Mapping[str, Variant]) -> ExternalTarget:
@@ -61,7 +67,10 @@ class ExternalTarget(Target):
                     "leave runtime, workers, threads, store and store_connections at one level each",
                 )
         self.start(services)
-        self._claim = CoreClaim(divide_cores().all)  # the drivers run here, on any core
+        everywhere = divide_cores()
+        self._claim = CoreClaim(everywhere.all)
+        server = frozenset[int]().union(*(each.cores or everywhere.all for each in self._servers.values()))
+        self.cores = Cores(server, everywhere.all - server or everywhere.generator)
 
     def start(self, services: Sequence[ServiceSpec]) -> Mapping[ServiceSpec, Endpoint]:
         return {service: self._build_endpoint(service, service.variant or service.transport) for service in services}
@@ -71,28 +80,40 @@ class ExternalTarget(Target):
             self._claim.release()
 
     def describe(self) -> Description:
-        note = "services were not restarted between blocks: intervals leave out what differs from start to start"
-        addresses = ", ".join(f"{name} at {address}" for name, address in self._addresses.items())
-        notes = [note]
+        notes = ["services were not restarted between blocks: intervals leave out what differs from start to start"]
         for name, variant in self._variants.items():
             if place := variant.find_foreign(self.name):
                 notes.append(f"{name} {place}: its limit is {variant.limit}")
-        return Description(machine={"services": addresses}, notes=tuple(notes))
+        for name, servers in self._servers.items():
+            if servers.pids:
+                count = pluralise(len(servers.pids), "process", "processes")
+                notes.append(f"CPU time and memory of {name} are those of {servers.programs} ({count})")
+        pids = " ".join(str(pid) for servers in self._servers.values() for pid in servers.pids)
+        if pids and self.cores and self.cores.shared and not divide_cores().shared:
+            bind = f"taskset -acp {','.join(map(str, sorted(divide_cores().server)))} $pid"
+            notes.append(f"to bind services to cores of their own: for pid in {pids}; do {bind}; done")
+        places = ", ".join(f"{name} at {address}" for name, address in self._addresses.items())
+        return Description(machine={"services": places, "core_separation": str(self.cores)}, notes=tuple(notes))
 
     def _build_endpoint(self, service: ServiceSpec, name: str) -> Endpoint:
         address = self._addresses[name]
         try:
-            socket.create_connection(address, timeout=_CONNECT_TIMEOUT_S).close()
+            with socket.create_connection(address, timeout=_CONNECT_TIMEOUT_S) as connection:
+                own, peer = connection.getsockname()[0], connection.getpeername()[0]
         except (OSError, UnicodeError) as error:  # or it can be no name of a host
             raise WirebenchError(
                 f"nothing answers at {address} for {name}: {getattr(error, 'strerror', None) or error}",
                 "start the service there, or correct the address",
             ) from None
-        variant, problem = self._variants.get(name), _USAGE_PROBLEM
-        replicas: tuple[Replica, ...] = ()
-        if variant and variant.metrics:
-            replicas = (Replica(name, None, metrics_url=variant.metrics),)
-            problem = f"{variant.metrics} didn't answer with process_cpu_seconds_total throughout"
+        variant = self._variants.get(name)
+        metrics = variant.metrics if variant else None
+        servers = Servers(problem="the target external reads only what services answer")
+        if own == peer or is_loopback(f"{peer}:{address.port}"):
+            servers = self._servers[name] = find_servers(peer, address.port)
+        problem = servers.problem
+        if metrics and not servers.pids:
+            problem = f"{metrics} didn't answer with process_cpu_seconds_total throughout"
+        replicas = (Replica(name, None, servers.pids, metrics_url=metrics),) if name in self._servers or metrics else ()
         limit = variant.limit if variant and variant.find_foreign(self.name) else None
         return Endpoint(service, str(address), replicas, tls=self._tls[name], usage_problem=problem, limit=limit)
 

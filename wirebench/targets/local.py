@@ -103,7 +103,7 @@ class LocalTarget(Target):
         for service, launch, child in zip(services, launches, self._children, strict=True):
             with self._hide_variables(launch.where):
                 wait_ready(child, launch.is_ready, launch.ready_timeout_s)
-            replica = Replica(service.variant or service.transport, launch.admin_url, child.pid)
+            replica = Replica(service.variant or service.transport, launch.admin_url, (child.pid,))
             endpoints[service] = Endpoint(service, f"{LOOPBACK}:{launch.port}", (replica,), tls=launch.tls)
         return endpoints
 

@@ -217,7 +217,7 @@ def test_a_tree_of_processes_is_watched_whole() -> None:
         assert parent.stdin
         assert parent.stdout
         parent.stdout.readline()
-        steady, changed = TreeWatch(parent.pid), TreeWatch(parent.pid)
+        steady, changed = TreeWatch([parent.pid]), TreeWatch([parent.pid])
         with keep_reading([changed]):
             with keep_reading([steady]):
                 start_ns = time.time_ns() + 10**7

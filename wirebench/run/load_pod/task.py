@@ -157,11 +157,9 @@ class CalibrateTask(Task[tuple[Point, ...]]):
     answer: ClassVar[Any] = tuple[Point, ...]
     kind: Literal["calibrate"] = "calibrate"
     probes: tuple[Probe, ...]
-    #: The cores of server and driver; None if they have all, as where services run elsewhere.
-    pinned: Cores | None = None
 
     def run(self) -> tuple[Point, ...]:
-        return measure_coarsely(self.probes, self.pinned or divide_cores())
+        return measure_coarsely(self.probes, divide_cores())
 
 
 AnyTask = MeasureTask | SendTask | ReflectTask | VerifyTask | CalibrateTask
