@@ -57,10 +57,7 @@ factors:
 load:
   workloads:
     crud: {sequence: [users.create, users.update, users.get, users.delete]}
-    shop:
-      clients:
-        readers: {users: 9, mix: {users.get: 8, users.list: 1}}
-        editors: {mix: {users.create: 2, users.delete: 1}}
+    shop: {mix: {users.get: 8, users.list: 1, users.create: 2, users.delete: 1}}
 """
 SWEEP = """\
 question: Where does it break?

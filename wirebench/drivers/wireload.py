@@ -60,7 +60,7 @@ def describe_job(job: Job) -> dict[str, Any]:
         "requests": {
             "transport": cell.transport,
             "codec": cell.codec,
-            "clients": load.find_workload(cell.operation).describe_kinds(),
+            "work": load.find_workload(cell.operation).model_dump(exclude_defaults=True),
             "payload": None if cell.payload is None else str(cell.payload),
             "stream_items": cell.stream_items,
             "stream_rate_limit_per_s": cell.stream_rate_limit_per_s,

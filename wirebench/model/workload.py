@@ -1,8 +1,8 @@
-"""What the users of a load do: a sequence, phases or a mix of operations, or several kinds of clients at once."""
+"""What the users of a load do: a sequence, phases or a mix of operations."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, model_validator
 
@@ -25,27 +25,21 @@ Operation = Annotated[str, AfterValidator(_check_operation)]
 
 
 class Workload(StrictModel):
-    """What users of a load do: a sequence, phases or a mix of operations, or several kinds of clients at once."""
+    """What users of a load do: a sequence, phases or a mix of operations."""
 
     sequence: Annotated[tuple[Operation, ...], ONE_OR_MORE, Field(max_length=100)] = ()
     #: All users make the calls of one, wait for each other, and continue with the next.
     phases: Annotated[tuple[Operation, ...], ONE_OR_MORE, Field(max_length=20)] = ()
     #: How often each operation is chosen, relative to the others.
     mix: dict[Operation, _Weight] = Field(default={})
-    clients: dict[_Name, Workload] = Field(default={})
-    #: Of a kind of client: its share of the load's users, relative to the others.
-    users: _Weight = 1
 
     @model_validator(mode="after")
     def _check(self, info: ValidationInfo) -> Self:
-        if sum(map(bool, (self.sequence, self.phases, self.mix, self.clients))) != 1:
-            raise ValueError("needs one of sequence, phases, mix and clients")
-        for name, client in self.clients.items():
-            if client.phases or client.clients:
-                raise ValueError(f"clients.{name}: phases are for all users: write them in place of clients")
+        if sum(map(bool, (self.sequence, self.phases, self.mix))) != 1:
+            raise ValueError("needs one of sequence, phases and mix")
         known = info.context.operations if info.context else {}
         creating = [each for each, operation in known.items() if operation.creates]
-        own = (*self.sequence, *self.phases, *self.mix)
+        own = self.operations
         for place, name in enumerate(own if known else ()):
             if known[name].deletes and not set(own if self.mix else own[:place]).intersection(creating):
                 needed = creating[0] if creating else "an operation that creates"
@@ -54,16 +48,7 @@ class Workload(StrictModel):
 
     @property
     def operations(self) -> tuple[Operation, ...]:
-        inner = (operation for client in self.clients.values() for operation in client.operations)
-        return tuple(dict.fromkeys((*self.sequence, *self.phases, *self.mix, *inner)))
-
-    def describe_kinds(self) -> list[dict[str, Any]]:
-        """Return the kinds of clients as wireload reads them; the only one has no name."""
-        given = {"sequence", "phases", "mix"}
-        return [
-            {"name": name, "users": each.users, **each.model_dump(include=given, exclude_defaults=True)}
-            for name, each in (self.clients or {"": self}).items()
-        ]
+        return tuple(dict.fromkeys((*self.sequence, *self.phases, *self.mix)))
 
 
 #: Workloads by the names that scenarios give them.

@@ -161,9 +161,6 @@ def _validate_work(scenario: Scenario) -> ValidationMessages:
         field, count = ("load", "workloads", name), len(workload.phases)
         if name in operations:
             yield field, "an operation has the same name", "rename the workload"
-        if load.concurrency_max and load.model != "sweep" and workload.clients:
-            message = f"the kinds of clients of {name} share a fixed number of connections"
-            yield ("load", "concurrency_max"), message, "remove it, or give all connections the same work"
         if count and load.model != "calls":
             message = f"the load model {load.model} has no phases: no user knows when one ends"
             yield (*field, "phases"), message, "set load.model to calls, and load.calls"

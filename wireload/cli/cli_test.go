@@ -155,7 +155,7 @@ func usersJob(address, output string) map[string]any {
 	return map[string]any{
 		"addresses": []string{address}, "output": output,
 		"application": "../../applications/users.yaml", "descriptors": "../../proto/contract.binpb",
-		"requests":    map[string]any{"transport": "rest", "clients": []any{map[string]any{"sequence": []string{"users.get"}}}},
+		"requests":    map[string]any{"transport": "rest", "work": map[string]any{"sequence": []string{"users.get"}}},
 		"concurrency": 4, "calls": 25, "warmup_calls": 5, "check_every": 1, "warmup_s": 0, "window_s": 60,
 	}
 }
@@ -177,7 +177,7 @@ func TestRepliesWithWrongContentAreCountedAndOneIsNamed(t *testing.T) {
 	address, _ := service(t)
 	output := filepath.Join(t.TempDir(), "out.json")
 	job := usersJob(address, output)
-	job["requests"] = map[string]any{"transport": "rest", "clients": []any{map[string]any{"sequence": []string{"users.create"}}}}
+	job["requests"] = map[string]any{"transport": "rest", "work": map[string]any{"sequence": []string{"users.create"}}}
 	exit, _, log := run(t, "run", writeJob(t, job))
 	if file := read(t, output); exit != 0 || file.Mismatches != 120 || strings.Count(log, "wrong content: users.create: ") != 1 {
 		t.Errorf("exit %d, %d wrong, %q", exit, file.Mismatches, log)
@@ -223,7 +223,7 @@ func TestWrongUsageIsOneLine(t *testing.T) {
 		"calls of all users":      wrong("calls", 1_000_000),
 		"use warmup_calls; see":   wrong("warmup_s", 0.5),
 		`socket, not "smtp"`: wrong("requests", map[string]any{
-			"transport": "smtp", "clients": []any{map[string]any{"sequence": []string{"users.get"}}},
+			"transport": "smtp", "work": map[string]any{"sequence": []string{"users.get"}},
 		}),
 	} {
 		exit, _, log := run(t, arguments...)

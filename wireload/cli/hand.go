@@ -122,7 +122,7 @@ func (h *hand) makeLoad(ctx context.Context, arguments []string) (*engine.Load, 
 	}
 	warmupS := h.warmup.Seconds()
 	h.Addresses, h.WindowS, h.TimeoutS, h.WarmupS = arguments[:1], h.duration.Seconds(), h.timeout.Seconds(), &warmupS
-	h.Requests.Clients = []request.Client{{Sequence: []string{"by-hand"}}}
+	h.Requests.Work = request.Work{Sequence: []string{"by-hand"}}
 	if err := h.prepare("by hand"); err != nil {
 		return nil, errUsage{err}
 	}

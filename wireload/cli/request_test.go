@@ -33,7 +33,7 @@ func job(t *testing.T, address, transport, operations string, more map[string]an
 	}
 	described := map[string]any{
 		"addresses": []string{address}, "application": application, "descriptors": "../../proto/contract.binpb",
-		"requests": map[string]any{"transport": transport, "seed": 1, "clients": []any{map[string]any{"sequence": sequence}}},
+		"requests": map[string]any{"transport": transport, "seed": 1, "work": map[string]any{"sequence": sequence}},
 	}
 	for name, value := range more {
 		described[name] = value

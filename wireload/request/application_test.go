@@ -35,28 +35,27 @@ func TestCompileRejectsBadTemplates(t *testing.T) {
 	} {
 		text := fmt.Sprintf(`{"operations": {"op": {"inputs": {%s}, %s}}}`, each.inputs, each.request)
 		transport := map[bool]string{true: "rest", false: "grpc"}[each.request[1] == 'r']
-		_, err := loadApplication(t, []byte(text)).Compile(Options{Transport: transport, Clients: sequence("op")})
+		_, err := loadApplication(t, []byte(text)).Compile(Options{Transport: transport, Work: sequence("op")})
 		expectError(t, text, err, each.want)
 	}
 }
 
 func TestCompileRejectsBadOptions(t *testing.T) {
-	phases := []Client{{Phases: []string{"users.create", "users.get"}}}
+	phases := Work{Phases: []string{"users.create", "users.get"}}
 	for _, each := range []struct {
 		options Options
 		want    string
 	}{
-		{Options{Transport: "rest"}, "clients: needs at least one kind"},
-		{Options{Transport: "rest", Clients: []Client{{Name: "a"}}}, "clients: a: needs one of sequence, phases and mix"},
-		{Options{Transport: "rest", Clients: sequence("users.have")}, `operations: there is no "users.have"; did you mean users.get?`},
-		{Options{Transport: "http", Clients: sequence("users.get")}, `operations.users.get: has no request on transport "http"`},
-		{Options{Transport: "rest", Codec: "xml", Clients: sequence("users.get")}, "codec must be json or protobuf"},
-		{Options{Transport: "grpc", Codec: "json", Clients: sequence("users.get")}, "gRPC has codec protobuf only"},
-		{Options{Transport: "rest", Payload: "huge", Clients: sequence("users.create")}, `payload: no operation of the load has a value for "huge"`},
-		{Options{Transport: "rest", Clients: sequence("users.get", "users.delete")}, "users.delete: needs an operation that creates"},
-		{Options{Transport: "rest", Clients: []Client{{Mix: map[string]int{"users.get": 0}}}}, "mix: users.get: its weight must be from 1 to 10000"},
-		{Options{Transport: "rest", Clients: phases, Calls: 3, Wait: func() {}}, "phases are for all users, and need calls: a multiple of 2"},
-		{Options{Transport: "grpc", Clients: sequence("users.create"), IDBase: 1 << 31}, "user.id: does not fit User: invalid value for int32 field id: 2147483648"},
+		{Options{Transport: "rest"}, "work: needs one of sequence, phases and mix"},
+		{Options{Transport: "rest", Work: sequence("users.have")}, `operations: there is no "users.have"; did you mean users.get?`},
+		{Options{Transport: "http", Work: sequence("users.get")}, `operations.users.get: has no request on transport "http"`},
+		{Options{Transport: "rest", Codec: "xml", Work: sequence("users.get")}, "codec must be json or protobuf"},
+		{Options{Transport: "grpc", Codec: "json", Work: sequence("users.get")}, "gRPC has codec protobuf only"},
+		{Options{Transport: "rest", Payload: "huge", Work: sequence("users.create")}, `payload: no operation of the load has a value for "huge"`},
+		{Options{Transport: "rest", Work: sequence("users.get", "users.delete")}, "users.delete: needs an operation that creates"},
+		{Options{Transport: "rest", Work: Work{Mix: map[string]int{"users.get": 0}}}, "mix: users.get: its weight must be from 1 to 10000"},
+		{Options{Transport: "rest", Work: phases, Calls: 3, Wait: func() {}}, "phases need calls: a multiple of 2"},
+		{Options{Transport: "grpc", Work: sequence("users.create"), IDBase: 1 << 31}, "user.id: does not fit User: invalid value for int32 field id: 2147483648"},
 	} {
 		_, err := builtin(t).Compile(each.options)
 		expectError(t, fmt.Sprintf("%+v", each.options), err, each.want)
@@ -82,7 +81,7 @@ variants:
 			t.Fatal(err)
 		}
 		var r Request
-		compile(t, application, Options{Transport: "rest", Clients: sequence("a")}).NewSource(0).Next(&r)
+		compile(t, application, Options{Transport: "rest", Work: sequence("a")}).NewSource(0).Next(&r)
 		var headers []string
 		for _, each := range r.Headers {
 			headers = append(headers, fmt.Sprintf("%s: %s", each.Name, each.Value))

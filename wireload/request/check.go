@@ -59,7 +59,7 @@ func (a *Application) check(operations []field, variant field, transport string,
 			continue
 		}
 		for _, options.Payload = range payloads(each.get("inputs").each()) {
-			c := &compiler{application: selected, kind: &kind{}, work: &Workload{options: options}}
+			c := &compiler{application: selected, work: &Workload{options: options}}
 			if !c.compile(each) {
 				break
 			}

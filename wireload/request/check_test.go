@@ -53,7 +53,7 @@ func TestCheck(t *testing.T) {
 	} {
 		operation := fmt.Sprintf(`{%s, "socket": {"method": "m", "expect": %s}}`, sent, each.expect)
 		application := loadApplication(t, []byte(`{"operations": {"op": `+operation+`}}`))
-		source := compile(t, application, Options{Transport: "socket", Clients: sequence("op")}).NewSource(0)
+		source := compile(t, application, Options{Transport: "socket", Work: sequence("op")}).NewSource(0)
 		var r Request
 		source.Next(&r)
 		expectError(t, each.expect+" of "+each.reply, source.Check(&r, []byte(each.reply)), each.wrong)
@@ -74,7 +74,7 @@ func TestCheckOfEveryOperation(t *testing.T) {
 	for _, wire := range [][2]string{{"rest", "json"}, {"rest", "protobuf"}, {"grpc", "protobuf"}, {"socket", "json"}, {"socket", "protobuf"}} {
 		for _, operation := range []string{"users.create", "users.create_batch", "echo.echo", "echo.upper"} {
 			source := compile(t, application, Options{
-				Transport: wire[0], Codec: wire[1], Payload: map[string]string{"users.create": "profile"}[operation], Clients: sequence(operation),
+				Transport: wire[0], Codec: wire[1], Payload: map[string]string{"users.create": "profile"}[operation], Work: sequence(operation),
 			}).NewSource(0)
 			var r Request
 			source.Next(&r)
@@ -127,7 +127,7 @@ func TestCheckStream(t *testing.T) {
 	application := builtin(t)
 	for _, wire := range [][2]string{{"rest", "json"}, {"grpc", "protobuf"}} {
 		source := compile(t, application, Options{
-			Transport: wire[0], Codec: wire[1], StreamItems: 10, Clients: sequence("ledger.stream_transactions"),
+			Transport: wire[0], Codec: wire[1], StreamItems: 10, Work: sequence("ledger.stream_transactions"),
 		}).NewSource(0)
 		var r Request
 		source.Next(&r)

@@ -13,7 +13,7 @@ import (
 	"wirebench.dev/wireload/suggest"
 )
 
-// compiled is an operation of a kind of clients.
+// compiled is an operation of a load.
 type compiled struct {
 	template     Request
 	draws        []draw
@@ -38,11 +38,10 @@ type compiled struct {
 // draw makes the value of a slot for the next request of a user.
 type draw func(u *user, v *slotValue)
 
-// compiler compiles one operation for one kind of clients. What is wrong becomes a mistake of the application.
+// compiler compiles one operation of a load. What is wrong becomes a mistake of the application.
 type compiler struct {
 	compiled
 	application *Application
-	kind        *kind
 	work        *Workload
 	// known are the inputs so far, expanded; sizes is the sum of theirs.
 	known map[string]any
@@ -54,9 +53,6 @@ func (c *compiler) compile(o field) bool {
 	before := len(c.application.mistakes)
 	c.template = Request{Operation: o.name, Stream: o.is("stream"), Idempotent: !o.is("writes")}
 	c.schema = c.application.schema
-	if c.kind.Name != "" {
-		c.template.Operation = c.kind.Name + "/" + o.name
-	}
 	if !c.addInputs(o.get("inputs").each()) {
 		return false
 	}

@@ -22,7 +22,7 @@ func FuzzLoad(f *testing.F) {
 		for _, operation := range application.operations() {
 			for _, wire := range [][2]string{{"rest", "json"}, {"grpc", "protobuf"}, {"socket", "json"}, {"socket", "protobuf"}} {
 				work, err := application.Compile(Options{
-					Transport: wire[0], Codec: wire[1], Users: 2, StreamItems: 2, Payload: "3", Clients: sequence(operation.name),
+					Transport: wire[0], Codec: wire[1], Users: 2, StreamItems: 2, Payload: "3", Work: sequence(operation.name),
 				})
 				if err != nil {
 					continue
@@ -53,7 +53,7 @@ func FuzzCheck(f *testing.F) {
 			if operation.name == "users.delete" {
 				operations = []string{"users.create", operation.name}
 			}
-			options := Options{Transport: wire[0], Codec: wire[1], StreamItems: 2, Clients: sequence(operations...)}
+			options := Options{Transport: wire[0], Codec: wire[1], StreamItems: 2, Work: sequence(operations...)}
 			if operation.name == "users.create_batch" {
 				options.Payload = "2"
 			}

@@ -15,7 +15,7 @@ func compileOne(t testing.TB, transport, operation string) (*Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	return application.Compile(Options{Transport: transport, Clients: sequence("op")})
+	return application.Compile(Options{Transport: transport, Work: sequence("op")})
 }
 
 // next returns the first request of an operation.

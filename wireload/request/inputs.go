@@ -88,7 +88,7 @@ func (c *compiler) seededID(in field, kind string) any {
 		in.fail("nothing is seeded as %q", kind)
 	}
 	first, span := there.get("first").whole()+offset, max(1, there.get("count").whole()-int64(count)+1)
-	readsCreated := len(c.kind.Mix) == 0 && in.get("count").value == nil
+	readsCreated := len(c.work.options.Work.Mix) == 0 && in.get("count").value == nil
 	return c.addNumber(first, first+span-1, func(u *user) int64 {
 		if ids := u.created[kind]; readsCreated && len(ids) > 0 {
 			u.reads++

@@ -95,11 +95,11 @@ func TestEveryTypeOfField(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	source := compile(t, application, Options{Transport: "grpc", Clients: sequence("send")}).NewSource(0).(*user)
+	source := compile(t, application, Options{Transport: "grpc", Work: sequence("send")}).NewSource(0).(*user)
 	found := application.root.get("operations").get("send")
 	descriptor := application.schema.Methods["all.Types/Send"].Input()
 	// The compiler is deterministic: it gives the same slots.
-	c := &compiler{application: application, kind: source.kind, work: source.work}
+	c := &compiler{application: application, work: source.work}
 	c.addInputs(found.get("inputs").each())
 	var template program
 	template.json(c.expand(found.get("grpc").get("message")))
@@ -123,7 +123,7 @@ func TestAZeroIsAFieldThatIsNotGiven(t *testing.T) {
 	text := `{"operations": {"users.get": {"inputs": {"id": {"range": [0, 0]}},
 		"grpc": {"call": "wirebench.v1.UserService/GetUser", "message": {"id": "{id}"}}}}}`
 	var r Request
-	compile(t, loadApplication(t, []byte(text)), Options{Transport: "grpc", Clients: sequence("users.get")}).NewSource(0).Next(&r)
+	compile(t, loadApplication(t, []byte(text)), Options{Transport: "grpc", Work: sequence("users.get")}).NewSource(0).Next(&r)
 	if len(r.Body) != 0 {
 		t.Errorf("got %x", r.Body)
 	}

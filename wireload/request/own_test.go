@@ -72,11 +72,11 @@ func TestLines(t *testing.T) {
 		expectError(t, operation, err, want)
 	}
 	application := loadApplication(t, []byte(`{"operations": {"a": {"socket": {"line": "a"}}, "b": {"socket": {"method": "b"}}}}`))
-	_, err := application.Compile(Options{Transport: "socket", Clients: sequence("a", "b")})
+	_, err := application.Compile(Options{Transport: "socket", Work: sequence("a", "b")})
 	expectError(t, "both", err, "lines and frames can't be mixed")
-	_, err = application.Compile(Options{Transport: "socket", Codec: "protobuf", Clients: sequence("a")})
+	_, err = application.Compile(Options{Transport: "socket", Codec: "protobuf", Work: sequence("a")})
 	expectError(t, "a codec", err, "socket: a line has no codec")
-	if work := compile(t, application, Options{Transport: "socket", Clients: sequence("a")}); !work.SendsLines() {
+	if work := compile(t, application, Options{Transport: "socket", Work: sequence("a")}); !work.SendsLines() {
 		t.Error("want lines")
 	}
 }
@@ -112,7 +112,7 @@ func TestEveryKindOfMethod(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = application.Compile(Options{Transport: "grpc", Clients: sequence("op")})
+		_, err = application.Compile(Options{Transport: "grpc", Work: sequence("op")})
 		expectError(t, text, err, each.wrong)
 	}
 }
@@ -123,7 +123,7 @@ func TestAnyReplyMessageIsChecked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	source := compile(t, application, Options{Transport: "grpc", StreamItems: 5, Clients: sequence("op")}).NewSource(0)
+	source := compile(t, application, Options{Transport: "grpc", StreamItems: 5, Work: sequence("op")}).NewSource(0)
 	var r Request
 	source.Next(&r)
 	if string(r.Body) != "\x08\x07" || r.Items != 0 {
@@ -144,7 +144,7 @@ func TestAnyReplyMessageIsChecked(t *testing.T) {
 // inputsOf returns the values of all inputs of a source's last request. The compiler is deterministic: it gives the same slots.
 func inputsOf(t *testing.T, application *Application, operation string, source *user) map[string]any {
 	t.Helper()
-	c := &compiler{application: application, kind: source.kind, work: source.work}
+	c := &compiler{application: application, work: source.work}
 	c.addInputs(application.root.get("operations").get(operation).get("inputs").each())
 	values := map[string]any{}
 	for name, value := range c.known {
@@ -171,7 +171,7 @@ func TestAnOperationHasTheSameInputsOnEveryTransport(t *testing.T) {
 		for _, wire := range wires {
 			for _, operations := range sets { // What else is sent changes nothing.
 				singles, err := application.CompileEach(Options{
-					Transport: wire[0], Codec: wire[1], Seed: 3, IDBase: 10_000_000, StreamItems: 5, Clients: sequence(operations...),
+					Transport: wire[0], Codec: wire[1], Seed: 3, IDBase: 10_000_000, StreamItems: 5, Work: sequence(operations...),
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -208,21 +208,21 @@ func TestAnOperationHasTheSameInputsOnEveryTransport(t *testing.T) {
 }
 
 func TestADeleteIsSentAfterACreate(t *testing.T) {
-	singles, err := builtin(t).CompileEach(Options{Transport: "rest", IDBase: 10_000_000, Clients: sequence("users.create", "users.delete")})
+	singles, err := builtin(t).CompileEach(Options{Transport: "rest", IDBase: 10_000_000, Work: sequence("users.create", "users.delete")})
 	if err != nil || len(singles) != 2 || singles[0].Deletes || !singles[1].Deletes {
 		t.Fatalf("got %+v, %v", singles, err)
 	}
 	sent := send(singles[1], 4)
 	// The fourth of ten operations, one of which creates 500 at once.
 	expectSent(t, sent, "users.create /api/users", "users.delete /api/users/10001500", "users.create /api/users", "users.delete /api/users/10006500")
-	_, err = builtin(t).CompileEach(Options{Transport: "rest", Clients: sequence("users.delete")})
+	_, err = builtin(t).CompileEach(Options{Transport: "rest", Work: sequence("users.delete")})
 	expectError(t, "a delete alone", err, "users.delete: needs an operation that creates")
 }
 
 func TestRepliesAreShown(t *testing.T) {
 	single := func(transport, operation string) *Single {
 		singles, err := loadApplication(t, []byte(`{"operations": {"op": `+operation+`}}`)).CompileEach(
-			Options{Transport: transport, Clients: sequence("op")})
+			Options{Transport: transport, Work: sequence("op")})
 		if err != nil {
 			t.Fatal(err)
 		}

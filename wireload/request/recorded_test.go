@@ -75,7 +75,7 @@ func recordRequests(application *Application, operation string, wire [2]string, 
 	}
 	work, err := application.Compile(Options{
 		Transport: wire[0], Codec: wire[1], Payload: payload, Users: 2, Seed: 7, IDBase: 10_000_000, StreamItems: 12,
-		StreamRateLimit: 500, Clients: sequence(operations...),
+		StreamRateLimit: 500, Work: sequence(operations...),
 	})
 	if err != nil {
 		return hash, 0

@@ -33,13 +33,13 @@ type rendered struct {
 // Render makes requests of a load of one operation for other tools, a line of JSON each. It fails for what can't be sent by
 // replaying requests.
 func (a *Application) Render(options Options, count int) ([]byte, error) {
-	if len(options.Clients) != 1 || len(options.Clients[0].Sequence) != 1 {
-		return nil, errors.New("clients: render takes one client with a sequence of one operation")
+	if len(options.Work.Sequence) != 1 {
+		return nil, errors.New("work: render takes a sequence of one operation")
 	}
 	if options.Transport == "socket" {
 		return nil, errors.New("transport must be rest or grpc: only wireload sends to sockets")
 	}
-	operation := a.root.get("operations").get(options.Clients[0].Sequence[0])
+	operation := a.root.get("operations").get(options.Work.Sequence[0])
 	if operation.is("stream") {
 		return nil, errors.New("a stream has no single reply: only wireload measures it")
 	}

@@ -7,7 +7,7 @@ package request
 
 // Request is what one call sends. Its slices belong to the Source and are valid until the next call of Next.
 type Request struct {
-	// Operation is the name under which it is counted: "users.get", or "readers/users.get" if there are kinds of clients.
+	// Operation is the name under which it is counted: "users.get".
 	Operation string
 	// Method is the HTTP method; empty on other transports.
 	Method string

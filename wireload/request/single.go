@@ -25,15 +25,13 @@ func (a *Application) CompileEach(options Options) ([]Single, error) {
 	if _, err := a.Compile(options); err != nil {
 		return nil, err
 	}
-	var names []string
-	for _, each := range options.Clients {
-		names = append(names, each.operations()...)
-	}
+	names := options.Work.operations()
 	options.setDefaults()
+	options.Work = Work{}
 	options.Users = len(a.operations())
 	all := &Workload{options: options, idsEach: 1} // It gets the most ids that a request of any operation takes.
 	for _, each := range a.operations() {
-		c := &compiler{application: a, kind: &kind{}, work: all}
+		c := &compiler{application: a, work: all}
 		c.addInputs(each.get("inputs").each())
 	}
 	a.mistakes = nil // Those are of operations that aren't sent.
@@ -48,8 +46,9 @@ func (a *Application) CompileEach(options Options) ([]Single, error) {
 			creator := a.operations()[slices.IndexFunc(a.operations(), creates)]
 			sequence = []string{creator.name, each.name}
 		}
+		options.Work = Work{Sequence: sequence}
 		w := &Workload{options: options, idsEach: all.idsEach}
-		if err := w.addKind(a, Client{Sequence: sequence}); err != nil {
+		if err := w.addOperations(a); err != nil {
 			return nil, err
 		}
 		singles = append(singles, Single{w.NewSource(number).(*user), each.name, len(sequence) > 1, w.lines})

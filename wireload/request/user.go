@@ -9,7 +9,6 @@ import (
 // user is a Source: one user of a load.
 type user struct {
 	work   *Workload
-	kind   *kind
 	number int64
 	random *rand.Rand
 	// current is the operation of the last request, and values are what was drawn for it.
@@ -30,42 +29,26 @@ type user struct {
 func (w *Workload) NewSource(number int) Source {
 	u := &user{
 		work:    w,
-		kind:    w.kindOf(number),
 		number:  int64(number),
 		random:  rand.New(rand.NewPCG(w.options.Seed, uint64(number))),
 		created: map[string][]int64{},
 	}
 	slots, headers := 0, 0
-	for _, each := range u.kind.operations {
+	for _, each := range u.work.operations {
 		slots, headers = max(slots, len(each.draws)), max(headers, len(each.headers))
 	}
 	u.values, u.headers = make([]slotValue, slots), make([]Header, headers)
-	if len(u.kind.Phases) > 0 {
+	if len(u.work.options.Work.Phases) > 0 {
 		u.place = -w.options.WarmupCalls
 	}
 	return u
 }
 
-// kindOf shares the users out among the kinds of clients, in the order in which these stand.
-func (w *Workload) kindOf(number int) *kind {
-	total, before := 0, 0
-	for _, each := range w.kinds {
-		total += each.Client.Users
-	}
-	for i := range w.kinds {
-		before += w.kinds[i].Client.Users
-		if before*2*w.options.Users > (2*number+1)*total {
-			return w.kinds[i]
-		}
-	}
-	return w.kinds[len(w.kinds)-1]
-}
-
 // Next fills the next request.
 func (u *user) Next(r *Request) {
-	op := u.kind.operations[u.nextOperation()]
+	op := u.work.operations[u.nextOperation()]
 	if op.deletes != "" && len(u.created[op.deletes]) == 0 {
-		op = u.kind.operations[op.instead]
+		op = u.work.operations[op.instead]
 	}
 	for slot, draw := range op.draws {
 		draw(u, &u.values[slot])
@@ -82,13 +65,13 @@ func (u *user) Next(r *Request) {
 }
 
 func (u *user) nextOperation() int {
-	order := u.kind.order
+	order := u.work.order
 	switch {
-	case len(u.kind.Sequence) > 0:
+	case len(u.work.options.Work.Sequence) > 0:
 		place := u.place % len(order)
 		u.place = place + 1
 		return order[place]
-	case len(u.kind.Phases) > 0:
+	case len(u.work.options.Work.Phases) > 0:
 		return order[u.nextPhase()]
 	}
 	return order[u.random.IntN(len(order))]
@@ -96,7 +79,7 @@ func (u *user) nextOperation() int {
 
 // nextPhase returns the phase of the next call. The calls of a warm-up go through all phases in turn.
 func (u *user) nextPhase() int {
-	phases, options := len(u.kind.Phases), &u.work.options
+	phases, options := len(u.work.options.Work.Phases), &u.work.options
 	callsEach := options.Calls / phases
 	call := u.place
 	u.place++
@@ -117,12 +100,12 @@ func (u *user) Settle(ok bool) {
 	}
 	switch {
 	case !ok:
-		if len(u.kind.Sequence) > 0 {
+		if len(u.work.options.Work.Sequence) > 0 {
 			u.place = 0
 		}
-	case op.creates != "" && u.kind.keepsCreated:
+	case op.creates != "" && u.work.keepsCreated:
 		ids := u.created[op.creates]
-		if len(u.kind.Sequence) > 0 {
+		if len(u.work.options.Work.Sequence) > 0 {
 			ids = ids[:0] // The requests that follow are about this one.
 		}
 		u.created[op.creates] = append(ids, u.values[op.createdID].number)

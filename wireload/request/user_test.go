@@ -18,7 +18,7 @@ func compile(t testing.TB, application *Application, options Options) *Workload 
 	return work
 }
 
-func sequence(operations ...string) []Client { return []Client{{Sequence: operations}} }
+func sequence(operations ...string) Work { return Work{Sequence: operations} }
 
 // send returns "operation path" of a user's next requests; those whose places are in failed don't succeed.
 func send(source Source, count int, failed ...int) []string {
@@ -41,13 +41,13 @@ func expectSent(t *testing.T, got []string, want ...string) {
 
 func TestADeleteThatFailedIsNotTriedAgain(t *testing.T) {
 	mix := map[string]int{"users.create": 1, "users.delete": 1000}
-	work := compile(t, builtin(t), Options{Transport: "rest", Clients: []Client{{Mix: mix}}})
+	work := compile(t, builtin(t), Options{Transport: "rest", Work: Work{Mix: mix}})
 	expectSent(t, send(work.NewSource(0), 3, 1), "users.create /api/users", "users.delete /api/users/10000000", "users.create /api/users")
 }
 
 func TestSequenceIsAboutTheRecordThatItCreated(t *testing.T) {
 	work := compile(t, builtin(t), Options{
-		Transport: "rest", Users: 3, Clients: sequence("users.create", "users.update", "users.get", "users.delete"),
+		Transport: "rest", Users: 3, Work: sequence("users.create", "users.update", "users.get", "users.delete"),
 	})
 	expectSent(t, send(work.NewSource(1), 5),
 		"users.create /api/users",
@@ -56,7 +56,7 @@ func TestSequenceIsAboutTheRecordThatItCreated(t *testing.T) {
 		"users.delete /api/users/10000001",
 		"users.create /api/users",
 	)
-	work = compile(t, builtin(t), Options{Transport: "rest", Clients: sequence("users.create", "users.get", "users.get")})
+	work = compile(t, builtin(t), Options{Transport: "rest", Work: sequence("users.create", "users.get", "users.get")})
 	expectSent(t, send(work.NewSource(0), 6),
 		"users.create /api/users", "users.get /api/users/10000000", "users.get /api/users/10000000",
 		"users.create /api/users", "users.get /api/users/10000001", "users.get /api/users/10000001",
@@ -64,30 +64,15 @@ func TestSequenceIsAboutTheRecordThatItCreated(t *testing.T) {
 }
 
 func TestMixHasItsWeights(t *testing.T) {
-	work := compile(t, builtin(t), Options{Transport: "rest", Clients: []Client{{
+	work := compile(t, builtin(t), Options{Transport: "rest", Work: Work{
 		Mix: map[string]int{"users.get": 8, "echo.echo": 2},
-	}}})
+	}})
 	count := map[string]int{}
 	for _, each := range send(work.NewSource(0), 10_000) {
 		count[strings.Fields(each)[0]]++
 	}
 	if count["users.get"] < 7_800 || count["users.get"] > 8_200 || count["users.get"]+count["echo.echo"] != 10_000 {
 		t.Errorf("got %v", count)
-	}
-}
-
-func TestKindsOfClientsShareTheUsers(t *testing.T) {
-	for _, each := range []struct{ users, readersShare, readers int }{{10, 4, 8}, {3, 1, 1}, {1, 1, 0}, {2, 0, 1}} {
-		work := compile(t, builtin(t), Options{Transport: "rest", Users: each.users, Clients: []Client{
-			{Name: "readers", Users: each.readersShare, Sequence: []string{"users.get"}},
-			{Name: "editors", Sequence: []string{"users.create"}},
-		}})
-		for user := range each.users {
-			want := map[bool]string{true: "readers/users.get", false: "editors/users.create"}[user < each.readers]
-			if got := send(work.NewSource(user), 1)[0]; !strings.HasPrefix(got, want+" ") {
-				t.Errorf("%+v: user %d sends %s, not %s", each, user, got, want)
-			}
-		}
 	}
 }
 
@@ -109,8 +94,8 @@ func TestPhases(t *testing.T) {
 		mutex.Unlock()
 		<-wait
 	}
-	work := compile(t, builtin(t), Options{Transport: "rest", Users: users, Calls: calls, WarmupCalls: 2, Wait: waitForAll, Clients: []Client{
-		{Phases: []string{"users.create", "users.list", "users.get", "users.delete"}},
+	work := compile(t, builtin(t), Options{Transport: "rest", Users: users, Calls: calls, WarmupCalls: 2, Wait: waitForAll, Work: Work{
+		Phases: []string{"users.create", "users.list", "users.get", "users.delete"},
 	}})
 	sent := make([][]string, users)
 	for user := range users {
@@ -137,8 +122,8 @@ func TestPhases(t *testing.T) {
 
 func TestIDsAreUnique(t *testing.T) {
 	const users, size = 4, 5
-	work := compile(t, builtin(t), Options{Transport: "socket", Users: users, Payload: fmt.Sprint(size), Clients: []Client{
-		{Mix: map[string]int{"users.create_batch": 1, "users.create": 1}},
+	work := compile(t, builtin(t), Options{Transport: "socket", Users: users, Payload: fmt.Sprint(size), Work: Work{
+		Mix: map[string]int{"users.create_batch": 1, "users.create": 1},
 	}})
 	seen := map[string]bool{}
 	for user := range users {
@@ -163,7 +148,7 @@ func TestIDsAreUnique(t *testing.T) {
 
 // TestSeededIDsOfASequenceAreWhatItCreated unless many in a row are needed.
 func TestSeededIDsOfASequenceAreWhatItCreated(t *testing.T) {
-	work := compile(t, loadFile(t, "testdata/inputs.yaml"), Options{Transport: "rest", Users: 2, Clients: sequence("books.create")})
+	work := compile(t, loadFile(t, "testdata/inputs.yaml"), Options{Transport: "rest", Users: 2, Work: sequence("books.create")})
 	source := work.NewSource(1).(*user)
 	send(source, 2)
 	known, page, call := source.values[1].number, source.values[2].number, source.values[7].number
@@ -183,8 +168,8 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 			}
 		}
 		works := map[string]*Workload{
-			"mix":   compile(t, application, Options{Transport: wire[0], Codec: wire[1], Clients: []Client{{Mix: mix}}, StreamItems: 5}),
-			"batch": compile(t, inputs, Options{Transport: wire[0], Codec: wire[1], Clients: sequence("books.create_batch")}),
+			"mix":   compile(t, application, Options{Transport: wire[0], Codec: wire[1], Work: Work{Mix: mix}, StreamItems: 5}),
+			"batch": compile(t, inputs, Options{Transport: wire[0], Codec: wire[1], Work: sequence("books.create_batch")}),
 		}
 		for name, work := range works {
 			source := work.NewSource(0)

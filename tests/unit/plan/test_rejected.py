@@ -69,7 +69,6 @@ REJECTED = {
         ("model: sweep", "model: closed", "3: load.concurrency_max: the load model closed has no concurrency_max"),
     ],
     base.OPEN: [
-        ("48}", "48, workloads: {w: {clients: {a: {mix: {users.get: 1}}}}}}", "3: load.concurrency_max: the kinds of"),
         ("concurrency_max: 48", "spawn_rate_per_s: 9", "3: load.spawn_rate_per_s: the load model open has no"),
     ],
     base.CALLS: [
