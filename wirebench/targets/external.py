@@ -5,12 +5,11 @@ from __future__ import annotations
 import socket
 from collections.abc import Mapping, Sequence
 
-from wirebench.errors import UsageError, WirebenchError
+from wirebench.errors import UsageError, WirebenchError, pluralise
 from wirebench.model.address import Address, parse_address
 from wirebench.model.application import Application
 from wirebench.model.cell import ServiceSpec
 from wirebench.model.contract import Tls
-from wirebench.model.labels import pluralise
 from wirebench.model.variant import Variant, is_loopback
 from wirebench.system.tls import ClientTls, split_address
 from wirebench.targets.cores import CoreClaim, Cores, divide_cores
