@@ -116,6 +116,15 @@ def with_connections(concurrency: int, in_flight: float, cores_busy: float) -> J
 #: What makes each gate fail.
 FAILING = [
     ("generator_cpu", replace(GOOD, seen={"generator_share": 0.95})),
+    # On shared cores this one alone: that they are shared is what the cell is.
+    (
+        "generator_cpu",
+        replace(
+            GOOD,
+            cell={"cores": "shared"},
+            seen={"generator_share": 0.11, "pinned": divide_cores(frozenset({0, 1})).share()},
+        ),
+    ),
     ("dropped_iterations", replace(GOOD, file={"dropped_iterations": 1})),
     ("rate_error", replace(GOOD, succeeded=3600)),
     ("error_rate", replace(GOOD, failed=100)),

@@ -19,6 +19,8 @@ _OF_STREAMS = {"throughput": "item_rate", "p50": "first_item", "p99": "gap", "cp
 
 INTERFERENCE_MAX = 0.05
 GENERATOR_CPU_MAX = 0.9
+#: Of all cores, where services may use the same ones.
+SHARED_CPU_MAX = 0.1
 RATE_ERROR_MAX = 0.01
 _DRIFT_SECONDS_MIN = 4
 #: How many connections a busy core of the generator holds back to prepare their next request: docs/method.md.
@@ -183,11 +185,13 @@ GATES = (
         "generator_cpu",
         # Under a load that changes, that of the busiest second.
         lambda of: of.seen.generator_busiest_share if of.job.cell.shape else of.record.generator.cpu_share,
-        limit=GENERATOR_CPU_MAX,
+        # On the service's cores it mustn't take from the service what would change the figures.
+        limit=lambda of: SHARED_CPU_MAX if of.job.cell.cores else GENERATOR_CPU_MAX,
         unit="of its cores",
         metrics=_SPEED,
         is_of_all_windows=True,
-        advice="the generator was the bottleneck: give it more cores, or lower the concurrency or rate",
+        advice="the generator was the bottleneck, or took too much of shared cores: give it more cores, or lower the "
+        "concurrency or rate",
     ),
     GateRule(
         "ceiling",
@@ -300,7 +304,8 @@ GATES = (
     ),
     GateRule(
         "shared_cores",
-        lambda of: of.record.generator.shares_cores_with_server,
+        # Where the cell says so, the gate on the generator's share decides.
+        lambda of: None if of.job.cell.cores else of.record.generator.shares_cores_with_server,
         metrics=_SPEED,
         advice="server and generator take CPU time from each other: give them cores of their own, of two or more",
     ),

@@ -78,6 +78,16 @@ class ServiceSpec:
     tls: contract.Tls = _built_in(
         "none", "service", mark="{}-tls", marks_default=False, nouns={"none": "plain text", "server": "TLS"}
     )
+    #: None: the service has half of this machine's cores, and the load the other half.
+    cores: Literal["shared"] | None = declare(
+        None,
+        "service",
+        mark="{}-cores",
+        levels=Annotated[Literal["own", "shared"], AfterValidator(lambda level: None if level == "own" else level)],
+        targets=("local",),
+        noun="{} cores",
+        none="cores of its own",
+    )
     #: None is what the service has: a run can't set it.
     replicas: int | None = _in_cluster(
         1, mark="x{}", marks_default=False, limits=(1, 100), cluster_default=1, is_fixed_in_cluster=True, unit="replica"

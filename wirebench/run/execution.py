@@ -46,7 +46,7 @@ from wirebench.store.runs import RunWriter
 from wirebench.system.signals import Interrupted
 from wirebench.targets.cluster.load_pods import LOAD_CORES
 from wirebench.targets.cluster.namespace import name_namespace
-from wirebench.targets.cores import divide_cores
+from wirebench.targets.cores import Cores, divide_cores
 from wirebench.targets.endpoint import Endpoint
 from wirebench.targets.target import Target
 
@@ -248,23 +248,25 @@ class Execution:
 
     def measure(self, planned: PlannedCell, endpoint: Endpoint) -> None:
         """Measure a cell on its running service, and write its record. Raises WirebenchError."""
-        cell, output = planned.cell, self.writer.histogram_path(planned.id)
+        cell, cores = planned.cell, self.target.cores
+        if cores and cell.cores:
+            cores = cores.share()
         job = Job(
             cell=cell,
             load=self.plan.scenario.load,
             address=endpoint.address,
             seed=self.plan.seed + planned.block,
             id_base=self.first_id + self.ids.offsets.get(planned, 0),
-            output=output,
+            output=self.writer.histogram_path(planned.id),
             log=self.writer.log_path(planned.id),
-            cores=self.target.cores.generator if self.target.cores else None,
+            cores=cores.generator if cores else None,
             tls=endpoint.tls,
             metrics_push=self.make_metrics_push(cell),
         )
         if self.variants:
             application, descriptors = self.variants.prepare(endpoint)
             job = dataclasses.replace(job, application=application, descriptors=descriptors)
-        host_share, observe = self._compute_host_share(cell), partial(self._observe, endpoint=endpoint)
+        host_share, observe = self._compute_host_share(cell), partial(self._observe, endpoint=endpoint, cores=cores)
         try:
             if cell.shape == "capacity":
                 ids = ID_STEP * count_steps(cell, self.plan.scenario)
@@ -292,8 +294,8 @@ class Execution:
             )
         self.progress.end_cell(record, self.done)
 
-    def _observe(self, job: Job, endpoint: Endpoint) -> Observation:
-        return self.source.run(MeasureTask.of(job, endpoint, self.target.cores), [endpoint])
+    def _observe(self, job: Job, endpoint: Endpoint, cores: Cores | None) -> Observation:
+        return self.source.run(MeasureTask.of(job, endpoint, cores), [endpoint])
 
     def make_metrics_push(self, cell: Cell) -> MetricsPush | None:
         """Return where metrics of a cell's load are pushed; load pods have labels of their own.

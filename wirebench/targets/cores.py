@@ -32,6 +32,10 @@ class Cores:
     def all(self) -> frozenset[int]:
         return self.server | self.generator
 
+    def share(self) -> Cores:
+        """Return them with all for both."""
+        return Cores(self.all, self.all)
+
     def __str__(self) -> str:
         if self.shared:
             return f"server and generator share {_format_cores(self.server & self.generator)}"

@@ -96,7 +96,8 @@ class LocalTarget(Target):
             pairs = zip(ports[::2], ports[1::2], strict=True)
         launches = [self._launch(service, *pair) for service, pair in zip(services, pairs, strict=True)]
         for service, launch in zip(services, launches, strict=True):
-            name, log, cores = f"the service {service}", self._log_path(str(service)), self.cores.server
+            name, log = f"the service {service}", self._log_path(str(service))
+            cores = self.cores.all if service.cores else self.cores.server
             child = processes.start(name, launch.arguments, log, cores, launch.environment, folder=launch.folder)
             self._children.append(child)
         endpoints = {}

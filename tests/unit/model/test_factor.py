@@ -109,7 +109,9 @@ def describe_needs(name: str) -> str:
     factor = FACTORS[name]
     of = f"{join(factor.needed_by)}: " if factor.needed_by else ""
     needs = [f"{of}`{other}` {join(levels)}" for other, levels in factor.needs.items() if levels != (None,)]
-    needs += ["built-in application"] * factor.is_built_in_only + ["cluster"] * (len(factor.targets) == 1)
+    needs += ["built-in application"] * factor.is_built_in_only
+    places = {("kubernetes",): "cluster", ("local",): "target `local`"}
+    needs += [place for targets, place in places.items() if targets == factor.targets]
     return "; ".join(needs + ["open load"] * (factor.load_models == ("open",)))
 
 
