@@ -116,15 +116,7 @@ def with_connections(concurrency: int, in_flight: float, cores_busy: float) -> J
 #: What makes each gate fail.
 FAILING = [
     ("generator_cpu", replace(GOOD, seen={"generator_share": 0.95})),
-    # On shared cores this one alone: that they are shared is what the cell is.
-    (
-        "generator_cpu",
-        replace(
-            GOOD,
-            cell={"cores": "shared"},
-            seen={"generator_share": 0.11, "pinned": divide_cores(frozenset({0, 1})).share()},
-        ),
-    ),
+    ("generator_cpu", replace(GOOD, seen={"generator_share": 0.11, "pinned": divide_cores(frozenset({0}))})),
     ("dropped_iterations", replace(GOOD, file={"dropped_iterations": 1})),
     ("rate_error", replace(GOOD, succeeded=3600)),
     ("error_rate", replace(GOOD, failed=100)),
@@ -143,7 +135,6 @@ FAILING = [
         ),
     ),
     ("counts", with_requests(GOOD, a=2400, b=2399)),
-    ("shared_cores", replace(GOOD, seen={"pinned": divide_cores(frozenset({0}))})),
     ("interference", replace(GOOD, seen={"interference": 0.06})),
     ("replica_balance", with_requests(GOOD, a=4700, b=100)),
     ("dropped_packets", replace(GOOD, seen={"dropped_packets": 1})),

@@ -19,7 +19,7 @@ _OF_STREAMS = {"throughput": "item_rate", "p50": "first_item", "p99": "gap", "cp
 
 INTERFERENCE_MAX = 0.05
 GENERATOR_CPU_MAX = 0.9
-#: Of all cores, where services may use the same ones.
+#: Where the service may use the same cores.
 SHARED_CPU_MAX = 0.1
 RATE_ERROR_MAX = 0.01
 _DRIFT_SECONDS_MIN = 4
@@ -185,8 +185,8 @@ GATES = (
         "generator_cpu",
         # Under a load that changes, that of the busiest second.
         lambda of: of.seen.generator_busiest_share if of.job.cell.shape else of.record.generator.cpu_share,
-        # On the service's cores it mustn't take from the service what would change the figures.
-        limit=lambda of: SHARED_CPU_MAX if of.job.cell.cores else GENERATOR_CPU_MAX,
+        # On the service's cores it takes from the service what it uses.
+        limit=lambda of: SHARED_CPU_MAX if of.record.generator.shares_cores_with_server else GENERATOR_CPU_MAX,
         unit="of its cores",
         metrics=_SPEED,
         is_of_all_windows=True,
@@ -301,13 +301,6 @@ GATES = (
         limit=RATE_ERROR_MAX,
         unit="of the rate that items were asked for at",
         advice="the service didn't keep streams at their rate limit: lower it or the concurrency, or see its log",
-    ),
-    GateRule(
-        "shared_cores",
-        # Where the cell says so, the gate on the generator's share decides.
-        lambda of: None if of.job.cell.cores else of.record.generator.shares_cores_with_server,
-        metrics=_SPEED,
-        advice="server and generator take CPU time from each other: give them cores of their own, of two or more",
     ),
     GateRule(
         "interference",

@@ -82,7 +82,7 @@ def read_commit() -> str | None:
 def find_warnings(cores: Cores | None) -> Iterator[str]:
     """Yield caveats of figures from this machine, and what to do about them."""
     if cores is not None and cores.shared:
-        yield f"{cores}, and take CPU time from each other: give them cores of their own, of two or more"
+        yield f"{cores}, and take CPU time from each other: figures stand if the generator needs 10 % of them or less"
     # Not the load average: it still has what set up this run.
     busy_share = psutil.cpu_percent(interval=_LOOK_S) / 100
     if busy_share > _BUSY_MAX:

@@ -69,7 +69,7 @@ class ExternalTarget(Target):
         everywhere = divide_cores()
         self._claim = CoreClaim(everywhere.all)
         server = frozenset[int]().union(*(each.cores or everywhere.all for each in self._servers.values()))
-        self.cores = Cores(server, everywhere.all - server or everywhere.generator)
+        self.cores = Cores(server, everywhere.all - server or everywhere.all)
 
     def start(self, services: Sequence[ServiceSpec]) -> Mapping[ServiceSpec, Endpoint]:
         return {service: self._build_endpoint(service, service.variant or service.transport) for service in services}
