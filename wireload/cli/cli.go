@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	"wirebench.dev/wireload/engine"
@@ -25,6 +24,7 @@ Usage:
   wireload socket ADDRESS METHOD [BODY]    the socket protocol of wirebench; with --line, METHOD is a line
   wireload run JOB.json                    a load that a file describes (see wireload/README.md)
   wireload request JOB.json                single requests of such a load: prints and checks each reply
+  wireload same JOB.json                   prints values of replies that variants answer alike
   wireload render JOB.json                 prints requests of such a load, for other tools to send
   wireload check FILE ...                  prints what is wrong with application files; --descriptors VARIANT=FILE
   wireload schema JOB.json                 gRPC messages of proto files, or of a server by reflection, as descriptors
@@ -75,7 +75,7 @@ func Main(ctx context.Context, arguments []string, out, log io.Writer) int {
 
 func dispatch(ctx context.Context, arguments []string, out, log io.Writer) error {
 	if len(arguments) == 0 {
-		return newUsageError("name a command: rest, grpc, socket, run, request, render, check, resolve or schema")
+		return newUsageError("name a command: rest, grpc, socket, run, request, same, render, check, resolve or schema")
 	}
 	if slices.Contains(arguments, "--help") || slices.Contains(arguments, "-h") {
 		fmt.Fprint(out, usage)
@@ -93,6 +93,8 @@ func dispatch(ctx context.Context, arguments []string, out, log io.Writer) error
 		return requestJob(ctx, rest, out)
 	case "render":
 		return renderJob(rest, out)
+	case "same":
+		return printSame(rest, out)
 	case "schema":
 		return printSchema(ctx, rest, out)
 	case "check", "resolve":
@@ -122,17 +124,9 @@ func parse(options *flag.FlagSet, arguments []string) (others []string, err erro
 // measure runs a load and writes its histogram file, if there is a path for one.
 func measure(ctx context.Context, load *engine.Load, path string) (histogram.File, error) {
 	shortenSlices()
-	if path == "" {
-		return engine.Run(ctx, load, Version)
-	}
-	temporary, err := histogram.Prepare(path)
-	if err != nil {
-		return histogram.File{}, fmt.Errorf("can't write the histogram file: %w", err)
-	}
-	defer func() { _ = os.Remove(temporary) }()
 	measured, err := engine.Run(ctx, load, Version)
-	if err == nil {
-		err = measured.Write(temporary, path)
+	if err == nil && path != "" {
+		err = measured.Write(path)
 	}
 	return measured, err
 }

@@ -31,7 +31,7 @@ type hand struct {
 
 func (h *hand) flags() *flag.FlagSet {
 	set := flag.NewFlagSet("wireload", flag.ContinueOnError)
-	set.IntVar(&h.Concurrency, "c", 16, "`users`, each with one request at a time on a connection of its own")
+	set.IntVar(&h.Users, "c", 16, "`users`, each with one request at a time on a connection of its own")
 	set.IntVar(&h.Connections, "connections", 0, "for grpc and --h2c: a `number` of connections that all users share")
 	set.DurationVar(&h.duration, "d", 10*time.Second, "measure for a `time`: 500ms, 10s or 1m30s")
 	set.DurationVar(&h.warmup, "warmup", 500*time.Millisecond, "load for this `time` before the measurement")

@@ -31,26 +31,17 @@ const (
 
 // Job is a load as a file describes it; wireload/README.md says what its fields mean. Times are seconds.
 type Job struct {
-	Addresses   []string        `json:"addresses"`
+	engine.Load
+
 	Application string          `json:"application"`
 	Variant     string          `json:"variant"`
 	Descriptors string          `json:"descriptors"`
 	Requests    request.Options `json:"requests"`
 
-	Concurrency    int             `json:"concurrency"`
-	ConcurrencyMax int             `json:"concurrency_max"`
-	Connections    int             `json:"connections"`
-	RatePerS       int64           `json:"rate_per_s"`
-	Arrivals       []time.Duration `json:"arrivals"`
-	Calls          int             `json:"calls"`
-	WarmupCalls    int             `json:"warmup_calls"`
-	SpawnRatePerS  float64         `json:"spawn_rate_per_s"`
-	WarmupS        *float64        `json:"warmup_s"`
-	WindowS        float64         `json:"window_s"`
-	TimeoutS       float64         `json:"timeout_s"`
-	Reopen         bool            `json:"reopen"`
-	H2C            bool            `json:"h2c"`
-	CheckEvery     int             `json:"check_every"`
+	WarmupS  *float64 `json:"warmup_s"`
+	WindowS  float64  `json:"window_s"`
+	TimeoutS float64  `json:"timeout_s"`
+	H2C      bool     `json:"h2c"`
 
 	TLS *jobTLS `json:"tls"`
 
@@ -59,6 +50,11 @@ type Job struct {
 	ByDue  bool     `json:"by_due"`
 
 	RequestsEach int `json:"requests_each"`
+	Replies      []struct {
+		Operation string          `json:"operation"`
+		Transport string          `json:"transport"`
+		Reply     json.RawMessage `json:"reply"`
+	} `json:"replies"`
 
 	application *request.Application
 }
@@ -74,7 +70,7 @@ type jobLive struct {
 
 // readJob reads the job file that a command has as its only argument, and the job's application.
 func readJob(command string, arguments []string) (*Job, error) {
-	job := &Job{Concurrency: 1, TimeoutS: 10, WindowS: 1.5, CheckEvery: 100, RequestsEach: 1}
+	job := &Job{Load: engine.Load{Users: 1, CheckEvery: 100}, TimeoutS: 10, WindowS: 1.5, RequestsEach: 1}
 	if err := readJSON(command, arguments, job); err != nil {
 		return nil, err
 	}
@@ -116,26 +112,26 @@ func (j *Job) prepare(command string) error {
 		warmupS := map[bool]float64{true: 0, false: defaultWarmupS}[j.Calls > 0]
 		j.WarmupS = &warmupS
 	}
-	j.Requests.Users = max(j.Concurrency, j.ConcurrencyMax)
+	j.Requests.Users = max(j.Users, j.UsersMax)
 	j.Requests.Calls, j.Requests.WarmupCalls = j.Calls, j.WarmupCalls
-	isRender, isREST, isGRPC := command == "render", j.Requests.Transport == "rest", j.Requests.Transport == "grpc"
+	sends, isREST, isGRPC := command != "render" && command != "same", j.Requests.Transport == "rest", j.Requests.Transport == "grpc"
 	for _, each := range []struct {
 		isBroken bool
 		rule     string
 	}{
-		{len(j.Addresses) == 0 && !isRender, "addresses are missing"},
+		{len(j.Addresses) == 0 && sends, "addresses are missing"},
 		{j.Output == "" && command == "run", "output is missing"},
 		{!isREST && !isGRPC && j.Requests.Transport != "socket", fmt.Sprintf("transport must be rest, grpc or socket, not %q", j.Requests.Transport)},
-		{j.Concurrency < 1 || j.Requests.Users > connectionsMax, "concurrency must be at least 1, and concurrency_max and it at most 100000"},
+		{j.Users < 1 || j.Requests.Users > connectionsMax, "concurrency must be at least 1, and concurrency_max and it at most 100000"},
 		{j.WindowS <= 0 || *j.WarmupS < 0 || j.TimeoutS <= 0, "window and timeout must be positive, and the warm-up not negative"},
 		{min(j.RatePerS, int64(j.Calls), int64(j.WarmupCalls), int64(j.SpawnRatePerS), int64(j.CheckEvery)) < 0,
 			"rates and numbers of calls must not be negative"},
 		{j.RatePerS > 0 && j.Calls > 0 || (j.RatePerS > 0 || j.Calls > 0) && j.Arrivals != nil, "rate_per_s, arrivals and calls exclude each other"},
 		{j.Calls > 0 && *j.WarmupS > 0, "warmup_s excludes calls; use warmup_calls"},
-		{j.RequestsEach < 1 || j.RequestsEach > requestsEachMax && !isRender, "requests_each must be from 1 to 1000"},
-		{j.Calls > histogram.CallsMax/max(1, j.Concurrency), fmt.Sprintf("calls of all users together must not be more than %d", histogram.CallsMax)},
+		{j.RequestsEach < 1 || j.RequestsEach > requestsEachMax && sends, "requests_each must be from 1 to 1000"},
+		{j.Calls > histogram.CallsMax/max(1, j.Users), fmt.Sprintf("calls of all users together must not be more than %d", histogram.CallsMax)},
 		{j.H2C && (!isREST || j.TLS != nil), "h2c is for rest, and without TLS"},
-		{j.Connections < 0 || j.Connections > j.Concurrency, fmt.Sprintf("connections must be from 1 to the %d users", j.Concurrency)},
+		{j.Connections < 0 || j.Connections > j.Users, fmt.Sprintf("connections must be from 1 to the %d users", j.Users)},
 		{j.Connections > 0 && !isGRPC && !j.H2C, "connections are shared over grpc and h2c: HTTP/1.1 and the socket have one request at a time on each"},
 		{j.Connections > 0 && j.Reopen, "connections that are shared exclude reopen"},
 	} {
@@ -174,24 +170,11 @@ func runJob(ctx context.Context, arguments []string, log io.Writer) error {
 
 // load returns the load that a job describes.
 func (j *Job) load() (*engine.Load, error) {
-	warmup, window := seconds(*j.WarmupS), seconds(j.WindowS)
-	load := &engine.Load{
-		Addresses:     j.Addresses,
-		Users:         j.Concurrency,
-		UsersMax:      j.ConcurrencyMax,
-		Connections:   j.Connections,
-		Calls:         j.Calls,
-		WarmupCalls:   j.WarmupCalls,
-		RatePerS:      j.RatePerS,
-		Arrivals:      j.Arrivals,
-		SpawnRatePerS: j.SpawnRatePerS,
-		Duration:      warmup + window,
-		Timeout:       seconds(j.TimeoutS),
-		Reopen:        j.Reopen,
-		CheckEvery:    j.CheckEvery,
-		Measured:      histogram.Options{Warmup: warmup, Window: window, ByDue: j.ByDue},
+	load := &j.Load
+	load.Measured = histogram.Options{
+		Warmup: seconds(*j.WarmupS), Window: seconds(j.WindowS), ByDue: j.ByDue, Calls: j.Calls * j.Users,
 	}
-	load.Measured.Calls = j.Calls * load.Users
+	load.Duration = load.Measured.Warmup + load.Measured.Window
 	if j.Live != nil {
 		load.Live = live.NewPublisher(j.Live.URL, j.Requests.Transport, j.Live.Labels)
 	}
@@ -201,11 +184,13 @@ func (j *Job) load() (*engine.Load, error) {
 		return nil, errUsage{err}
 	}
 	load.NewSource = workload.NewSource
-	return load, j.connect(load, workload.SendsLines())
+	return load, j.connect()
 }
 
-// connect has a load use the job's transport; lines are sent on the socket without frames.
-func (j *Job) connect(load *engine.Load, lines bool) (err error) {
+// connect has the load use the job's transport.
+func (j *Job) connect() (err error) {
+	load := &j.Load
+	load.Timeout = seconds(j.TimeoutS)
 	load.NewClient = func(address string) transport.Client {
 		host := strings.TrimSuffix(address, map[bool]string{false: ":80", true: ":443"}[j.TLS != nil]) // As clients name it.
 		switch {
@@ -215,8 +200,6 @@ func (j *Job) connect(load *engine.Load, lines bool) (err error) {
 			return rest.New(host, j.Reopen)
 		case j.Requests.Transport == "grpc":
 			return grpc.New(address, j.TLS != nil, load.Timeout)
-		case lines:
-			return socket.NewLine()
 		}
 		return socket.New(j.Requests.Codec == "protobuf")
 	}

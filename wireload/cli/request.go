@@ -27,6 +27,25 @@ func renderJob(arguments []string, out io.Writer) error {
 	return err
 }
 
+// printSame prints what replies to the same requests have at the paths of `same`, a line each.
+func printSame(arguments []string, out io.Writer) error {
+	job, err := readJob("same", arguments)
+	if err != nil {
+		return err
+	}
+	lines := json.NewEncoder(out)
+	for _, each := range job.Replies {
+		texts, err := job.application.Same(each.Operation, each.Transport, each.Reply)
+		if err == nil {
+			err = lines.Encode(texts)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // answer is a line of `wireload request`: the outcome of a request.
 type answer struct {
 	Operation string `json:"operation"`
@@ -51,11 +70,10 @@ func requestJob(ctx context.Context, arguments []string, out io.Writer) error {
 	if err != nil {
 		return newUsageError("%s: %w", arguments[0], err)
 	}
-	load := &engine.Load{Addresses: job.Addresses, Timeout: seconds(job.TimeoutS), Reopen: job.Reopen}
-	if err := job.connect(load, operations[0].IsLine); err != nil {
+	if err := job.connect(); err != nil {
 		return err
 	}
-	probe := engine.NewProbe(ctx, load)
+	probe := engine.NewProbe(ctx, &job.Load)
 	defer probe.Close()
 	lines := json.NewEncoder(out)
 	lines.SetEscapeHTML(false)

@@ -55,16 +55,16 @@ func printSchema(ctx context.Context, arguments []string, out io.Writer) error {
 func (j *schemaJob) reflect(ctx context.Context) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, reflectionTimeout, fmt.Errorf("%s: server reflection takes longer than %s", j.Reflection, reflectionTimeout))
 	defer cancel()
-	load := &engine.Load{Addresses: []string{j.Reflection}, Timeout: reflectionTimeout / 6}
-	connection := &Job{Requests: request.Options{Transport: "grpc"}, TLS: j.TLS}
-	if err := connection.connect(load, false); err != nil {
+	job := &Job{Requests: request.Options{Transport: "grpc"}, TLS: j.TLS, TimeoutS: reflectionTimeout.Seconds() / 6}
+	job.Addresses = []string{j.Reflection}
+	if err := job.connect(); err != nil {
 		return nil, err
 	}
 	headers, err := request.Metadata(j.Metadata)
 	if err != nil {
 		return nil, err
 	}
-	probe := engine.NewProbe(ctx, load)
+	probe := engine.NewProbe(ctx, &job.Load)
 	defer probe.Close()
 	descriptors, err := contract.Reflect(func(method string, question []byte) ([]byte, error) {
 		err := probe.Send(&request.Constant{Request: request.Request{

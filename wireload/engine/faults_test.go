@@ -85,7 +85,7 @@ func TestOnlyAnHTTPRequestThatMayBeProcessedTwiceIsSentAgain(t *testing.T) {
 	for name, p := range protocols {
 		for _, mayBe := range []bool{false, true} {
 			t.Run(fmt.Sprint(name, mayBe), func(t *testing.T) {
-				p.request.Idempotent = mayBe
+				p.request.Method = map[bool]string{true: "PUT", false: "POST"}[mayBe]
 				load := p.load(transporttest.Serve(t, p.answerOnce), time.Minute)
 				load.Calls = 10
 				measured := measure(t, load)

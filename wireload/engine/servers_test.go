@@ -53,7 +53,7 @@ var protocols = map[string]protocol{
 		reply:       grpcReply,
 	},
 	"lines": {
-		newClient:   func(string) transport.Client { return socket.NewLine() },
+		newClient:   func(string) transport.Client { return socket.New(false) },
 		request:     request.Request{Operation: "ping", Body: []byte("PING")},
 		readRequest: func(r *bufio.Reader) error { _, err := r.ReadSlice('\n'); return err },
 		reply:       func(int) []byte { return []byte("PONG\n") },

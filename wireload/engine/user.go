@@ -126,10 +126,11 @@ func (u *user) check(reply transport.Reply) error {
 // send sends what is prepared, again if it provably wasn't processed, or if an HTTP/1.1 request may be processed twice and
 // met a kept connection that the server had closed.
 func (u *user) send(sent int64, item func([]byte) bool) (transport.Reply, error) {
+	isIdempotent := u.request.Method != "POST" && u.request.Method != "PATCH" // RFC 9110, 9.2.2
 	for attempt := 1; ; attempt++ {
 		reply, err := u.attempt(sent, item)
 		failure := transport.AsFailure(err)
-		maySendAgain := failure != nil && (failure.Unprocessed || failure.Unanswered && u.kept && u.request.Idempotent)
+		maySendAgain := failure != nil && (failure.Unprocessed || failure.Unanswered && u.kept && isIdempotent)
 		if !maySendAgain || failure.Class == transport.Timeout || attempt == attemptsMax {
 			u.kept = err == nil
 			return reply, err

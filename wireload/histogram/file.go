@@ -154,18 +154,13 @@ func (f *Fold) reportErrors() []FileError {
 	return made[:min(len(made), errorsMax)]
 }
 
-// Prepare creates the temporary file beside `path` that Write fills: it is better to learn before the load than after it
-// that there is nowhere to put its result. What a rename would replace by a file, such as /dev/null, is rejected.
-func Prepare(path string) (temporary string, err error) {
+// Write writes the file under a temporary name first, so that a reader sees the whole file or none. What a rename would
+// replace by a file, such as /dev/null, is rejected.
+func (m File) Write(path string) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%s is not a regular file", path)
+		return fmt.Errorf("%s is not a regular file", path)
 	}
-	temporary = path + ".tmp"
-	return temporary, os.WriteFile(temporary, nil, 0o666)
-}
-
-// Write writes the file under a temporary name first, so that a reader sees the whole file or none.
-func (m File) Write(temporary, path string) error {
+	temporary := path + ".tmp"
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err == nil {
 		err = os.WriteFile(temporary, text, 0o666)

@@ -17,7 +17,7 @@ func TestOnlyRegularFilesAreReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{folder, pipe} {
-		if _, err := Prepare(path); err == nil || !strings.Contains(err.Error(), path+" is not a regular file") {
+		if err := (File{}).Write(path); err == nil || !strings.Contains(err.Error(), path+" is not a regular file") {
 			t.Errorf("in place of %s: got %v", path, err)
 		}
 	}

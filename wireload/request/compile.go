@@ -51,7 +51,7 @@ type compiler struct {
 // compile reports whether an operation is without mistakes.
 func (c *compiler) compile(o field) bool {
 	before := len(c.application.mistakes)
-	c.template = Request{Operation: o.name, Stream: o.is("stream"), Idempotent: !o.is("writes")}
+	c.template = Request{Operation: o.name, Stream: o.is("stream")}
 	c.schema = c.application.schema
 	if !c.addInputs(o.get("inputs").each()) {
 		return false
@@ -103,7 +103,6 @@ func (c *compiler) compileREST(o, e field) {
 	method, target, _ := strings.Cut(e.text("request"), " ")
 	expect := e.get("expect")
 	c.template.Method, c.template.Status, c.template.End = method, int(expect.getOr("status", json.Number("200")).whole()), e.text("end")
-	c.template.Idempotent = method != "POST" && method != "PATCH" // RFC 9110, 9.2.2
 	var err error
 	c.path, err = c.target(target)
 	e.get("request").check(err)
@@ -125,6 +124,9 @@ func (c *compiler) compileREST(o, e field) {
 	}
 	if body.value != nil {
 		c.addDefault("Content-Type", media)
+	}
+	if c.template.Stream {
+		c.reply = nil // Events are JSON.
 	}
 	c.expect(expect.get("json"))
 	c.contains = c.compileText(expect.get("contains"))
@@ -172,20 +174,15 @@ func (c *compiler) compileGRPC(o, e field) {
 	case method.IsStreamingServer() != c.template.Stream:
 		call.fail("%s needs stream: %t", target, method.IsStreamingServer())
 	}
-	for _, each := range e.get("expect").each() {
-		each.check(checkPath(method.Output(), each.name))
-	}
 	for _, paths := range o.list("same") {
-		if path, isText := paths.get("grpc").value.(string); isText {
-			paths.get("grpc").check(checkPath(method.Output(), path))
-		}
+		_, _, err := resolvePath(method.Output(), paths.text("grpc"))
+		paths.get("grpc").check(err)
 	}
 }
 
 // compileLine compiles a line that is sent and answered as it is, without frames.
 func (c *compiler) compileLine(e field) {
 	c.isLine = true
-	c.template.Idempotent = false
 	if c.work.options.Codec != "json" {
 		e.fail("a line has no codec")
 	}

@@ -11,14 +11,16 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"wirebench.dev/wireload/suggest"
 	"wirebench.dev/wireload/variable"
 )
 
 // expectation says what the value at a path of a reply is.
 type expectation struct {
-	// keys are the path.
+	// keys are the path, and of is what the descriptors say of what it leads to.
 	keys []string
+	of   protoreflect.Descriptor
 	// matcher is empty for equality.
 	matcher string
 	// expected is JSON.
@@ -30,6 +32,12 @@ var matchers = []string{"empty", "count", "above", "matches", "consecutive"}
 // expect compiles the expectations of a reply.
 func (c *compiler) expect(expect field) {
 	for _, each := range expect.each() {
+		path, skipped := each.name, 0
+		if c.onlyData && c.reply != nil {
+			path, skipped = "data."+path, 1
+		}
+		keys, of, err := resolvePath(c.reply, path)
+		each.check(err)
 		tests, isMatcher := each.value.(object)
 		if !isMatcher {
 			tests = object{{"", each.value}}
@@ -40,7 +48,7 @@ func (c *compiler) expect(expect field) {
 			}
 			var expected program
 			expected.json(c.expand(each.at("", test.value)))
-			c.expectations = append(c.expectations, expectation{keysOf(each.name), test.name, expected})
+			c.expectations = append(c.expectations, expectation{keys[min(skipped, len(keys)):], of, test.name, expected})
 		}
 	}
 }
@@ -106,7 +114,7 @@ func (e *expectation) matches(actual, expected any) bool {
 	case "consecutive":
 		return true // of streams: see checkConsecutive
 	}
-	return holds(actual, expected)
+	return holds(normalize(actual, e.of), normalize(expected, e.of))
 }
 
 func keysOf(path string) []string {
@@ -146,8 +154,11 @@ func pick(value any, name string) any {
 }
 
 // holds says whether a value has all that is expected, and as many items. Whole numbers of 64 bits are texts in the JSON form
-// of protobuf.
+// of protobuf, which leaves out what is empty.
 func holds(actual, expected any) bool {
+	if actual == nil || expected == nil {
+		return isEmpty(actual) && isEmpty(expected)
+	}
 	switch expected := expected.(type) {
 	case []any:
 		items, ok := actual.([]any)
@@ -164,7 +175,7 @@ func holds(actual, expected any) bool {
 			return text == expected
 		}
 	case json.Number:
-	default: // A bool or null; a list or a mapping isn't equal to either.
+	default: // A bool; a list or a mapping isn't equal to it.
 		return actual == expected
 	}
 	order, isNumber := compareNumbers(actual, expected)

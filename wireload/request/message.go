@@ -62,6 +62,9 @@ func findField(descriptor protoreflect.MessageDescriptor, name string) (protoref
 // field appends a field with its tag, or one of its items. Parsers take single items in any mixture with packed ones.
 func (p *program) field(at field, of protoreflect.FieldDescriptor, value any, isItem bool) {
 	encode := func(constant any) (string, error) {
+		if of.Kind() == protoreflect.EnumKind {
+			constant = normalize(constant, of)
+		}
 		if isWrapper(of.ContainingMessage()) {
 			return encodeMessage(of.ContainingMessage(), constant)
 		}
@@ -90,7 +93,7 @@ func (p *program) field(at field, of protoreflect.FieldDescriptor, value any, is
 	case isSlot && s.kind == numberKind:
 		for _, end := range []int64{s.low, s.high} {
 			if _, err := encode(json.Number(strconv.FormatInt(end, 10))); err != nil {
-				at.check(err)
+				at.fail("%v%s", err, map[bool]string{true: "; {name|text} is a text"}[of.Kind() == protoreflect.StringKind])
 				return
 			}
 		}
@@ -184,27 +187,4 @@ func describeReply(schema *contract.Schema, descriptor protoreflect.MessageDescr
 		return nil, fmt.Errorf("the reply is not a %s: %w", descriptor.Name(), err)
 	}
 	return protojson.MarshalOptions{UseProtoNames: true, EmitDefaultValues: true, Resolver: schema.Types}.Marshal(message)
-}
-
-// checkPath returns why the JSON of a message can't have a path. Of what is in maps and in Google's own messages nothing is
-// known.
-func checkPath(message protoreflect.MessageDescriptor, path string) error {
-	isPlace := false // Behind a list stands an item's place.
-	for _, key := range keysOf(path) {
-		switch {
-		case isPlace:
-			isPlace = false
-			continue
-		case message == nil:
-			return fmt.Errorf("%s is inside a value that has no fields", key)
-		case message.IsMapEntry() || message.ParentFile().Package() == "google.protobuf":
-			return nil
-		}
-		found, err := findField(message, key)
-		if err != nil {
-			return err
-		}
-		isPlace, message = found.IsList(), found.Message()
-	}
-	return nil
 }

@@ -119,6 +119,25 @@ func TestEveryTypeOfField(t *testing.T) {
 	}
 }
 
+func TestANumberFillsATextAndAnEnumHasShortNames(t *testing.T) {
+	text := `{"operations": {"send": {"inputs": {"n": {"range": [5, 5]}, "kind": {"list": ["some"]}}, "grpc": {"call": "all.Types/Send", "message": {
+		"one_string": "{n|text}", "one_enum": "{kind}", "many_enum": ["NONE", "{kind}", 7]}}}}}`
+	application, err := parse(text, everyType(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r Request
+	compile(t, application, Options{Transport: "grpc", Work: sequence("send")}).NewSource(0).Next(&r)
+	message := dynamicpb.NewMessage(application.schema.Methods["all.Types/Send"].Input())
+	if err := proto.Unmarshal(r.Body, message); err != nil {
+		t.Fatal(err)
+	}
+	got, _ := protojson.MarshalOptions{UseProtoNames: true, UseEnumNumbers: true}.Marshal(message)
+	if want := `{"one_enum":1,"many_enum":[0,1,7],"one_string":"5"}`; strings.ReplaceAll(string(got), " ", "") != want {
+		t.Errorf("want %s, got %s", want, got)
+	}
+}
+
 func TestAZeroIsAFieldThatIsNotGiven(t *testing.T) {
 	text := `{"operations": {"users.get": {"inputs": {"id": {"range": [0, 0]}},
 		"grpc": {"call": "wirebench.v1.UserService/GetUser", "message": {"id": "{id}"}}}}}`

@@ -108,7 +108,7 @@ func TestMistakes(t *testing.T) {
 		{id, "{value: &a [*a]}", "7: not valid YAML: anchor 'a' value contains itself"},
 		{id, "{value: \"${KEY}\"}", "7: operations.get.inputs.id.value: ${KEY}: only headers and metadata take variables"},
 		{"/things/{id}", "/things/{ident}", `9: operations.get.rest.request: {ident}: there is no input "ident" before it`},
-		{"/things/{id}", "/things/{id|sideways}", `9: operations.get.rest.request: {id|sideways}: there is no form "sideways"; there is upper`},
+		{"/things/{id}", "/things/{id|sideways}", `9: operations.get.rest.request: {id|sideways}: there is no form "sideways"; there are base64url, text, upper`},
 		{"/things/{id}", "/things/{id}?key=${KEY}", "9: operations.get.rest.request: ${KEY}: only headers and metadata take variables"},
 		{`"GET /things`, `"FETCH /things`, "9: operations.get.rest.request: must be a method (GET, POST, PUT, PATCH or DELETE) and a path in ASCII without spaces, with braces around inputs alone (it is"},
 		{"/things/{id}", "/things/{id", "9: operations.get.rest.request: must be a method (GET, POST, PUT, PATCH or DELETE) and a path in ASCII"},

@@ -22,10 +22,12 @@ func TestATextIsSentAsItIsAndAllElseAsJSON(t *testing.T) {
 		{`"{noise}"`, "", text}, // random: see below
 		{`"{filler}"`, "wirebench ", text},
 		{`{"a": "{word}"}`, `{"a":"w"}`, jsonType},
+		{`{"a": "{n|text}"}`, `{"a":"5"}`, jsonType},
+		{`"{raw|base64url}"`, "-_8=", text},
 		{`null`, "", ""},
 	} {
 		source, r := next(t, "rest", `{"inputs": {"n": {"range": [5, 5]}, "word": {"list": ["w"]}, "one": {"list": [1]},
-			"noise": {"random_text": 3}, "filler": {"text": 10}}, "rest": {"request": "POST /", "body": `+each.body+`}}`)
+			"noise": {"random_text": 3}, "filler": {"text": 10}, "raw": {"value": "+/8="}}, "rest": {"request": "POST /", "body": `+each.body+`}}`)
 		want := each.want
 		if each.body == `"{noise}"` {
 			want = string(source.(*user).values[3].text)
@@ -76,9 +78,6 @@ func TestLines(t *testing.T) {
 	expectError(t, "both", err, "lines and frames can't be mixed")
 	_, err = application.Compile(Options{Transport: "socket", Codec: "protobuf", Work: sequence("a")})
 	expectError(t, "a codec", err, "socket: a line has no codec")
-	if work := compile(t, application, Options{Transport: "socket", Work: sequence("a")}); !work.SendsLines() {
-		t.Error("want lines")
-	}
 }
 
 // shop returns the descriptors of a service with all four kinds of methods, whose messages aren't envelopes.

@@ -87,8 +87,8 @@ func recordRequests(application *Application, operation string, wire [2]string, 
 			var r Request
 			source.Next(&r)
 			source.Settle(true)
-			fmt.Fprintf(&sent, "%s %s %s %q %s %d %t %t %d %s\n", r.Operation, r.Method, r.Path, append(r.Headers, r.Varying...),
-				r.Body, r.Status, r.Idempotent, r.Stream, r.Items, r.End)
+			fmt.Fprintf(&sent, "%s %s %s %q %s %d %t %d %s\n", r.Operation, r.Method, r.Path, append(r.Headers, r.Varying...),
+				r.Body, r.Status, r.Stream, r.Items, r.End)
 			count++
 		}
 	}

@@ -11,7 +11,7 @@ type Request struct {
 	Operation string
 	// Method is the HTTP method; empty on other transports.
 	Method string
-	// Path is the path and query on REST, "/package.Service/Method" on gRPC, and the method on the socket.
+	// Path is the path and query on REST, "/package.Service/Method" on gRPC, and the method on the socket; empty for a line.
 	Path []byte
 	// Headers are the same for all requests of an operation, which share the slice; those in Varying are not. They are
 	// metadata on gRPC, and take the place of what a client would send by itself.
@@ -21,9 +21,6 @@ type Request struct {
 	Body []byte
 	// Status is the HTTP status of a correct reply; 0 on other transports.
 	Status int
-	// Idempotent says that it may be processed twice: by its method on REST, and elsewhere if its
-	// operation doesn't write. What a line does isn't known.
-	Idempotent bool
 	// Stream says that the reply has many items. Items is how many; 0 where the service decides.
 	Stream bool
 	Items  int

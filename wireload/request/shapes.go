@@ -55,7 +55,7 @@ var (
 
 	requestShapes = map[string]*shape{
 		"rest": {required: []string{"request"}, keys: map[string]*shape{
-			"request": matching(`(GET|POST|PUT|PATCH|DELETE) /([!-z|~]|\{\w+(\|[a-z]+)?\}|\{\{\w+\}\})*`,
+			"request": matching(`(GET|POST|PUT|PATCH|DELETE) /([!-z|~]|\{\w+(\|[a-z0-9]+)?\}|\{\{\w+\}\})*`,
 				"a method (GET, POST, PUT, PATCH or DELETE) and a path in ASCII without spaces, with braces around inputs alone"),
 			"headers": {each: text},
 			"body":    anything,

@@ -15,8 +15,6 @@ type Single struct {
 	Operation string
 	// Deletes says that a request that creates a record comes before each that deletes one.
 	Deletes bool
-	// IsLine says that it is a line on a socket, without frames.
-	IsLine bool
 }
 
 // CompileEach prepares each operation of a load by itself, in the application's order. Its inputs depend only on the
@@ -51,7 +49,7 @@ func (a *Application) CompileEach(options Options) ([]Single, error) {
 		if err := w.addOperations(a); err != nil {
 			return nil, err
 		}
-		singles = append(singles, Single{w.NewSource(number).(*user), each.name, len(sequence) > 1, w.lines})
+		singles = append(singles, Single{w.NewSource(number).(*user), each.name, len(sequence) > 1})
 	}
 	return singles, nil
 }

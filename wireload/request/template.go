@@ -42,7 +42,7 @@ const (
 
 // placeholder is a value in a text: an input, of which it may name a form, or a variable of the environment. What has two
 // braces is no placeholder: it stands for itself in one.
-var placeholder = regexp.MustCompile(`\{(\{[a-z_][a-zA-Z0-9_]*\})\}|\{([a-z_][a-zA-Z0-9_]*)(?:\|([a-z]+))?\}|` + variable.Pattern.String())
+var placeholder = regexp.MustCompile(`\{(\{[a-z_][a-zA-Z0-9_]*\})\}|\{([a-z_][a-zA-Z0-9_]*)(?:\|([a-z0-9]+))?\}|` + variable.Pattern.String())
 
 // expand returns what a template stands for: a JSON value again, in which a slot stands for each part that varies from
 // request to request. Fields that are null are left out.
@@ -178,12 +178,21 @@ func (c *compiler) resolve(name, form string) (any, error) {
 		return nil, c.missingInput(name)
 	case form == "":
 		return value, nil
-	case form != "upper":
-		return nil, fmt.Errorf("there is no form %q; there is upper", form)
+	case forms[form] == nil:
+		return nil, fmt.Errorf("there is no form %q; %s", form, suggest.Name(form, slices.Sorted(maps.Keys(forms))))
 	}
 	var p program
-	err := p.text(value, func(dst, text []byte) []byte { return append(dst, bytes.ToUpper(text)...) })
+	err := p.text(value, forms[form])
 	return c.asText(p), err
+}
+
+// forms are those that a placeholder may ask for.
+var forms = map[string]func(dst, text []byte) []byte{
+	"text":  appendText,
+	"upper": func(dst, text []byte) []byte { return append(dst, bytes.ToUpper(text)...) },
+	"base64url": func(dst, text []byte) []byte {
+		return append(dst, bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("+"), []byte("-")), []byte("/"), []byte("_"))...)
+	},
 }
 
 // asText returns what a program appends: a text, or a slot that has one.

@@ -58,14 +58,9 @@ type Workload struct {
 	keepsCreated bool
 	// idsEach is how many ids lie between two that are given.
 	idsEach int64
-	// lines says that lines are sent on the socket, instead of frames.
-	lines bool
 	// tookPayload says that an operation has a value for the payload.
 	tookPayload bool
 }
-
-// SendsLines says whether lines are sent on the socket, instead of frames.
-func (w *Workload) SendsLines() bool { return w.lines }
 
 // Compile prepares a load's requests. Errors name the operation and the field.
 func (a *Application) Compile(options Options) (*Workload, error) {
@@ -137,10 +132,9 @@ func (w *Workload) addOperations(a *Application) error {
 			places[name] = len(w.operations)
 			w.operations = append(w.operations, &c.compiled)
 			w.keepsCreated = w.keepsCreated || c.deletes != ""
-			if len(w.operations) > 1 && w.lines != c.isLine {
+			if w.operations[0].isLine != c.isLine {
 				return errors.New("lines and frames can't be mixed: a service speaks one of them")
 			}
-			w.lines = c.isLine
 		}
 		w.order = append(w.order, slices.Repeat([]int{places[name]}, max(1, work.Mix[name]))...)
 	}

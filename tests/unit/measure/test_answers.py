@@ -15,29 +15,41 @@ from wirebench.measure.answers import Answer, compare_answers
 from wirebench.measure.conformance import IDS, draw_requests
 from wirebench.model.application import read_application
 from wirebench.model.scenario import Load
+from wirebench.run.schema import compile_schema
+from wirebench.system.paths import CONTRACT
 
 APPLICATION = """\
 operations:
   get:
     rest: {request: GET /item}
     grpc: {call: shop.Catalog/Get}
-    same: [{rest: data.id, grpc: id}, {rest: data.tags, grpc: tags}]
+    same: [{rest: data.id, grpc: id}, {rest: data.kind, grpc: kind}]
 variants:
   r: {transport: rest, start: "a {port}"}
   s: {transport: rest, start: "a {port}"}
-  g: {transport: grpc, start: "b {port}"}
+  g: {transport: grpc, start: "b {port}", schema: shop.proto}
 """
-REPLIES: dict[str, Any] = {"r": {"data": {"id": 7, "tags": []}}, "g": {"id": "7"}}
+PROTO = """\
+syntax = "proto3";
+package shop;
+enum Kind { KIND_UNKNOWN = 0; KIND_BOOK = 1; }
+message Item { int64 id = 1; Kind kind = 2; }
+service Catalog { rpc Get(Item) returns (Item); }
+"""
+REPLIES: dict[str, Any] = {"r": {"data": {"id": 7, "kind": "book"}}, "g": {"id": "7", "kind": "KIND_BOOK"}}
 
 
 def outcome(folder: Path, replies: dict[str, Any]) -> tuple[str, ...]:
     """Return what is found wrong with replies, by variant."""
     (folder / "a.yaml").write_text(APPLICATION)
+    (folder / "shop.proto").write_text(PROTO)
+    (folder / "shop.binpb").write_bytes(compile_schema([folder / "shop.proto"], [folder]))
     application = read_application(folder / "a.yaml")
 
     def job(variant: str) -> Job:
         of = cell(application.variants[variant].transport, operation="get", variant=variant)
-        return Job(of, Load(), "127.0.0.1:9", 1, 1, folder, folder, None)
+        files = {"application": folder / "a.yaml", "descriptors": folder / "shop.binpb" if variant == "g" else CONTRACT}
+        return Job(of, Load(), "127.0.0.1:9", 1, 1, folder, folder, None, **files)
 
     def answers(name: str) -> list[Answer]:
         return [Answer(operation="get", number=each, status="ok", reply=replies[name], problem="") for each in (1, 2)]
@@ -49,34 +61,24 @@ def outcome(folder: Path, replies: dict[str, Any]) -> tuple[str, ...]:
 
 
 def test_replies_are_alike_whatever_their_form(tmp_path: Path) -> None:
-    """GRPC's JSON has large numbers as text, and leaves out what is empty."""
+    """The messages say what is: large numbers as text, names of enums, and values that are left out."""
     assert () == outcome(tmp_path, REPLIES)
-    nothing = {"r": {"data": {"id": 0, "tags": [{"of": ""}]}}, "g": {"tags": [{}]}}
-    assert () == outcome(tmp_path, nothing)
-
-
-@pytest.mark.parametrize("value", [0, False, "", None])
-def test_rest_leaves_nothing_out(tmp_path: Path, value: object) -> None:
-    """Only gRPC's JSON leaves out what is empty; and a truth value is no number."""
-    there = {"data": {"id": value, "tags": []}}
-    assert outcome(tmp_path, {"r": there, "s": {"data": {"tags": []}}})
-    assert () == outcome(tmp_path, {"r": there, "s": there})
-    assert outcome(tmp_path, {"r": {"data": {"id": 1, "tags": []}}, "s": {"data": {"id": True, "tags": []}}})
+    assert () == outcome(tmp_path, {"r": {}, "g": {"id": "0", "kind": "KIND_UNKNOWN"}})
 
 
 @pytest.mark.parametrize(
-    ("variant", "reply", "expected"),
+    ("replies", "expected"),
     [
-        ("g", {"id": "8"}, 'get, request 1: r has data.id: 7 in {"data": {"id": 7, "tags": []}}; g has id: "8" in'),
-        ("g", {}, "get, request 1: r has data.id: 7 in"),
-        ("g", {"id": "7", "tags": ["a"]}, 'g has tags: ["a"] in'),
-        ("r", {"data": {"id": 7}}, "r has data.tags: nothing in"),
-        ("r", "a text", "r has data.id: nothing in"),
+        (REPLIES | {"g": {"id": "8"}}, 'get, request 1: r has data.id: "7" in {"data": {"id": 7, "kind": "book"}}; g'),
+        (REPLIES | {"g": {"id": "8"}}, 'g has id: "8" in {"id": "8"}'),
+        (REPLIES | {"r": "a text"}, 'r has data.id: null in "a text"'),
+        ({"r": REPLIES["r"], "s": {"data": {"id": 7}}}, "s has data.kind: nothing in"),
+        ({"r": {"data": {"id": 7, "kind": 1}}, "s": {"data": {"id": 7, "kind": True}}}, "s has data.kind: true in"),
     ],
 )
-def test_different_replies_are_both_shown(tmp_path: Path, variant: str, reply: object, expected: str) -> None:
-    """The line has the request, the path and both replies."""
-    assert expected in "\n".join(outcome(tmp_path, REPLIES | {variant: reply}))
+def test_different_replies_are_both_shown(tmp_path: Path, replies: dict[str, Any], expected: str) -> None:
+    """The line has the request, the path and both replies. Without messages nothing may be left out."""
+    assert expected in "\n".join(outcome(tmp_path, replies))
 
 
 REQUESTS = draw_requests(seed=1, count=1000, transports=("rest",), writes=True)

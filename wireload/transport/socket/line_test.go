@@ -10,7 +10,7 @@ import (
 )
 
 func TestALineIsAnsweredByOneLine(t *testing.T) {
-	client := NewLine()
+	client := New(false)
 	long := strings.Repeat("x", 100_000)
 	for said, want := range map[string]string{
 		"PONG\r\n": "PONG", "\n": "", long + "\n": long,

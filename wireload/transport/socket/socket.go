@@ -3,7 +3,9 @@
 package socket
 
 import (
+	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"net"
@@ -19,20 +21,24 @@ const (
 	prefaceJSON     = "WB1J"
 	prefaceProtobuf = "WB1P"
 
+	// lineBytesMax is the longest line of a reply, with its end.
+	lineBytesMax = 1 << 20
+
 	prefaceBytes      = 4
 	lengthBytes       = 4
 	requestFixedBytes = 4 + 1
 	replyFixedBytes   = 4 + 1 + 2
 )
 
-// Client is a transport.Client of the socket protocol.
+// Client is a transport.Client of the socket protocol, and of services that answer each line with a line.
 type Client struct {
 	transport.Connection
 	// id is that of the last request; no id is used twice on a connection.
 	id uint32
-	// out is a frame behind the connection's preface.
-	out []byte
-	in  transport.Buffer
+	// out is a frame or a line behind the connection's preface.
+	out    []byte
+	isLine bool
+	in     transport.Buffer
 }
 
 // New returns a client; all bodies are either protobuf or JSON.
@@ -50,11 +56,18 @@ func (c *Client) Open(connection net.Conn) {
 	c.id = 0
 }
 
-// Prepare encodes a frame, but for its id.
+// Prepare encodes a frame, but for its id, or ends a line.
 func (c *Client) Prepare(r *request.Request) error {
+	if c.isLine = len(r.Path) == 0; c.isLine {
+		if bytes.ContainsAny(r.Body, "\r\n") {
+			return errors.New("a line can't have a line break")
+		}
+		c.out = append(append(c.out[:prefaceBytes], r.Body...), '\n')
+		return nil
+	}
 	length := requestFixedBytes + len(r.Path) + len(r.Body)
 	switch {
-	case len(r.Path) == 0 || len(r.Path) > math.MaxUint8:
+	case len(r.Path) > math.MaxUint8:
 		return fmt.Errorf("%s: a method must have 1 to %d bytes", r.Operation, math.MaxUint8)
 	case length > transport.ReplyBytesMax:
 		return fmt.Errorf("%s: a frame of %d bytes is too long", r.Operation, length)
@@ -66,20 +79,30 @@ func (c *Client) Prepare(r *request.Request) error {
 	return nil
 }
 
-// Call sends the frame and reads its reply; the protocol has no streams.
-func (c *Client) Call(func([]byte) bool) (transport.Reply, error) {
+// Call sends the frame or line, and reads its reply; neither protocol has streams.
+func (c *Client) Call(func([]byte) bool) (reply transport.Reply, err error) {
 	out := c.out
-	if c.id > 0 { // The preface goes with a connection's first frame, so that it costs no packet of its own.
+	if c.isLine || c.id > 0 { // The preface goes with a connection's first frame, so that it costs no packet of its own.
 		out = out[prefaceBytes:]
 	}
-	c.id++
-	binary.BigEndian.PutUint32(c.out[prefaceBytes+lengthBytes:], c.id)
-	if err := c.Send(out); err != nil {
-		return transport.Reply{}, err
+	if !c.isLine {
+		c.id++
+		binary.BigEndian.PutUint32(c.out[prefaceBytes+lengthBytes:], c.id)
 	}
-	reply, err := c.read()
-	if err != nil {
-		return transport.Reply{}, transport.FailedCall(err, true)
+	if err := c.Send(out); err != nil {
+		return reply, err
+	}
+	if c.isLine {
+		reply.Code = histogram.OK
+		reply.Body, err = c.ReadLine(lineBytesMax)
+	} else {
+		reply, err = c.read()
+	}
+	switch {
+	case err != nil:
+		return reply, transport.FailedCall(err, true)
+	case c.isLine && c.Reader.Buffered() > 0: // It would be taken for the reply to the next line.
+		return reply, transport.NewGarbage("the service sent more than one line")
 	}
 	return reply, nil
 }
