@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +49,9 @@ def outcome(folder: Path, replies: dict[str, Any]) -> tuple[str, ...]:
 
     def job(variant: str) -> Job:
         of = cell(application.variants[variant].transport, operation="get", variant=variant)
-        files = {"application": folder / "a.yaml", "descriptors": folder / "shop.binpb" if variant == "g" else CONTRACT}
-        return Job(of, Load(), "127.0.0.1:9", 1, 1, folder, folder, None, **files)
+        messages = folder / "shop.binpb" if variant == "g" else CONTRACT
+        job = Job(of, Load(), "127.0.0.1:9", 1, 1, folder, folder, None)
+        return replace(job, application=folder / "a.yaml", descriptors=messages)
 
     def answers(name: str) -> list[Answer]:
         return [Answer(operation="get", number=each, status="ok", reply=replies[name], problem="") for each in (1, 2)]
