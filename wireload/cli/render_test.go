@@ -33,13 +33,13 @@ func TestRender(t *testing.T) {
 func TestWhatCannotBeRenderedIsOneLine(t *testing.T) {
 	large := map[string]any{"requests_each": 100_000}
 	for want, path := range map[string]string{
-		"a load deletes only what it has created":                  job(t, "", "rest", `{"drop": {"inputs": {"id": {"created": "items"}}, "rest": {"request": "DELETE /{id}"}}}`, nil),
-		"transport must be rest or grpc":                           job(t, "", "socket", `{"ping": {"socket": {"line": "PING"}}}`, nil),
-		"render takes a sequence of one operation": job(t, "", "rest", `{"a": {"rest": {"request": "GET /"}}, "b": {"rest": {"request": "GET /"}}}`, nil),
-		"100000 requests take more than 64 MiB: render fewer, or":  job(t, "", "rest", `{"a": {"inputs": {"t": {"random_text": 3000}}, "rest": {"request": "POST /", "body": "{t}"}}}`, large),
-		"create has a body in protobuf on REST: only wireload":     job(t, "", "rest", `{"create": {"rest": {"request": "POST /", "body": "x"}, "grpc": {"call": "wirebench.v1.UserService/GetUser", "message": {"id": 1}}}}`, map[string]any{"requests": map[string]any{"transport": "rest", "codec": "protobuf", "work": map[string]any{"sequence": []string{"create"}}}}),
-		"a: A: its value has a line break":                         job(t, "", "rest", `{"a": {"inputs": {"t": {"list": ["a\nb", "\n"]}}, "rest": {"request": "GET /", "headers": {"A": "{t}"}}}}`, nil),
-		"has no field nome; there are id":                          job(t, "", "grpc", `{"a": {"grpc": {"call": "wirebench.v1.UserService/GetUser", "message": {"nome": 1}}}}`, nil),
+		"a load deletes only what it has created":                 job(t, "", "rest", `{"drop": {"inputs": {"id": {"created": "items"}}, "rest": {"request": "DELETE /{id}"}}}`, nil),
+		"transport must be rest or grpc":                          job(t, "", "socket", `{"ping": {"socket": {"line": "PING"}}}`, nil),
+		"render takes a sequence of one operation":                job(t, "", "rest", `{"a": {"rest": {"request": "GET /"}}, "b": {"rest": {"request": "GET /"}}}`, nil),
+		"100000 requests take more than 64 MiB: render fewer, or": job(t, "", "rest", `{"a": {"inputs": {"t": {"random_text": 3000}}, "rest": {"request": "POST /", "body": "{t}"}}}`, large),
+		"create has a body in protobuf on REST: only wireload":    job(t, "", "rest", `{"create": {"rest": {"request": "POST /", "body": "x"}, "grpc": {"call": "wirebench.v1.UserService/GetUser", "message": {"id": 1}}}}`, map[string]any{"requests": map[string]any{"transport": "rest", "codec": "protobuf", "work": map[string]any{"sequence": []string{"create"}}}}),
+		"a: A: its value has a line break":                        job(t, "", "rest", `{"a": {"inputs": {"t": {"list": ["a\nb", "\n"]}}, "rest": {"request": "GET /", "headers": {"A": "{t}"}}}}`, nil),
+		"has no field nome; there are id":                         job(t, "", "grpc", `{"a": {"grpc": {"call": "wirebench.v1.UserService/GetUser", "message": {"nome": 1}}}}`, nil),
 	} {
 		exit, out, log := run(t, "render", path)
 		if exit == 0 || out != "" || !strings.Contains(log, want) || strings.Count(log, "\n") != 1 {
