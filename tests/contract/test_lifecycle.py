@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import random
 import signal
@@ -18,7 +19,6 @@ from wirebench_services.client import Reply
 
 from tests.support.postgres import PostgresServer, count_waiting, locked, url_file
 from tests.support.services import (
-    CONTRACT_KINDS,
     GTHREAD,
     HOST,
     NET_HTTP,
@@ -130,14 +130,16 @@ def has_ipv6() -> bool:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not has_ipv6(), reason="there is no IPv6")
-@pytest.mark.parametrize("kind", CONTRACT_KINDS, ids=str)
+@every_runtime
 def test_ipv6(kind: Kind, tmp_path: Path) -> None:
-    """A service listens on IPv6 as on IPv4, with both its ports."""
-    with started(kind, tmp_path, host="::1") as service:
-        assert f"listening on [::1]:{service.port} " in service.logged()
-        with service.connect() as client:
-            assert client.call("users.get", {"id": 1_000_001}).ok
-        assert [(200, "ok\n")] * 2 == [service.admin("/livez"), service.admin("/readyz")]
+    """A service at :: listens on IPv6 and on IPv4, with both its ports."""
+    with started(kind, tmp_path, host="::") as service:
+        assert f"listening on [::]:{service.port} " in service.logged()
+        for host in ("::1", HOST):
+            reached = dataclasses.replace(service, host=host)
+            with reached.connect() as client:
+                assert client.call("users.get", {"id": 1_000_001}).ok
+            assert [(200, "ok\n")] * 2 == [reached.admin("/livez"), reached.admin("/readyz")]
 
 
 @every_python_runtime

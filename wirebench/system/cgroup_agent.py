@@ -12,6 +12,7 @@ import json
 import os
 import re
 import signal
+import socket
 import sys
 import time
 from http import HTTPStatus
@@ -95,10 +96,14 @@ def make_server(root: Path, host: str, port: int) -> HTTPServer:
 
         def log_message(self, *_: object) -> None: ...
 
-    return HTTPServer((host, port), Handler)
+    class Server(HTTPServer):
+        address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+
+    return Server((host, port), Handler)
 
 
 if __name__ == "__main__":
     # The first process of a container isn't ended by a signal that it doesn't handle.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    make_server(ROOT, "0.0.0.0", PORT).serve_forever()  # noqa: S104 - the pod's own address
+    all_addresses = "::" if socket.has_dualstack_ipv6() else "0.0.0.0"  # noqa: S104 - the pod's own
+    make_server(ROOT, all_addresses, PORT).serve_forever()

@@ -69,10 +69,12 @@ volumeMounts:
   {{- include "wirebench.mounts" .service | nindent 2 }}
 {{- end }}
 
-{{/* The settings of services/python/wirebench_services/settings.py, and of the services in Go. Takes a service. */}}
+{{/*
+The settings of services/python/wirebench_services/settings.py, and of the services in Go. That they listen on all
+addresses, of IPv6 too where there is any, is in their images. Takes a service.
+*/}}
 {{- define "wirebench.environment" -}}
 {{- $settings := dict
-  "HOST" "0.0.0.0"
   "PORT" .port
   "ADMIN_PORT" .adminPort
   "RUNTIME" .runtime

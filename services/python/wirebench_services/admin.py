@@ -94,7 +94,7 @@ def serve_admin(settings: Settings, metrics_folder: Path) -> Iterator[Callable[[
     port = settings.admin_port or 0
     config = uvicorn.Config(app, host=settings.host, port=port, log_level="warning", timeout_graceful_shutdown=1)
     server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, name="admin")
+    thread = threading.Thread(target=server.run, args=[[config.bind_socket()]], name="admin")
     thread.start()
     try:
         yield check_ready
@@ -122,8 +122,9 @@ def forget_dead_workers(metrics_folder: Path, groups: Collection[int]) -> set[in
 
 def check_port(settings: Settings) -> None:
     """Check that the service's port takes connections, however busy its workers are. Raises NotReadyError."""
-    try:  # connecting to 0.0.0.0 or :: reaches this machine
-        socket.create_connection((settings.host, settings.port), _CONNECT_TIMEOUT_S).close()
+    host = None if settings.host == "::" else settings.host  # None is this machine, by IPv6 or IPv4; 0.0.0.0 is it too
+    try:
+        socket.create_connection((host, settings.port), _CONNECT_TIMEOUT_S).close()
     except OSError as error:
         raise NotReadyError(f"port {settings.port} does not answer: {error}") from error
 

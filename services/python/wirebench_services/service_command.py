@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psutil
 
-from wirebench_services import tls
+from wirebench_services import format_address, tls
 from wirebench_services.admin import NOT_READY, NotReadyError, check_postgres, forget_dead_workers, serve_admin
 from wirebench_services.settings import (
     SETTINGS,
@@ -24,7 +24,6 @@ from wirebench_services.settings import (
     RestSettings,
     Settings,
     SettingsError,
-    format_address,
     read_settings,
 )
 
@@ -58,20 +57,21 @@ def run(transport: str, arguments: list[str]) -> int:
 
 
 def choose_ports(settings: Settings) -> Settings:
-    """Check that both ports are free, and replace 0 by a free port. Raises OSError."""
-    chosen = {}
+    """Check that both ports are free, and replace 0 by a free one, and :: where there is no IPv6. Raises OSError."""
+    host = "0.0.0.0" if settings.host == "::" and not socket.has_dualstack_ipv6() else settings.host  # noqa: S104
+    chosen: dict[str, object] = {"host": host}
     with contextlib.ExitStack() as stack:
         for name in ("port", "admin_port"):
             port = getattr(settings, name)
-            probe = stack.enter_context(socket.socket(socket.AF_INET6 if ":" in settings.host else socket.AF_INET))
+            probe = stack.enter_context(socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET))
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
-                probe.bind((settings.host, port))
+                probe.bind((host, port))
                 if sys.platform == "linux":  # a name in the abstract namespace: one process can have it
                     _PORT_LOCKS.append(socket.socket(socket.AF_UNIX))
-                    _PORT_LOCKS[-1].bind(f"\0wirebench {settings.host} {probe.getsockname()[1]}")
+                    _PORT_LOCKS[-1].bind(f"\0wirebench {host} {probe.getsockname()[1]}")
             except OSError as error:
-                flag, address = f"--{name.replace('_', '-')}", format_address(settings.host, port)
+                flag, address = f"--{name.replace('_', '-')}", format_address(host, port)
                 raise OSError(f"can't listen on {address}: {error.strerror}; choose another {flag} or --host") from None
             chosen[name] = probe.getsockname()[1]
     return settings.model_copy(update=chosen)
@@ -98,7 +98,7 @@ def make_server_command(settings: Settings) -> list[str]:
     else:
         command = ["uvicorn", "wirebench_services.rest.starlette_app:create_app", "--factory", "--no-access-log"]
         flags |= {
-            "host": settings.host,
+            "host": "" if settings.host == "::" and settings.workers == 1 else settings.host,  # :: would be IPv6 alone
             "port": settings.port,
             "loop": "uvloop",
             "http": "httptools",

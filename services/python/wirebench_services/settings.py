@@ -137,11 +137,6 @@ class StoreSettings(BaseSettings):
     """how long to wait for a server that is starting"""
 
 
-def format_address(host: str, port: int | None) -> str:
-    """Return host:port, with the host of IPv6 in brackets."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
 SETTINGS: dict[str, type[Settings]] = {kind.transport: kind for kind in (RestSettings, GrpcSettings, SocketSettings)}
 
 

@@ -79,7 +79,7 @@ def test_environment() -> None:
     template = (CHARTS / "wirebench" / "templates" / "_services.tpl").read_text(encoding="utf-8")
     start = template.index('define "wirebench.environment"')
     variables = set(re.findall(r'"([A-Z][A-Z_]+)" ', template[start : template.index("range $name", start)]))
-    assert {"HOST", "SEED_USERS", "STORE_URL_FILE"} <= variables
+    assert {"SEED_USERS", "STORE_URL_FILE"} <= variables
     assert set() == variables - {name.upper() for settings in SETTINGS.values() for name in settings.model_fields}
 
 

@@ -37,6 +37,12 @@ def test_a_short_idle_timeout_keeps_connections() -> None:
     assert "--timeout-keep-alive=1" in make_server_command(RestSettings(runtime="uvicorn", idle_timeout_s=0.1))
 
 
+def test_all_addresses_are_those_of_ipv4_where_the_kernel_has_no_ipv6(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The images say `::`, wherever they run."""
+    monkeypatch.setattr("socket.has_dualstack_ipv6", lambda: False)
+    assert "0.0.0.0" == choose_ports(RestSettings(host="::", port=0)).host  # noqa: S104 - what is tested
+
+
 @pytest.mark.parametrize("name", ["", "redis", "memory:x", "postgres:x"])
 def test_a_store_that_does_not_exist_is_rejected(name: str) -> None:
     """The message names the flag."""

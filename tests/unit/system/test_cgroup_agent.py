@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -85,7 +86,7 @@ def port(v2: Path) -> Iterator[int]:
     """Return the port of an agent on a node with one pod."""
     write_v2(v2 / CGROUPFS[1] / SERVICE, 1_500_000)
     (v2 / "secret").write_text("usage_usec 1\n")
-    server = make_server(v2, "127.0.0.1", 0)
+    server = make_server(v2, "::" if socket.has_dualstack_ipv6() else "127.0.0.1", 0)
     with serving(server):
         yield server.server_port
 

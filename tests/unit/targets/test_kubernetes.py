@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from wirebench.errors import UsageError
+from wirebench.model.address import Address, parse_address
 from wirebench.model.cell import ServiceSpec
 from wirebench.system.signals import Interrupted
 from wirebench.system.tls import ClientTls
@@ -81,6 +82,15 @@ def test_a_pod_that_may_become_ready_is_waited_for(make_status: Callable[[], dic
     """A pod that is being made is in no trouble, and another one that ends may have the room of a node still."""
     pod = a_pod(make_status())
     assert (("", ""), False) == (pod.problem, pod.ready)
+
+
+def test_pods_are_reached_at_their_addresses_of_ipv6() -> None:
+    """In brackets, which are what a client and a URL want; names that certificates hold have none."""
+    pod = a_pod({"podIP": "fd00:10:244::5"})
+    endpoint = build_endpoint(SERVICE, [pod], "it", Agents())
+    assert Address("fd00:10:244::5", 50051) == parse_address(endpoint.addresses[0])
+    assert "http://[fd00:10:244::5]:51051" == endpoint.replicas[0].admin_url
+    assert "fd00-10-244--5.it.pod" == pod.find_host("it")
 
 
 def a_node(boot_id: str, role: str = "", cpu: str = "2") -> nodes.Node:

@@ -88,7 +88,6 @@ func Parse(defaults Settings, arguments []string, help io.Writer) (*Settings, er
 		unless(flags.NArg() == 0, "unrecognized arguments: %s", strings.Join(flags.Args(), " ")),
 		unless(*runtime == s.Runtime, "--runtime: '%s' is not one of %s", *runtime, s.Runtime),
 		unless(s.Store == "memory" || s.Store == "postgres", "--store: '%s' is not one of memory, postgres", s.Store),
-		unless(s.Host != "", "--host: is empty; 0.0.0.0 means all interfaces"),
 		between("--port", s.Port, 0, portMax),
 		between("--admin-port", s.AdminPort, 0, portMax),
 		between("--store-connections", s.StoreConnections, 1, 1000),

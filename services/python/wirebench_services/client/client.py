@@ -13,6 +13,7 @@ from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self, TypeAlias
 
+from wirebench_services import format_address
 from wirebench_services.contract import OPERATIONS, AnyMessage, Data, Operation
 
 #: A request's fields by their names in the proto file; bytes are bytes.
@@ -140,7 +141,7 @@ class Client(ABC):
 
     def _explain(self, error: Exception) -> tuple[str, str]:
         """Return what went wrong, and the next step."""
-        where, check_log = format_address(self.address), "see the service's log, and whether it expects TLS (https://)"
+        where, check_log = format_address(*self.address), "see the service's log, and whether it expects TLS (https://)"
         match error:
             case ConnectionRefusedError():
                 return f"nothing listens at {where}", "start the service, or correct the address"
@@ -163,11 +164,6 @@ def make_request(operation: str, fields: Fields) -> AnyMessage:
         return OPERATIONS[operation].request(**fields)
     except (TypeError, ValueError) as error:
         raise ClientError(f"{operation} can't have these fields: {error}", "correct the fields") from None
-
-
-def format_address(address: tuple[str, int]) -> str:
-    host, port = address
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def has_ended(connection: socket.socket) -> bool:

@@ -12,7 +12,8 @@ from wirebench_proto.echo_pb2_grpc import EchoServiceStub
 from wirebench_proto.ledger_pb2_grpc import LedgerServiceStub
 from wirebench_proto.users_pb2_grpc import UserServiceStub
 
-from wirebench_services.client.client import REPLY_BYTES_MAX, Client, Reply, format_address
+from wirebench_services import format_address
+from wirebench_services.client.client import REPLY_BYTES_MAX, Client, Reply
 from wirebench_services.contract import AnyMessage, Data, Operation, read_data
 
 _STUBS: dict[str, Any] = {
@@ -35,7 +36,7 @@ class GrpcClient(Client):
 
     @functools.cached_property
     def channel(self) -> grpc.Channel:
-        target = format_address(self.address)
+        target = format_address(*self.address)
         if self.tls is None:
             return grpc.insecure_channel(target, _OPTIONS)
         trusted = "".join(map(ssl.DER_cert_to_PEM_cert, self.tls.get_ca_certs(binary_form=True)))

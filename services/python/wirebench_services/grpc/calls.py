@@ -12,11 +12,11 @@ from grpc_health.v1 import health
 from grpc_reflection.v1alpha import reflection
 from wirebench_proto import echo_pb2_grpc, ledger_pb2_grpc, users_pb2_grpc
 
-from wirebench_services import metrics
+from wirebench_services import format_address, metrics
 from wirebench_services.application.errors import describe_error
 from wirebench_services.contract import BODY_BYTES_MAX, OPERATIONS, STREAM
 from wirebench_services.encoding import Value, to_fields
-from wirebench_services.settings import GrpcSettings, format_address
+from wirebench_services.settings import GrpcSettings
 
 # Types that differ between the two servers or between operations.
 Context: TypeAlias = Any
