@@ -48,7 +48,7 @@ def load(  # noqa: PLR0913 - one parameter an option
     plan = plan_load(transport, options.parse(), target)
     if target == "kubernetes":
         deployed = DeployedTarget(find_access(cluster.context, cluster.values or ()), transport)
-        wanted = (find_own(plan.scenario.factors.find_levels(name), transport) for name in ("replicas", "workers"))
+        wanted = (find_own(getattr(plan.scenario.factors, name), transport) for name in ("replicas", "workers"))
         plan = adopt_service(plan, deployed.read_service(*(each[0] if each else None for each in wanted)))
         place = dataclasses.replace(place, deployed=deployed)
     show_and_report(*measure(plan, place, out, calibrate=False), json=json)

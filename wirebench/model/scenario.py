@@ -81,11 +81,6 @@ class Factors(_make_section()):  # type: ignore[misc] # most of its fields are t
     transport: Annotated[tuple[Transport, ...], BeforeValidator(_convert_levels)] = ()
     variant: Annotated[tuple[str, ...], BeforeValidator(_convert_levels)] = ()
 
-    def find_levels(self, name: str) -> Mapping[str, tuple[Any, ...]]:
-        """Return the levels of a factor by transport."""
-        levels: Mapping[str, tuple[Any, ...]] = getattr(self, name)
-        return levels
-
 
 class Objective(StrictModel):
     """What users are to get: a p99 response time, and the greatest share of requests that fail or aren't sent."""
@@ -257,7 +252,3 @@ class Scenario(StrictModel):
             if transport in (EVERY_TRANSPORT, *self.transports)
             for place, driver in enumerate(levels)
         }
-
-    def locate(self, field: FieldPath) -> str:
-        """Return a field's name, and before it the file and line."""
-        return self.source.locate(field)

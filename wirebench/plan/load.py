@@ -112,7 +112,7 @@ def _add_recording(scenario: Scenario, path: Path, timing: Path | None) -> Scena
     load = scenario.load
     if load.model != "replay" or not (timing or load.timing):
         return scenario
-    timing_path, where = timing or path.parent / str(load.timing), scenario.locate(("load", "timing"))
+    timing_path, where = timing or path.parent / str(load.timing), scenario.source.locate(("load", "timing"))
     try:
         recording = read_recording(timing_path)
     except UsageError as error:

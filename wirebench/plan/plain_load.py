@@ -54,7 +54,7 @@ def _check_operation(scenario: Scenario) -> None:
     reading = [name for name, each in operations.items() if not (each.writes or each.stream)]
     if any(set(levels) - set(reading) for levels in scenario.factors.operation.values()):
         hint = f"choose from {', '.join(reading)}; `wirebench run` measures what writes or is a stream, too"
-        raise UsageError(f"{scenario.locate(_OPERATION)}: no operation of a load", hint)
+        raise UsageError(f"{scenario.source.locate(_OPERATION)}: no operation of a load", hint)
 
 
 def _check_scenario(transport: Transport, options: Sequence[Override]) -> Scenario:

@@ -88,7 +88,7 @@ def make_plan(scenario: Scenario, seed: int, target: TargetName = "local", missi
     for block in range(1, scenario.blocks + 1):
         order = shuffle.sample(cells, k=len(cells))
         blocks.append(tuple(PlannedCell(block, place, cell) for place, cell in enumerate(order)))
-    left_out = tuple(name for name in _list_foreign(target) if scenario.factors.find_levels(name))
+    left_out = tuple(name for name in _list_foreign(target) if getattr(scenario.factors, name))
     return Plan(scenario, seed, cells, tuple(blocks), left_out, target=target, skipped=skipped)
 
 
@@ -100,7 +100,7 @@ def _list_foreign(target: TargetName) -> tuple[str, ...]:
 def _raise_first(scenario: Scenario, *messages: Iterable[ValidationMessage]) -> None:
     """Raise UsageError for the first message, if there is one."""
     for field, text, hint in itertools.chain.from_iterable(messages):
-        raise UsageError(f"{scenario.locate(field)}: {text}", hint)
+        raise UsageError(f"{scenario.source.locate(field)}: {text}", hint)
 
 
 def count_cells(scenario: Scenario, target: TargetName) -> int:
@@ -111,7 +111,7 @@ def count_cells(scenario: Scenario, target: TargetName) -> int:
 def list_needs(scenario: Scenario) -> Iterator[str]:
     """Yield what a scenario needs besides a machine with wirebench."""
     factors = scenario.factors
-    of_clusters = [factors.find_levels(name) for name, each in FACTORS.items() if each.targets == ("kubernetes",)]
+    of_clusters = [getattr(factors, name) for name, each in FACTORS.items() if each.targets == ("kubernetes",)]
     if any(len(set(itertools.chain(*levels.values()))) > 1 for levels in of_clusters):
         yield "cluster"
     if "postgres" in itertools.chain(*factors.store.values()):
@@ -168,13 +168,13 @@ def _choose_levels(
     factors, defaults = scenario.factors, find_defaults(transport, implementation, target)
     defaults["operation"] = next(iter(scenario.application.operations))
     defaults["shape"] = scenario.load.shape
-    if any(factors.find_levels(name) for name, factor in FACTORS.items() if factor.group == "network"):
+    if any(getattr(factors, name) for name, factor in FACTORS.items() if factor.group == "network"):
         # What is compared takes the same way: without a delay in the scenario it is 0, through the proxy.
         defaults["delay_ms"] = 0
     left_to_defaults = ("transport", "variant", "shape", *_list_foreign(target))
     levels: dict[str, tuple[Any, ...]] = {}
     for name, default in defaults.items():
-        written = {} if name in left_to_defaults else factors.find_levels(name)
+        written = {} if name in left_to_defaults else getattr(factors, name)
         levels[name] = find_own(written, transport) or (default,)
     if implementation:
         # Of the runtimes that the scenario names, each implementation takes its own; one that has none, its default.

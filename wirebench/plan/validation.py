@@ -76,7 +76,7 @@ def _validate_variants(scenario: Scenario, target: TargetName) -> ValidationMess
             message = f"the application has no variant {name!r}"
             yield ("factors", "variant", place), message, suggest(name, application.variants)
     for factor, declaration in FACTORS.items():
-        if declaration.is_built_in_only and factors.find_levels(factor):
+        if declaration.is_built_in_only and getattr(factors, factor):
             yield ("factors", factor), "it is for the built-in application", "remove it: variants have their own"
     key, what = _ON_TARGET[target]
     for name, variant in scenario.variants.items():
@@ -95,7 +95,7 @@ def _validate_load(scenario: Scenario) -> ValidationMessages:
     if not (getattr(scenario.factors if section == "factors" else load, key) or load.recording):
         yield ("load", "model"), f"{a_load} needs {section}.{key}", f"add {section}.{key}"
     for name, factor in FACTORS.items():
-        if load.model not in factor.load_models and name != "shape" and scenario.factors.find_levels(name):
+        if load.model not in factor.load_models and name != "shape" and getattr(scenario.factors, name):
             hint = f"remove factors.{name}, or set load.model to {' or '.join(factor.load_models)}"
             yield ("factors", name), f"{a_load} has no {name} of its own", hint
     for key, field in Load.model_fields.items():
@@ -172,7 +172,7 @@ def _validate_work(scenario: Scenario) -> ValidationMessages:
 def _validate_without_cluster(scenario: Scenario, target: TargetName) -> ValidationMessages:
     """Reject what only a cluster has; a single level is a setting that is left out elsewhere, unless it is replicas."""
     for name, factor in FACTORS.items():
-        levels = collect_levels(scenario.factors.find_levels(name)) if target not in factor.targets else set()
+        levels = collect_levels(getattr(scenario.factors, name)) if target not in factor.targets else set()
         if len(levels) > 1 or (name == "replicas" and levels - {1}):
             hint = f"run it with --target {' or '.join(factor.targets)}, or remove factors.{name}"
             yield ("factors", name), f"the target {target} can't vary {name}", hint
@@ -197,7 +197,7 @@ def _validate_cluster(scenario: Scenario) -> ValidationMessages:
     fixed = [name for name, factor in FACTORS.items() if factor.is_fixed_in_cluster]
     for name, variant in scenario.variants.items():
         for factor in (*fixed, "placement") if variant.kubernetes else ():
-            own = find_own(scenario.factors.find_levels(factor), variant.transport)
+            own = find_own(getattr(scenario.factors, factor), variant.transport)
             if "same-pod" in own or (own and factor in fixed):
                 hint = "remove it, or choose another level: the run changes nothing of a service that runs already"
                 yield ("factors", factor), f"it can't be set on {name}", hint
@@ -305,7 +305,7 @@ def _validate_driver(cell: Cell, scenario: Scenario, operations: Sequence[Operat
 def _validate_streams(cell: Cell, scenario: Scenario, operations: Sequence[Operation]) -> ValidationMessages:
     """Reject what only streams have of other operations, and streams that are due one by one."""
     for name, given in (("stream_items", "items"), ("stream_rate_limit_per_s", "rate_limit_per_s")):
-        if scenario.factors.find_levels(name) and not all(each.asks_for(given) for each in operations):
+        if getattr(scenario.factors, name) and not all(each.asks_for(given) for each in operations):
             what = "doesn't ask for it" if all(each.stream for each in operations) else "is not a stream"
             asking = [key for key, each in scenario.application.operations.items() if each.asks_for(given)]
             hint = f"remove {name}, or set factors.operation to {' or '.join(asking) or 'a stream'} alone"
@@ -384,7 +384,7 @@ def _locate_level(scenario: Scenario, name: str, cell: Cell) -> FieldPath:
     """Return where the level is written that a cell has of a factor, or would be."""
     if name == "shape":
         return "load", "model"
-    levels = scenario.factors.find_levels(name)
+    levels = getattr(scenario.factors, name)
     owner = cell.transport if cell.transport in levels else EVERY_TRANSPORT
     own, level = levels.get(owner, ()), getattr(cell, name)
     return (*_locate_levels(name, owner), own.index(level)) if level in own else ("factors", name)

@@ -54,8 +54,8 @@ def lay_out(plan: Plan, *, restarts_services: bool) -> IdLayout:
     count = max(steps_taken.values(), default=0) * ID_STEP
     if count > _STEPS * ID_STEP:
         raise UsageError(
-            f"{plan.scenario.locate(('load', 'window_s'))}: users that are created would take up to {count:,} ids, and "
-            f"int32 has {_STEPS * ID_STEP:,}",
+            f"{plan.scenario.source.locate(('load', 'window_s'))}: users that are created would take up to {count:,} "
+            f"ids, and int32 has {_STEPS * ID_STEP:,}",
             "measure for a shorter time, in fewer blocks, or with a lower load.concurrency_max",
         )
     return IdLayout(offsets, count)

@@ -41,9 +41,9 @@ def prepare(plan: Plan, target: Target) -> IdLayout:
     if shaped and toxiproxy.read_version() is None:
         raise UsageError(f"toxiproxy, which factors.delay_ms needs, is not at {toxiproxy.PROGRAM}", "run `make setup`")
     if any(cell.loss_percent is not None for cell in plan.cells) and (missing := explain_no_netem()):
-        message = f"{plan.scenario.locate(('factors', 'loss_percent'))}: packet loss is not available here: {missing}"
+        where = plan.scenario.source.locate(("factors", "loss_percent"))
         hint = "it needs root and the kernel's sch_netem; without loss_percent a proxy adds the delay"
-        raise UsageError(message, hint)
+        raise UsageError(f"{where}: packet loss is not available here: {missing}", hint)
     if target.load_pods is None:
         check_open_files(plan, raise_open_files())
     if target.prometheus:
@@ -72,8 +72,8 @@ def check_open_files(plan: Plan, files: int) -> None:
             field = ("load", "concurrency_max") if load.swept or load.concurrency_max else ("factors", "concurrency")
             taken = each * cell.concurrency
             raise UsageError(
-                f"{plan.scenario.locate(field)}: {cell.concurrency:,} users take {taken:,} open files, and a process "
-                f"may have {files:,} (ulimit -Hn): {fitting:,} fit",
+                f"{plan.scenario.source.locate(field)}: {cell.concurrency:,} users take {taken:,} open files, and a "
+                f"process may have {files:,} (ulimit -Hn): {fitting:,} fit",
                 "lower it, or raise the limit",
             )
 

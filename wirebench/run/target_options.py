@@ -103,8 +103,9 @@ def set_tls_levels(scenario: Scenario, target: ExternalTarget) -> Scenario:
     for transport, levels in scenario.factors.tls.items():
         for owner in found if transport == EVERY_TRANSPORT else (transport,):
             if owner in found and levels != found[owner]:
+                where = scenario.source.locate(("factors", "tls"))
                 raise UsageError(
-                    f"{scenario.locate(('factors', 'tls'))}: the address of {owner} has the level {found[owner][0]}",
+                    f"{where}: the address of {owner} has the level {found[owner][0]}",
                     "remove the factor: the addresses of an external target decide (https:// or tls://)",
                 )
     factors = scenario.factors.model_copy(update={"tls": found})
