@@ -1,7 +1,7 @@
 # Versions of tools. Those of k6 and ghz are in their go.mod, those of Python packages (buf and uv among them) in uv.lock,
 # and that of Kubernetes in images/offline/kubernetes/go.mod.
 GHZ_VERSION = $(shell sed -nE 's,.*github.com/bojand/ghz (v[0-9.]+).*,\1,p' ghz/go.mod)
-TOXIPROXY_VERSION := v2.5.0
+TOXIPROXY_VERSION := v2.12.0
 OHA_VERSION := 1.16.0
 # The last commit before its module path got a suffix that the version tags lack.
 PODINFO_VERSION := v1.8.1-0.20250910200901-e86405a8674e

@@ -46,7 +46,7 @@ func TestWaitInSocketCounts(t *testing.T) {
 		s, address := start(t, behaviour{name: "constant", latency: 100 * time.Millisecond})
 		connection := dial(t, address)
 		for range 2 {
-			io.WriteString(connection, "GET /api/users/1 HTTP/1.1\r\n\r\n")
+			io.WriteString(connection, "GET /api/users/1 HTTP/1.1\r\nHost: truth\r\n\r\n")
 			time.Sleep(20 * time.Millisecond) // so that the server reads the first alone
 		}
 		logged := s.logged()

@@ -64,7 +64,7 @@ def test_a_delay_reaches_every_request(tmp_path: Path) -> None:
     assert 0 == done.returncode, done.stderr
     run = only_run(tmp_path / "results")
     assert 6 == len(run.records)
-    assert "2.5.0" == run.info.versions["toxiproxy"]
+    assert "2.12.0" == run.info.versions["toxiproxy"]
     for record in run.records:
         assert {} == record.errors, record.error_texts
         assert record.server.requests_by_replica is not None
