@@ -72,6 +72,27 @@ func TestARefusedConnectionIsAFailure(t *testing.T) {
 	}
 }
 
+// TestALongRequestMayBeAnsweredEarly has servers reject a body of 20 MB after its first bytes, and read no more of it.
+func TestALongRequestMayBeAnsweredEarly(t *testing.T) {
+	for name, reply := range map[string][]byte{
+		"rest":   []byte("HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n"),
+		"socket": transporttest.AppendReply(nil, transporttest.Reply{ID: 1, Status: 8, Message: "too large"}),
+	} {
+		p := protocols[name]
+		p.request.Method, p.request.Body = "POST", make([]byte, 20_000_000)
+		load := p.load(transporttest.Serve(t, func(c net.Conn) {
+			r := bufio.NewReader(c)
+			_, _ = r.ReadByte()
+			_, _ = c.Write(reply)
+			time.Sleep(time.Second)
+		}), time.Minute)
+		load.Calls = 3
+		if measured := measure(t, load); measured.RequestsTotal[histogram.ResourceExhausted] != 3 {
+			t.Errorf("%s: want three that are rejected, got %v: %v", name, measured.RequestsTotal, measured.Errors)
+		}
+	}
+}
+
 // answerOnce handles a connection as a server that closes it at its second request.
 func (p protocol) answerOnce(c net.Conn) {
 	r := bufio.NewReader(c)

@@ -75,6 +75,8 @@ type Connection struct {
 	Reader *bufio.Reader
 	// long is a line that the reader has no room for.
 	long []byte
+	// sent gets the outcome of a request that is sent while its reply is read; nil for others.
+	sent chan error
 }
 
 // NewConnection returns one that isn't open.
@@ -86,13 +88,37 @@ func (c *Connection) Open(socket net.Conn) {
 	c.Reader.Reset(socket)
 }
 
-// Send sends a request, and waits until its reply begins.
-func (c *Connection) Send(out []byte) error {
-	writeError := Send(c.socket, out)
-	if _, err := c.Reader.Peek(1); err != nil {
-		return FailedCall(errors.Join(err, writeError), false)
+// Send sends a request, and waits until its reply begins: that to a long one may come before the server has read it all.
+func (c *Connection) Send(out []byte) (err error) {
+	const long = 64 << 10
+	if len(out) < long {
+		err = Send(c.socket, out)
+	} else {
+		c.sent = make(chan error, 1)
+		go func() {
+			_, err := c.socket.Write(out)
+			c.sent <- err
+		}()
+	}
+	if _, readError := c.Reader.Peek(1); readError != nil {
+		return FailedCall(errors.Join(readError, err, c.EndSending()), false)
 	}
 	return nil
+}
+
+// EndSending returns why the server can't have the whole request, which is sent no further. It gets a moment for its end.
+func (c *Connection) EndSending() (err error) {
+	if c.sent == nil {
+		return nil
+	}
+	select {
+	case err = <-c.sent:
+	case <-time.After(10 * time.Millisecond):
+		_ = c.socket.SetDeadline(time.Unix(0, 1))
+		err = <-c.sent
+	}
+	c.sent = nil
+	return err
 }
 
 // ReadLine returns the next line of a reply without its end, valid until the next read. It has so many bytes at most.

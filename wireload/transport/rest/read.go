@@ -46,7 +46,7 @@ func (c *Client) readFields(take func([]byte) error) error {
 // takeField takes a header.
 func (c *Client) takeField(line []byte) error {
 	name, value, isField := bytes.Cut(line, []byte(":"))
-	if !isField {
+	if !isField || bytes.ContainsAny(name, " \t") {
 		return transport.NewGarbage("the reply has a header without a name")
 	}
 	value = bytes.TrimSpace(value)
@@ -64,7 +64,10 @@ func (c *Client) takeField(line []byte) error {
 		}
 		c.isChunked = true
 	case is("connection"):
-		c.isLast = bytes.EqualFold(value, []byte("close"))
+		c.isLast = false
+		for each := range bytes.SplitSeq(value, []byte(",")) {
+			c.isLast = c.isLast || bytes.EqualFold(bytes.TrimSpace(each), []byte("close"))
+		}
 	case is("content-type") && c.reply.item != nil: // Others aren't looked at, and a text takes memory.
 		c.reply.contentType = string(value)
 	}

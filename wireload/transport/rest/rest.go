@@ -2,6 +2,7 @@
 package rest
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 
@@ -86,10 +87,10 @@ func (c *Client) Call(item func([]byte) bool) (transport.Reply, error) {
 		err = c.readBody()
 	}
 	if err != nil {
-		return transport.Reply{}, transport.FailedCall(err, true)
+		return transport.Reply{}, errors.Join(transport.FailedCall(err, true), c.EndSending())
 	}
 	made, err := c.reply.outcome()
-	made.Close = c.isLast
+	made.Close = c.EndSending() != nil || c.isLast
 	if err == nil && c.Reader.Buffered() > 0 && !made.Close { // It would be taken for the reply to the next request.
 		err = transport.NewGarbage("the server sent more than its reply")
 	}

@@ -98,9 +98,11 @@ func (c *Client) Call(func([]byte) bool) (reply transport.Reply, err error) {
 	} else {
 		reply, err = c.read()
 	}
+	unsent := c.EndSending()
+	reply.Close = reply.Close || unsent != nil
 	switch {
 	case err != nil:
-		return reply, transport.FailedCall(err, true)
+		return reply, errors.Join(transport.FailedCall(err, true), unsent)
 	case c.isLine && c.Reader.Buffered() > 0: // It would be taken for the reply to the next line.
 		return reply, transport.NewGarbage("the service sent more than one line")
 	}
