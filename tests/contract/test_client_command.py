@@ -111,7 +111,7 @@ def test_menu(services: dict[str, Service], transport: str) -> None:
 
     assert 0 == done.status
     assert ["no operation '99'", "no operation ''", "no operation 'nope'"] == done.stderr.splitlines()[:3]
-    assert "users.create id=x name=Ada email=ada@example.com: invalid literal" in done.stderr
+    assert "users.create id=x name=Ada email=ada@example.com: id must be a whole number" in done.stderr
     for message in ("User created", "User updated", "User deleted"):
         assert f"{message} successfully" in done.stderr
     assert '"email": "new@example.com", "phone": "+44", "tags": ["a", "b"]' in done.stdout

@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import random
+import re
 import sys
 import time
 from collections.abc import Generator, Mapping, Sequence
@@ -106,6 +107,8 @@ def _parse_value(field: FieldDescriptor, text: str) -> Any:  # noqa: ANN401 - of
         return [each.strip() for each in text.split(",")]
     if field.type == FieldDescriptor.TYPE_BYTES:
         return text.encode()
+    if field.type == FieldDescriptor.TYPE_INT32 and not re.fullmatch(r"-?\d+", text):
+        raise ValueError(f"{field.name} must be a whole number, as {field.name}=1")
     return int(text) if field.type == FieldDescriptor.TYPE_INT32 else text
 
 

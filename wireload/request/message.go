@@ -49,7 +49,7 @@ func (p *program) message(at field, descriptor protoreflect.MessageDescriptor, v
 // findField returns a field by its name in the proto file or in JSON.
 func findField(descriptor protoreflect.MessageDescriptor, name string) (protoreflect.FieldDescriptor, error) {
 	fields := descriptor.Fields()
-	if found := cmp.Or(fields.ByName(protoreflect.Name(name)), fields.ByJSONName(name)); found != nil {
+	if found := cmp.Or(fields.ByName(protoreflect.Name(name)), fields.ByJSONName(name), fields.ByTextName(name)); found != nil {
 		return found, nil
 	}
 	var names []string

@@ -2,6 +2,8 @@ package request
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
+	"wirebench.dev/wireload/contract"
 )
 
 // numeric are the types of fields that can have a whole number.
@@ -135,6 +138,35 @@ func TestANumberFillsATextAndAnEnumHasShortNames(t *testing.T) {
 	got, _ := protojson.MarshalOptions{UseProtoNames: true, UseEnumNumbers: true}.Marshal(message)
 	if want := `{"one_enum":1,"many_enum":[0,1,7],"one_string":"5"}`; strings.ReplaceAll(string(got), " ", "") != want {
 		t.Errorf("want %s, got %s", want, got)
+	}
+}
+
+// TestGroupsAndDelimitedMessages has a service echo what it is sent.
+func TestGroupsAndDelimitedMessages(t *testing.T) {
+	for name, text := range map[string]string{
+		"group": `syntax = "proto2"; message M { optional group Inner = 1 { optional string t = 1; required int64 n = 2; } repeated group Inners = 3 { optional int64 n = 1; } }`,
+		"delimited": `edition = "2023"; option features.message_encoding = DELIMITED;
+			message In { string t = 1; int64 n = 2; } message M { In inner = 1; repeated In inners = 2; }`,
+	} {
+		path := filepath.Join(t.TempDir(), name+".proto")
+		if err := os.WriteFile(path, []byte(text+"service S { rpc Get(M) returns (M); }"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		descriptors, err := contract.Read("", []string{path}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		application, err := parse(`{"operations": {"get": {"inputs": {"n": {"range": [300, 300]}}, "grpc": {"call": "S/Get",
+			"message": {"inner": {"n": "{n}", "t": "{n|text}"}, "inners": [{"n": "{n}"}, {"n": 1}]},
+			"expect": {"inner.n": 300, "inner.t": "300", "inners": {"matches": [{"n": 300}, {"n": "1"}]}, "inners.*.n": {"above": 0}}}}}}`, descriptors)
+		if err != nil {
+			t.Fatal(err)
+		}
+		source, r := compile(t, application, Options{Transport: "grpc", Work: sequence("get")}).NewSource(0), Request{}
+		source.Next(&r)
+		if err := source.Check(&r, r.Body); err != nil {
+			t.Errorf("%s: got %v", name, err)
+		}
 	}
 }
 

@@ -109,7 +109,7 @@ func findMember(message protoreflect.MessageDescriptor, name string) (key string
 	if found, err = findField(message, name); err != nil {
 		return name, nil, err
 	}
-	return string(found.Name()), found, nil
+	return found.TextName(), found, nil
 }
 
 // resolvePath returns the keys of a path as the JSON of a message has them, and what is known of the value there.

@@ -81,7 +81,7 @@ var (
 
 	inputShape = &shape{rule: checkInput, keys: map[string]*shape{
 		"seeded": text, "fresh": text, "created": text, "counter": whole,
-		"range":   {is: isRange, what: "two numbers, the lower first"},
+		"range":   {is: isRange, what: "two whole numbers, the lower first and less than 2⁶³ before the other"},
 		"list":    {is: isChoice, what: "a list of values, none of them null"},
 		"text":    anything,
 		"bytes":   anything,

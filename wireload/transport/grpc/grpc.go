@@ -4,6 +4,7 @@ package grpc
 import (
 	"encoding/binary"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -111,7 +112,7 @@ func (r *reply) TakeField(field hpack.HeaderField) {
 
 // TakeData takes messages. What isn't gRPC is left out: the status explains it.
 func (r *reply) TakeData(payload []byte) error {
-	if r.contentType != "" && !strings.HasPrefix(r.contentType, "application/grpc") {
+	if r.httpStatus != http.StatusOK || r.contentType != "" && !strings.HasPrefix(r.contentType, "application/grpc") {
 		return nil
 	}
 	if err := r.data.Append(payload); err != nil {

@@ -78,6 +78,9 @@ func TestAStatusIsTheOutcome(t *testing.T) {
 func TestAnAnswerThatIsNotGRPCIsExplainedByItsStatus(t *testing.T) {
 	status := http.StatusServiceUnavailable
 	client := connect(t, &http2.Server{}, func(w http.ResponseWriter, _ *http.Request) {
+		if status != http.StatusOK {
+			w.Header()["Content-Type"] = nil
+		}
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, "<html>come back later</html>")
 	})
