@@ -6,6 +6,7 @@ import contextlib
 import os
 import resource
 from datetime import UTC, datetime
+from pathlib import Path
 
 import psutil
 
@@ -25,6 +26,8 @@ from wirebench.targets.target import Target
 _OTHER_FILES = 200
 #: The highest limit that Linux allows by default: fs.nr_open.
 _FILES_MAX = 1_048_576
+_PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
+_PORTS_MAX = 65_535
 
 
 def prepare(plan: Plan, target: Target) -> IdLayout:
@@ -46,6 +49,7 @@ def prepare(plan: Plan, target: Target) -> IdLayout:
         raise UsageError(f"{where}: packet loss is not available here: {missing}", hint)
     if target.load_pods is None:
         check_open_files(plan, raise_open_files())
+        check_ports(plan, read_ports(), is_local=target.restarts_services)
     if target.prometheus:
         check_receiver(target.prometheus)
     ids = lay_out(plan, restarts_services=target.restarts_services)
@@ -75,6 +79,32 @@ def check_open_files(plan: Plan, files: int) -> None:
                 f"{plan.scenario.source.locate(field)}: {cell.concurrency:,} users take {taken:,} open files, and a "
                 f"process may have {files:,} (ulimit -Hn): {fitting:,} fit",
                 "lower it, or raise the limit",
+            )
+
+
+def read_ports() -> int:
+    """Return how many ports this machine has for connections to one address."""
+    if not _PORTS.exists():
+        return _PORTS_MAX
+    low, high = map(int, _PORTS.read_text().split())
+    return high - low + 1
+
+
+def check_ports(plan: Plan, ports: int, *, is_local: bool) -> None:
+    """Raise UsageError for more connections to one address than there are ports.
+
+    The side that closes a connection keeps its port: for a minute, and for a second on loopback (tcp_tw_reuse).
+    """
+    kept_s = 1 if is_local else 60
+    for cell in map(plan.scenario.load.add_connections, plan.cells):
+        reopened_per_s = (cell.rate_per_s or 0) if cell.connection == "reopen" else 0
+        taken = cell.concurrency + reopened_per_s * kept_s
+        if ports < taken:
+            field = ("factors", "rate_per_s" if reopened_per_s else "concurrency")
+            raise UsageError(
+                f"{plan.scenario.locate(field)}: connections take {taken:,} ports at once, and this machine has "
+                f"{ports:,} for an address (net.ipv4.ip_local_port_range)",
+                "lower it, keep connections, or widen the range",
             )
 
 

@@ -90,6 +90,8 @@ func FailedCall(err error, begun bool) *Failure {
 		return &Failure{Class: TLS, Message: words(err)}
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
 		return &Failure{Class: Timeout, Message: "no reply in time"}
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return &Failure{Class: Connect, Message: "this machine has no port left for a connection (net.ipv4.ip_local_port_range, TIME_WAIT)"}
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return &Failure{Class: Refused, Message: "connection refused"}
 	case isReset(err):
