@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from importlib import import_module, metadata
+from importlib import import_module
 from typing import Annotated, Any, cast
 
 import typer
@@ -74,6 +74,8 @@ class GroupedCommand(TyperCommand):
 
 def show_version(is_asked: bool) -> None:  # noqa: FBT001 - a callback of typer
     if is_asked:
+        from importlib import metadata
+
         sys.stdout.write(f"wirebench {metadata.version('wirebench')}\n")
         raise typer.Exit
 

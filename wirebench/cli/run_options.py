@@ -17,6 +17,7 @@ import typer
 from wirebench.cli.options import Services
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.contract import TRANSPORTS
+from wirebench.system.paths import APPLICATION, ROOT
 
 if TYPE_CHECKING:
     from wirebench.model.variant import Limit
@@ -47,19 +48,18 @@ def _complete_list(list_names: Callable[[], Iterable[str]]) -> Callable[[str], l
     return complete
 
 
+# Completion finds names in texts: the models of applications and scenarios take longer to import than a user waits.
 def _list_operations() -> Iterable[str]:
-    from wirebench.model.application import load_builtin
-
-    return load_builtin().operations
+    return re.findall(r"(?m)^  (\S+):$", APPLICATION.read_text("utf-8").partition("\noperations:\n")[2])
 
 
 def complete_keys(incomplete: str) -> list[str]:
-    """Return the keys of scenarios that begin so."""
-    from wirebench.model.validation_messages import list_keys
-    from wirebench.plan.load import SECTIONS
-
-    keys = [".".join(filter(None, (section, key))) for section, model in SECTIONS.items() for key in list_keys(model)]
-    return [f"{key}=" for key in keys if key.startswith(incomplete) and key not in SECTIONS]
+    """Return the keys of scenarios that begin so, from the page that describes every key."""
+    page = (ROOT / "docs/scenarios.md").read_text("utf-8").partition("\n| key | values |")[2].partition("\n### ")[0]
+    keys, _, factors = page.partition("\n| factor |")
+    names = [name for row in re.findall(r"(?m)^\| (`.+?`) \|", keys) for name in re.findall(r"`(.+?)`", row)]
+    names += [f"factors.{name}" for name in re.findall(r"(?m)^\| `(.+?)` \|", factors)]
+    return [f"{name}=" for name in names if name.startswith(incomplete) and name != "factors"]
 
 
 _override_option = functools.partial(typer.Option, rich_help_panel="Overrides of the scenario")
