@@ -19,6 +19,18 @@ from wirebench.system.files import read_limited
 FILE_BYTES_MAX = 1_000_000
 
 
+class _Loader(yaml.SafeLoader):
+    """Reads YAML 1.2, as wireload does; numbers that have another value in YAML 1.1 are an error."""
+
+    yaml_implicit_resolvers = {}  # noqa: RUF012 - PyYAML's
+
+    def construct_scalar(self, node: Any) -> Any:  # noqa: ANN401 - PyYAML's
+        if node.tag.endswith((":int", ":float")) and re.match("[-+]?0[0-9]", node.value):
+            problem = f"{node.value} has one value in YAML 1.1 and another in 1.2: quote it, or leave out the zero"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+        return super().construct_scalar(node)
+
+
 class _Dumper(yaml.SafeDumper):
     """Quotes what YAML 1.1 or 1.2 would take for something else than a text; writes equal values in full each time."""
 
@@ -26,9 +38,18 @@ class _Dumper(yaml.SafeDumper):
         return True
 
 
-#: What is a number in YAML 1.2 alone, which wireload reads: https://yaml.org/spec/1.2.2/#103-core-schema
-_NUMBER = re.compile(r"^([-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|0o[0-7]+)$")
-_Dumper.add_implicit_resolver("tag:yaml.org,2002:float", _NUMBER, list("-+.0123456789"))
+#: The core schema: https://yaml.org/spec/1.2.2/#103-core-schema
+for _name, _pattern in (
+    ("null", r"~|null|Null|NULL|"),
+    ("bool", r"true|True|TRUE|false|False|FALSE"),
+    ("int", r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+"),
+    ("float", r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?"),
+    ("merge", r"<<"),
+):
+    for _each in (_Loader, _Dumper):
+        _each.add_implicit_resolver(
+            f"tag:yaml.org,2002:{_name}", re.compile(f"^({_pattern})$"), [*"~nNtTfF-+.0123456789<", ""]
+        )
 
 
 def dump_yaml(data: Any, *, default_flow_style: bool | None = False, width: float = 80) -> str:  # noqa: ANN401 - any JSON
@@ -96,7 +117,7 @@ def read_yaml(path: Path, what: str, hint: str) -> tuple[dict[str, Any], Source]
 def parse_yaml(text: str, path: Path, name: str, what: str) -> tuple[dict[str, Any], Source]:
     """Return the mapping in a YAML text, as `read_yaml` does; messages call its file `name`. Raises UsageError."""
     try:
-        loader = yaml.SafeLoader(text)
+        loader = _Loader(text)
         node = loader.get_single_node()
         lines = _map_lines(node, name) if node else {}
         data = loader.construct_document(node) if node else None

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -151,6 +152,10 @@ func (d *document) readMapping(node *yaml.Node, at string) object {
 	return fields
 }
 
+// What YAML 1.2 takes for a number: https://yaml.org/spec/1.2.2/#103-core-schema
+var numbers = regexp.MustCompile(`^(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|0o[0-7]+|0x[0-9a-fA-F]+|` +
+	`[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$`)
+
 // readScalar returns a scalar as YAML 1.2 has it: 1_000 and dates are texts. Numbers keep their form if JSON has it. One that
 // begins with a zero is octal in YAML 1.1, and decimal in YAML 1.2.
 func (d *document) readScalar(node *yaml.Node) any {
@@ -161,10 +166,10 @@ func (d *document) readScalar(node *yaml.Node) any {
 		return strings.EqualFold(node.Value, "true")
 	case "!!int", "!!float":
 		switch digits := strings.TrimLeft(node.Value, "+-"); {
+		case !numbers.MatchString(node.Value):
+			return node.Value
 		case json.Valid([]byte(node.Value)):
 			return json.Number(node.Value)
-		case strings.Contains(node.Value, "_"):
-			return node.Value
 		case len(digits) > 1 && digits[0] == '0' && '0' <= digits[1] && digits[1] <= '9':
 			d.fail(node.Line, "", "%s has one value in YAML 1.1 and another in 1.2: quote it, or leave out the zero", node.Value)
 			return nil

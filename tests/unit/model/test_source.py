@@ -1,4 +1,4 @@
-"""Files are written so that no version of YAML reads a text as something else."""
+"""Files are read as YAML 1.2, and written so that no version reads a text as something else."""
 
 from __future__ import annotations
 
@@ -17,8 +17,15 @@ def test_texts_are_written_as_texts() -> None:
     assert len(texts) == written.count("'") / 2
 
 
-@pytest.mark.parametrize("value", ["1" + "0" * 5000, "2026-02-30"])
-def test_what_its_type_cannot_hold_is_an_error(value: str) -> None:
+def test_scalars_are_those_of_yaml_1_2() -> None:
+    """What only YAML 1.1 takes for a number, a date or a truth is a text."""
+    texts = ["no", "on", "12:30", "1_000", "2026-02-30", "0b11", "-0o7", "1:2.5"]
+    data, _ = parse_yaml(f"v: [{', '.join(texts)}, 0o17, 0x1F, 1e3, .5, ~, true]", Path("f"), "f", "a file")
+    assert [*texts, 15, 31, 1000.0, 0.5, None, True] == data["v"]
+
+
+@pytest.mark.parametrize("value", ["1" + "0" * 5000, "010", "-08", "00.5"])
+def test_ambiguous_numbers_are_errors(value: str) -> None:
     """As all other YAML that is not valid."""
-    with pytest.raises(UsageError, match="f: not valid YAML"):
+    with pytest.raises(UsageError, match=r"f.*: not valid YAML"):
         parse_yaml(f"a: {value}", Path("f"), "f", "a file")
