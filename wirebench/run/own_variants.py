@@ -13,11 +13,11 @@ from wirebench.drivers import Job
 from wirebench.errors import UsageError
 from wirebench.measure.answers import Answered, compare_answers, describe_work
 from wirebench.measure.conformance import Conformance
-from wirebench.model.application import resolve
+from wirebench.model.application import Request, find_headers, resolve
 from wirebench.model.cell import Cell, ServiceSpec
 from wirebench.model.scenario import Scenario, find_own
 from wirebench.model.source import FieldPath
-from wirebench.model.variant import CONTRACT_FILE, REFLECTION, Variant
+from wirebench.model.variant import CONTRACT_FILE, REFLECTION, VARIABLE, Variant
 from wirebench.run.ids import ID_STEP
 from wirebench.run.load_pod.task import ReflectTask, SendTask
 from wirebench.run.load_source import LoadSource
@@ -25,8 +25,8 @@ from wirebench.run.schema import compile_schema
 from wirebench.system.files import write_atomic
 from wirebench.system.paths import CONTRACT
 from wirebench.system.tls import make_context
-from wirebench.targets import variables
 from wirebench.targets.endpoint import Endpoint
+from wirebench.targets.launch import redact
 
 #: Ids for what verification creates, each time that something else is verified.
 VERIFIED_IDS = ID_STEP // 100
@@ -118,8 +118,8 @@ class Variants:
     def compare(self, answered: Answered) -> Conformance:
         operations = self._scenario.application.operations
         outcome = compare_answers(answered, {name: each.same for name, each in operations.items()})
-        names = {name for name, _ in find_variables(self._scenario)}
-        return replace(outcome, mismatches=tuple(variables.redact(line, names) for line in outcome.mismatches))
+        application = self._scenario.application
+        return replace(outcome, mismatches=tuple(redact(line, application) for line in outcome.mismatches))
 
 
 def check_variants(scenario: Scenario) -> None:
@@ -144,7 +144,19 @@ def find_variables(scenario: Scenario) -> Iterator[tuple[str, FieldPath]]:
     first = next(iter(scenario.application.operations))
     levels = [level for each in scenario.transports for level in find_own(scenario.factors.operation, each) or (first,)]
     operations = dict.fromkeys(name for level in levels for name in scenario.load.find_workload(level).operations)
-    return variables.find_variables(scenario.application, scenario.variants, operations)
+    sections: dict[FieldPath, dict[str, str]] = {}
+    for name in scenario.variants:
+        for key in ("headers", "environment"):
+            sections["variants", name, key] = getattr(scenario.variants[name], key)
+    for name in operations:
+        operation = scenario.application.operations[name]
+        requests: dict[FieldPath, Request | None] = {("rest",): operation.rest, ("grpc",): operation.grpc}
+        requests |= {("variants", each): own for each, own in operation.variants.items() if each in scenario.variants}
+        for field, request in requests.items():
+            key, sections["operations", name, *field, key] = find_headers(request)
+    for field, texts in sections.items():
+        for key, text in texts.items():
+            yield from ((variable, (*field, key)) for variable in VARIABLE.findall(text))
 
 
 def _is_reflected(variant: Variant) -> bool:

@@ -15,16 +15,18 @@ from pathlib import Path
 from wirebench.errors import UsageError
 from wirebench.model.application import Application
 from wirebench.model.cell import ServiceSpec
+from wirebench.model.variant import VARIABLE
 from wirebench.system.paths import APPLICATIONS, TOOLS
 from wirebench.system.ports import LOOPBACK, accepts_connections, answers_http, is_serving
 from wirebench.system.processes import list_flags
 from wirebench.system.tls import ClientTls
-from wirebench.targets.variables import expand
 
 #: How long a built-in service may take to finish requests in flight.
 DRAIN_TIMEOUT_S = 10.0
 _PLACEHOLDER = re.compile(r"\{(port|admin_port|workers)\}")
 _ADMIN = "{admin_port}"
+#: Shorter values of variables are no secrets, and stand in many a text.
+_HIDDEN_CHARACTERS_MIN = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,10 @@ def launch_variant(application: Application, name: str, port: int, admin_port: i
         port=port,
         is_ready=is_ready,
         ready_timeout_s=variant.ready_timeout_s,
-        environment={key: expand(fill(text)) for key, text in variant.environment.items()},
+        environment={
+            key: VARIABLE.sub(lambda match: os.environ[match[1]], fill(text))
+            for key, text in variant.environment.items()
+        },
         folder=application.folder / (variant.folder or ""),
         tls=tls,
         where=application.source.locate(("variants", name, "start")),
@@ -130,3 +135,11 @@ def find_command(application: Application, name: str) -> list[str]:
             hint = f"run `make example-{program}`, which installs it"
         raise UsageError(f"{where}: the command {program!r} is not found", hint)
     return [found, *others]
+
+
+def redact(text: str, application: Application) -> str:
+    """Return a text with the names of variables in place of their values: a service may repeat these."""
+    values = {os.environ.get(name, ""): name for name in VARIABLE.findall(application.source.text)}
+    for value in sorted((each for each in values if len(each) >= _HIDDEN_CHARACTERS_MIN), key=len, reverse=True):
+        text = text.replace(value, f"${{{values[value]}}}")
+    return text

@@ -24,9 +24,9 @@ from wirebench.targets.launch import (
     find_command,
     launch_builtin,
     launch_variant,
+    redact,
 )
 from wirebench.targets.target import Target
-from wirebench.targets.variables import find_variables, redact
 
 if TYPE_CHECKING:
     from wirebench.targets.certificates import CertificateFolder
@@ -131,8 +131,7 @@ class LocalTarget(Target):
         except ProcessError as error:
             details = error.details
             if self._application:
-                named = find_variables(self._application, self._application.variants, self._application.operations)
-                details = redact(details, {name for name, _ in named})
+                details = redact(details, self._application)
             raise ProcessError(f"{where}: {error.message}".removeprefix(": "), error.hint, details) from None
 
     def stop(self) -> None:
