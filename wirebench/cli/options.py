@@ -92,6 +92,36 @@ class Services(TlsOptions):
 
 
 @dataclass(frozen=True, slots=True)
+class RequestOptions:
+    """What requests have that stand in place of a scenario."""
+
+    status: Annotated[
+        int | None, _running_option(metavar="N", min=100, max=599, help="Expected of --rest requests; default: 200.")
+    ] = None
+    header: Annotated[
+        list[str] | None, _running_option(metavar="'NAME: VALUE'", help="Of --rest requests; may have ${VARIABLE}.")
+    ] = None
+    metadata: Annotated[
+        list[str] | None, _running_option(metavar="'NAME: VALUE'", help="Of --grpc calls; may have ${VARIABLE}.")
+    ] = None
+    ignore_bodies: Annotated[
+        bool, _running_option("--ignore-bodies", help="Replies to requests needn't have equal bodies.")
+    ] = False
+
+    @property
+    def headers(self) -> dict[str, dict[str, str]]:
+        """Headers by transport. Raises UsageError, without the text: it may be a secret."""
+        found = dict[str, dict[str, str]]()
+        for transport, flag in (("rest", "header"), ("grpc", "metadata")):
+            for text in getattr(self, flag) or ():
+                name, colon, value = text.partition(":")
+                if not (colon and name.strip()):
+                    raise UsageError(f"--{flag}: not a name and a value", f"write --{flag} 'NAME: VALUE'")
+                found.setdefault(transport, {})[name.strip()] = value.strip()
+        return found
+
+
+@dataclass(frozen=True, slots=True)
 class Cluster:
     """How to reach a cluster, and what to install there."""
 

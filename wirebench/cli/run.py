@@ -23,9 +23,7 @@ def run(  # noqa: PLR0913 - one parameter an option
     *,
     overrides: Overrides,
     services: common.Services,
-    status: Annotated[
-        int | None, typer.Option(metavar="N", min=100, max=599, help="Expected of --rest requests; default: 200.")
-    ] = None,
+    requests: common.RequestOptions,
     cluster: common.Cluster,
     target: common.Target = None,
     seed: common.Seed = None,
@@ -52,11 +50,11 @@ def run(  # noqa: PLR0913 - one parameter an option
     from wirebench.run.target_options import choose_target, plan_for_target
 
     verbosity.apply()
-    if scenario and status is not None:
-        hint = "write it into the application file: expect: {status: 201}"
-        raise UsageError("--status is for requests without a scenario", hint)
+    if scenario and requests != common.RequestOptions():
+        flags = "--status, --header, --metadata and --ignore-bodies"
+        raise UsageError(f"{flags} are for requests without a scenario", "write them into the application file")
     changes = overrides.parse()
-    with nullcontext(find_scenario(scenario)) if scenario else write_requests(services, status, changes) as path:
+    with nullcontext(find_scenario(scenario)) if scenario else write_requests(services, requests, changes) as path:
         read = read_scenario(path, changes)
         options = make_target_options(
             target or choose_target(read, has_addresses=bool(scenario and services.addresses)),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wirebench.cli.options import Services
+from wirebench.cli.options import RequestOptions, Services
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.contract import TRANSPORTS
 from wirebench.system.paths import APPLICATION, ROOT
@@ -136,7 +136,7 @@ def parse_duration_s(text: str) -> float:
 
 
 @contextlib.contextmanager
-def write_requests(services: Services, status: int | None, overrides: Sequence[Override]) -> Iterator[Path]:
+def write_requests(services: Services, options: RequestOptions, overrides: Sequence[Override]) -> Iterator[Path]:
     """Yield a scenario file of requests, for as long as the `with` block runs. Raises UsageError.
 
     Errors name files in its folder without the folder.
@@ -148,7 +148,14 @@ def write_requests(services: Services, status: int | None, overrides: Sequence[O
         hint = "name one, or compare requests: --rest 'GET http://…' --grpc 'HOST:PORT package.Service/Method {}'"
         raise UsageError("there is no scenario", hint)
     limit = _find_limit(overrides)
-    application, scenario = compare_requests(*texts, status=status, tls=services.load(), limit=limit)
+    application, scenario = compare_requests(
+        *texts,
+        status=options.status,
+        headers=options.headers,
+        tls=services.load(),
+        limit=limit,
+        ignore_bodies=options.ignore_bodies,
+    )
     with tempfile.TemporaryDirectory(prefix="wirebench-") as folder:
         path = Path(folder, "requests.yaml")
         path.with_name(APPLICATION_NAME).write_text(application, encoding="utf-8")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -30,13 +31,15 @@ def compare_requests(  # noqa: PLR0913 - requests by transport, and what all hav
     socket: Sequence[str],
     *,
     status: int | None = None,
+    headers: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
     tls: ClientTls | None = None,
     limit: Limit | None = None,
+    ignore_bodies: bool = False,
 ) -> tuple[str, str]:
     """Return the texts of an application file and of a scenario that compares these requests.
 
-    `status` is the expected status of REST replies. `limit` limits the load on services on other machines, which need
-    one. Raises UsageError.
+    `status` is the expected status of REST replies, and `headers` are by transport. `limit` limits the load on services
+    on other machines, which need one. Raises UsageError.
     """
     operation: dict[str, Any] = {}
     variants: dict[str, dict[str, Any]] = {}
@@ -52,12 +55,16 @@ def compare_requests(  # noqa: PLR0913 - requests by transport, and what all hav
             operation.setdefault("variants", {})[name] = request
         schema = {"schema": REFLECTION} if transport == "grpc" else {}
         variants[name] = {"transport": transport, **make_address_keys(address, tls), **schema}
+        if transport in headers:
+            variants[name]["headers"] = dict(headers[transport])
         if is_loopback(split_address(address)[0]):
             continue
         if limit is None:
             hint = "add --rate N and --concurrency N, which limit the load on these services"
             raise UsageError(f"{address}: not on this machine, so a limit is required", hint)
         variants[name]["limit"] = limit.model_dump()
+    if len(variants) > 1 and not ignore_bodies:
+        operation["same"] = dict.fromkeys((each["transport"] for each in variants.values()), "")
     question = f"Which answers faster: {' or '.join(variants)}?" if len(variants) > 1 else "How fast is it?"
     scenario = {
         "question": question,
