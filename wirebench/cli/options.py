@@ -164,22 +164,18 @@ def make_run_argument(what: str, metavar: str = "RUN") -> Any:  # noqa: ANN401 -
 
 
 RunArgument = Annotated[str, make_run_argument("A run")]
-Target = Annotated[
-    TargetName | None, typer.Option(metavar="NAME", help="local, kubernetes or external; default: what fits.")
-]
+Target = Annotated[TargetName | None, typer.Option(metavar="NAME", help="local, kubernetes or external.")]
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the runs.")]
 Seed = Annotated[int | None, typer.Option(metavar="N", min=0, max=SEED_MAX, help="Repeats an order of cells.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Prometheus = Annotated[
-    str | None, typer.Option(metavar="URL", help="Prometheus that gets live metrics; a cluster's gets its own.")
-]
+Prometheus = Annotated[str | None, typer.Option(metavar="URL", help="Prometheus that gets live metrics.")]
 Calibrate = Annotated[
     bool | None,
     typer.Option(
         "--calibrate/--no-calibrate",
         envvar="WIREBENCH_CALIBRATE",
         show_envvar=False,
-        help="Measure a driver's unknown error: 30 s at most.",
+        help="Measure unknown driver errors: 30 s at most.",
     ),
 ]
 

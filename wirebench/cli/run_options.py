@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 DURATION_S_MIN = 1.0
 #: What the deadline of a load pod's Job allows.
 DURATION_S_MAX = 1800.0
+#: Where a key stands that requests have become, and hints to edit a file that has it.
+_PLACE = re.compile(r"requests[-\w]*\.yaml(?::\d+)?: (?:[.\w]+\.(rest|grpc|socket)(?:-\d+)?(?:\.(\w+)[-.\w]*)?: )?")
+_FILE = re.compile(r"application|schema:|\.yaml")
+_NEEDS_FILE = "proto files, inputs and expectations need an application file: `wirebench init` drafts it"
 _DURATION = re.compile(r"(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?|(\d+(?:\.\d+)?)")
 #: The keys that options have beside --set.
 _KEYS = {
@@ -139,7 +143,7 @@ def parse_duration_s(text: str) -> float:
 def write_requests(services: Services, options: RequestOptions, overrides: Sequence[Override]) -> Iterator[Path]:
     """Yield a scenario file of requests, for as long as the `with` block runs. Raises UsageError.
 
-    Errors name files in its folder without the folder.
+    Errors name options in place of its lines.
     """
     from wirebench.plan.requests import APPLICATION_NAME, compare_requests
 
@@ -163,9 +167,20 @@ def write_requests(services: Services, options: RequestOptions, overrides: Seque
         try:
             yield path
         except WirebenchError as error:
-            for name in ("message", "hint", "details"):
-                setattr(error, name, getattr(error, name).replace(f"{folder}/", ""))
+            for name in ("message", "details"):
+                setattr(error, name, _PLACE.sub(_name_option, getattr(error, name).replace(f"{folder}/", "")))
+            if _FILE.search(error.hint):
+                bodies = " (--ignore-bodies: replies may differ)" if "has the reply:" in error.details else ""
+                error.hint = f"correct the request{bodies}; {_NEEDS_FILE}"
             raise
+
+
+def _name_option(place: re.Match[str]) -> str:
+    """Return the option that has become a key of the application file; nothing for other keys."""
+    transport, key = place.groups()
+    if key == "headers":
+        return "--metadata: " if transport == "grpc" else "--header: "
+    return f"--{transport}: " if transport else ""
 
 
 def _find_limit(overrides: Sequence[Override]) -> Limit | None:

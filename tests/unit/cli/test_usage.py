@@ -37,7 +37,10 @@ SCREEN_LINES = 48
         ("run quick --target local --rest a:1", "--rest: the local target starts its services itself"),
         ("run quick --set load.timing=bursts.json", "load.timing"),
         ("run quick --blocks many", "--blocks many: blocks: must be a"),
-        ("run quick --status 200", "--status is for requests without a scenario"),
+        (
+            "run quick --status 200",
+            "--status, --header, --metadata and --ignore-bodies are for requests without a scenario",
+        ),
         ("run quick --prometheus localhost:9090", "not the URL of a Prometheus"),
         ("run quick --prometheus http://a --target kubernetes", "--prometheus: load pods push live metrics to the"),
         ("run quick --quiet --verbose", "--quiet and --verbose: they exclude each other"),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 from tests.support.command_line import reject
 from wirebench.model.application import Application
 from wirebench.model.scenario import Scenario
@@ -99,3 +101,37 @@ def test_files_for_tls_are_those_of_the_command_line(tmp_path: Path) -> None:
     variants = read(tmp_path, [], requests, tls=tls).application.variants
     found = [each.tls and each.tls.authority for each in variants.values()]
     assert [str(tmp_path / "ca.pem"), str(tmp_path / "ca.pem"), None] == found
+
+
+def test_headers_and_bodies_are_those_of_an_application_file(tmp_path: Path) -> None:
+    """Headers go to all variants of a transport; replies have equal bodies, unless they needn't or there is one."""
+    headers = {"rest": {"X-Key": "${KEY}"}}
+    for requests, ignored, expected in (
+        ([REST, REST], False, ({"rest": ""},)),
+        ([REST, REST], True, ()),
+        ([REST], False, ()),
+    ):
+        application, scenario = compare_requests(requests, [], [], headers=headers, ignore_bodies=ignored)
+        (tmp_path / APPLICATION_NAME).write_text(application)
+        (tmp_path / "requests.yaml").write_text(scenario)
+        read_application = read_scenario(tmp_path / "requests.yaml").application
+        assert expected == read_application.operations["request"].same
+        assert [headers["rest"]] * len(requests) == [each.headers for each in read_application.variants.values()]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (("--header", "X-A: {b}"), "error: --header: {b}: there is no input"),
+        (("--header", "X-A: ${NO_SUCH_KEY}"), "error: --header: the environment variable NO_SUCH_KEY is not set"),
+        (("--header", "s3cret"), "error: --header: not a name and a value"),
+        (("--rest", "GET http://localhost/{id}"), "error: --rest: {id}: there is no input"),
+        (("--grpc", GRPC, "--metadata", "key-bin: ?"), "error: --metadata: its value isn't base64"),
+        (("--blocks", "x"), "error: --blocks x: blocks: must be"),
+    ],
+)
+def test_mistakes_name_options(options: Sequence[str], expected: str, tmp_path: Path) -> None:
+    """The user has no application file, whose line would be named; a secret isn't shown."""
+    errors = reject("run", "--rest", REST, *options, "--out", tmp_path)
+    assert expected in errors
+    assert [False] * 3 == [text in errors for text in ("yaml", "s3cret", "applications.md")]
