@@ -141,16 +141,12 @@ class Application(_Part):
         """The file that it was read from; paths in it are relative to its folder."""
         return self.source.path.absolute()
 
-    @property
-    def folder(self) -> Path:
-        return self.path.parent
-
     def find_tls(self, name: str) -> ClientTls | None:
         """Return what clients of a variant need for TLS; None is plain text."""
         given = self.variants[name].tls
         if given is None:
             return None
-        return ClientTls(self.folder / given.authority if given.authority else None)
+        return ClientTls(self.path.parent / given.authority if given.authority else None)
 
 
 def read_application(path: Path) -> Application:

@@ -105,11 +105,6 @@ class ServiceSpec:
         nouns={"same-pod": "load in its pod", "same-node": "load on its node", "cross-node": "load on another node"},
     )
 
-    @property
-    def beside_load(self) -> bool:
-        """Whether it runs in the pod that its load comes from, and has no pod of its own."""
-        return self.placement == "same-pod"
-
     def __str__(self) -> str:
         """Return its id: unique in a plan, and fit for a file."""
         own = dataclasses.asdict(self)

@@ -67,8 +67,8 @@ class Variants:
         application = self._scenario.application
         variant = application.variants[name]
         if not _is_reflected(variant):
-            paths = [[application.folder / each for each in names] for names in (variant.schema_, variant.imports)]
-            return compile_schema(paths[0], paths[1] or [application.folder])
+            paths = [[application.path.parent / each for each in names] for names in (variant.schema_, variant.imports)]
+            return compile_schema(paths[0], paths[1] or [application.path.parent])
         requests = (each.find_request("grpc", name) for each in application.operations.values())
         calls = [request["call"] for request in requests if request]
         task = ReflectTask(address=endpoint.address, tls=endpoint.tls, calls=tuple(calls), headers=variant.headers)

@@ -102,7 +102,7 @@ def check_ports(plan: Plan, ports: int, *, is_local: bool) -> None:
         if ports < taken:
             field = ("factors", "rate_per_s" if reopened_per_s else "concurrency")
             raise UsageError(
-                f"{plan.scenario.locate(field)}: connections take {taken:,} ports at once, and this machine has "
+                f"{plan.scenario.source.locate(field)}: connections take {taken:,} ports at once, and this machine has "
                 f"{ports:,} for an address (net.ipv4.ip_local_port_range)",
                 "lower it, keep connections, or widen the range",
             )

@@ -95,7 +95,7 @@ class DeployedTarget(Target):
 
     def _find_endpoint(self, service: ServiceSpec) -> Endpoint:
         agents = read_agents(self._cluster)
-        if service.beside_load:
+        if service.placement == "same-pod":
             return build_endpoint_beside_load(service, agents)
         self._find_deployment()
         pods = self._wait_ready()

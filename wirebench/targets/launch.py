@@ -107,7 +107,7 @@ def launch_variant(application: Application, name: str, port: int, admin_port: i
             key: VARIABLE.sub(lambda match: os.environ[match[1]], fill(text))
             for key, text in variant.environment.items()
         },
-        folder=application.folder / (variant.folder or ""),
+        folder=application.path.parent / (variant.folder or ""),
         tls=tls,
         where=application.source.locate(("variants", name, "start")),
     )
@@ -119,7 +119,8 @@ def find_command(application: Application, name: str) -> list[str]:
     A program without a slash is looked for where the shell does, and among the tools of this project.
     """
     variant = application.variants[name]
-    where, folder = application.source.locate(("variants", name, "start")), application.folder / (variant.folder or "")
+    where = application.source.locate(("variants", name, "start"))
+    folder = application.path.parent / (variant.folder or "")
     if not folder.is_dir():
         place = application.source.locate(("variants", name, "folder"))
         raise UsageError(f"{place}: {folder} isn't a folder", "correct the path")
@@ -131,7 +132,7 @@ def find_command(application: Application, name: str) -> list[str]:
     found = shutil.which(path, path=os.pathsep.join((os.environ.get("PATH", os.defpath), str(TOOLS))))
     if found is None:
         hint = "install it, put it on PATH, or write its path, relative to the variant's folder"
-        if application.folder == APPLICATIONS / "examples":
+        if application.path.parent == APPLICATIONS / "examples":
             hint = f"run `make example-{program}`, which installs it"
         raise UsageError(f"{where}: the command {program!r} is not found", hint)
     return [found, *others]

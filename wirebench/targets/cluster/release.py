@@ -66,7 +66,7 @@ class BuiltinServices:
     def start(self, services: Sequence[ServiceSpec], agents: Callable[[], Agents]) -> Mapping[ServiceSpec, Endpoint]:
         """Deploy the services in place of those before, and wait until they are ready. Raises WirebenchError."""
         upgrade = str(next(self._upgrades))
-        own = {service.transport: service for service in services if not service.beside_load}
+        own = {service.transport: service for service in services if service.placement != "same-pod"}
         if own or self._running:
             self._cluster.upgrade(SERVICES, build_services_values(own, upgrade, self._node_selector))
         for transport in self._running.keys() - own.keys():
@@ -77,7 +77,7 @@ class BuiltinServices:
         }
         return {
             service: build_endpoint_beside_load(service, agents())
-            if service.beside_load
+            if service.placement == "same-pod"
             else build_endpoint(service, self._running[service.transport], self._cluster.namespace, agents())
             for service in services
         }
@@ -140,7 +140,7 @@ def _describe_client_tls(service: ServiceSpec) -> dict[str, Any]:
 def build_service_values(service: ServiceSpec) -> Values:
     """Return the values of one service; what isn't set is what the chart has."""
     values: Values = {
-        "enabled": not service.beside_load,
+        "enabled": service.placement != "same-pod",
         "implementation": service.implementation,
         "replicas": service.replicas,
         "workers": service.workers,
@@ -181,5 +181,7 @@ def build_services_values(
 def build_load_values(service: ServiceSpec | None, load: Mapping[str, object]) -> Values:
     """Return the chart's values for a load; a service in the same pod gets those that it needs."""
     off: Values = {transport: {"enabled": False} for transport in TRANSPORTS}
-    beside: Values = {service.transport: build_service_values(service)} if service and service.beside_load else {}
+    beside: Values = (
+        {service.transport: build_service_values(service)} if service and service.placement == "same-pod" else {}
+    )
     return {**off, **beside, "load": {"enabled": True, "target": SERVICES, **load}}
