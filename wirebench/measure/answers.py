@@ -5,9 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-import orjson
 from pydantic import ValidationError
 
 from wirebench.drivers import Job
@@ -29,20 +28,15 @@ class Answer(FrozenModel):
     #: An HTTP status, the name of a gRPC code, or `ok`.
     status: int | str
     reply: Any = None
+    #: A text for each entry of `same`: equal ones for equal values, None for no value.
+    same: tuple[str | None, ...] = ()
     #: What is wrong with the reply; empty if nothing is.
     problem: str = ""
 
 
 #: Jobs that were sent, and the outcomes of their requests.
 Answered = Sequence[tuple[Job, Sequence[Answer]]]
-
-
-class _Side(NamedTuple):
-    """An answer to a job, with what it has at each path of `same`."""
-
-    job: Job
-    answer: Answer
-    same: Sequence[str | None]
+_Side = tuple[Job, Answer]
 
 
 def send_requests(job: Job, requests_each: int) -> list[Answer]:
@@ -58,42 +52,23 @@ def send_requests(job: Job, requests_each: int) -> list[Answer]:
         raise WirebenchError(f"{job.address}: its reply can't be read: {reason}", "correct what it answers") from None
 
 
-def read_same(answered: Answered) -> Iterator[list[str | None]]:
-    """Yield what each answer has at the paths of `same`: equal texts for equal values, None for no value.
-
-    gRPC messages say which values are equal, also in replies of other transports. Raises ProcessError.
-    """
-    described = max((job for job, _ in answered), key=lambda job: job.cell.transport == "grpc")
-    replies = [
-        {"operation": each.operation, "transport": job.cell.transport, "reply": each.reply}
-        for job, answers in answered
-        for each in answers
-    ]
-    yield from map(orjson.loads, carry_out("same", {**describe_job(described), "replies": replies}))
-
-
 def describe_work(cell: Cell) -> tuple[object, ...]:
     return (cell.operation, cell.payload, cell.stream_items, cell.stream_rate_limit_per_s)
 
 
 def compare_answers(answered: Answered, alike: Paths) -> Conformance:
-    """Find what is wrong with answers, and where variants differ in values that they should have alike.
-
-    Raises ProcessError.
-    """
-    mismatches = []
-    texts = read_same(answered)
+    """Find what is wrong with answers, and where variants differ in values that they should have alike."""
     by_work: dict[object, list[list[_Side]]] = {}
+    mismatches = []
     for job, answers in answered:
-        sides = [_Side(job, answer, next(texts)) for answer in answers]
-        by_work.setdefault(describe_work(job.cell), []).append(sides)
+        by_work.setdefault(describe_work(job.cell), []).append([(job, answer) for answer in answers])
         for answer in answers:
             if answer.problem:
                 replied = f"it answered {answer.status} {_show(answer.reply)}"
                 mismatches.append(f"{job.cell.variant}, {_name_answer(answer)}: {answer.problem}; {replied}")
     for same in by_work.values():
         for numbered in zip(*same, strict=False):
-            good = (side for side in numbered if not side.answer.problem)
+            good = ((job, answer) for job, answer in numbered if not answer.problem)
             for pair in itertools.combinations(good, 2):
                 mismatches += _compare(pair, alike)
     return Conformance(sum(len(answers) for _, answers in answered), tuple(mismatches))
@@ -101,16 +76,15 @@ def compare_answers(answered: Answered, alike: Paths) -> Conformance:
 
 def _compare(sides: tuple[_Side, _Side], alike: Paths) -> Iterator[str]:
     """Yield a line for each value that two answers should have alike, and haven't."""
-    answer = sides[0].answer
-    for place, paths in enumerate(alike[answer.operation]):
-        if not all(side.job.cell.transport in paths for side in sides):
+    (job, answer), (other_job, other) = sides
+    for paths, *values in zip(alike[answer.operation], answer.same, other.same, strict=True):
+        if not {job.cell.transport, other_job.cell.transport} <= paths.keys():
             continue
-        values = [side.same[place] for side in sides]
         if None in values or values[0] != values[1]:
             shown = (
-                f"{side.job.cell.variant} has {paths[side.job.cell.transport] or 'the reply'}: "
-                f"{shorten(value or 'nothing')} in {_show(side.answer.reply)}"
-                for side, value in zip(sides, values, strict=True)
+                f"{job.cell.variant} has {paths[job.cell.transport] or 'the reply'}: "
+                f"{shorten(value or 'nothing')} in {_show(answer.reply)}"
+                for (job, answer), value in zip(sides, values, strict=True)
             )
             yield f"{_name_answer(answer)}: {'; '.join(shown)}"
 

@@ -211,7 +211,8 @@ class Execution:
         enough: answers depend on neither replicas nor limits.
         """
         if self.variants:
-            return [(service,) for service in self.plan.services]
+            ordered = sorted(self.plan.services, key=lambda service: service.transport != "grpc")
+            return [(service,) for service in ordered]  # Others are compared by gRPC's messages.
         by_transport: dict[str, dict[ServiceSpec, None]] = {}
         for each in self.plan.services:
             small = dataclasses.replace(each, replicas=1, placement=None, cpu_limit_millicores=_VERIFIED_MILLICORES)

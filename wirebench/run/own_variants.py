@@ -52,7 +52,7 @@ class Variants:
         """
         name = str(endpoint.service.variant)
         if name not in self._files:
-            application, file, descriptors = self._scenario.application, self._folder / "application.json", CONTRACT
+            application, file = self._scenario.application, self._folder / "application.json"
             write_atomic(file, application.source.text)
             if application.variants[name].transport == "grpc":
                 descriptors = self._kept / CONTRACT_FILE.format(name)
@@ -60,6 +60,10 @@ class Variants:
                 write_atomic(descriptors, messages)
                 if _is_reflected(application.variants[name]):  # others are checked before anything starts
                     resolve(application.path, {name: descriptors})
+            else:  # Messages say which values are equal.
+                variants = application.variants
+                found = (each for name, (_, each) in self._files.items() if variants[name].transport == "grpc")
+                descriptors = next(found, CONTRACT)
             self._files[name] = file, descriptors
         return self._files[name]
 
@@ -86,7 +90,7 @@ class Variants:
         `first_ids` has the first id for what each kind of request creates. Raises WirebenchError if one can't be sent.
         """
         jobs: dict[tuple[ServiceSpec, object], Job] = {}
-        for cell in cells:
+        for cell in sorted(cells, key=lambda cell: cell.transport != "grpc"):  # Others are compared by its messages.
             endpoint, work = endpoints.get(cell.service), describe_work(cell)
             if endpoint and (cell.service, work) not in jobs:
                 application, descriptors = self.prepare(endpoint)

@@ -24,7 +24,6 @@ Usage:
   wireload socket ADDRESS METHOD [BODY]    the socket protocol of wirebench; with --line, METHOD is a line
   wireload run JOB.json                    a load that a file describes (see wireload/README.md)
   wireload request JOB.json                single requests of such a load: prints and checks each reply
-  wireload same JOB.json                   prints values of replies that variants answer alike
   wireload render JOB.json                 prints requests of such a load, for other tools to send
   wireload check FILE ...                  prints what is wrong with application files; --descriptors VARIANT=FILE
   wireload schema JOB.json                 gRPC messages of proto files, or of a server by reflection, as descriptors
@@ -75,7 +74,7 @@ func Main(ctx context.Context, arguments []string, out, log io.Writer) int {
 
 func dispatch(ctx context.Context, arguments []string, out, log io.Writer) error {
 	if len(arguments) == 0 {
-		return newUsageError("name a command: rest, grpc, socket, run, request, same, render, check, resolve or schema")
+		return newUsageError("name a command: rest, grpc, socket, run, request, render, check, resolve or schema")
 	}
 	if slices.Contains(arguments, "--help") || slices.Contains(arguments, "-h") {
 		fmt.Fprint(out, usage)
@@ -93,8 +92,6 @@ func dispatch(ctx context.Context, arguments []string, out, log io.Writer) error
 		return requestJob(ctx, rest, out)
 	case "render":
 		return renderJob(rest, out)
-	case "same":
-		return printSame(rest, out)
 	case "schema":
 		return printSchema(ctx, rest, out)
 	case "check", "resolve":

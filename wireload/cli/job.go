@@ -50,11 +50,6 @@ type Job struct {
 	ByDue  bool     `json:"by_due"`
 
 	RequestsEach int `json:"requests_each"`
-	Replies      []struct {
-		Operation string          `json:"operation"`
-		Transport string          `json:"transport"`
-		Reply     json.RawMessage `json:"reply"`
-	} `json:"replies"`
 
 	application *request.Application
 }
@@ -114,12 +109,12 @@ func (j *Job) prepare(command string) error {
 	}
 	j.Requests.Users = max(j.Users, j.UsersMax)
 	j.Requests.Calls, j.Requests.WarmupCalls = j.Calls, j.WarmupCalls
-	sends, isREST, isGRPC := command != "render" && command != "same", j.Requests.Transport == "rest", j.Requests.Transport == "grpc"
+	isRender, isREST, isGRPC := command == "render", j.Requests.Transport == "rest", j.Requests.Transport == "grpc"
 	for _, each := range []struct {
 		isBroken bool
 		rule     string
 	}{
-		{len(j.Addresses) == 0 && sends, "addresses are missing"},
+		{len(j.Addresses) == 0 && !isRender, "addresses are missing"},
 		{j.Output == "" && command == "run", "output is missing"},
 		{!isREST && !isGRPC && j.Requests.Transport != "socket", fmt.Sprintf("transport must be rest, grpc or socket, not %q", j.Requests.Transport)},
 		{j.Users < 1 || j.Requests.Users > connectionsMax, "concurrency must be at least 1, and concurrency_max and it at most 100000"},
@@ -128,7 +123,7 @@ func (j *Job) prepare(command string) error {
 			"rates and numbers of calls must not be negative"},
 		{j.RatePerS > 0 && j.Calls > 0 || (j.RatePerS > 0 || j.Calls > 0) && j.Arrivals != nil, "rate_per_s, arrivals and calls exclude each other"},
 		{j.Calls > 0 && *j.WarmupS > 0, "warmup_s excludes calls; use warmup_calls"},
-		{j.RequestsEach < 1 || j.RequestsEach > requestsEachMax && sends, "requests_each must be from 1 to 1000"},
+		{j.RequestsEach < 1 || j.RequestsEach > requestsEachMax && !isRender, "requests_each must be from 1 to 1000"},
 		{j.Calls > histogram.CallsMax/max(1, j.Users), fmt.Sprintf("calls of all users together must not be more than %d", histogram.CallsMax)},
 		{j.H2C && (!isREST || j.TLS != nil), "h2c is for rest, and without TLS"},
 		{j.Connections < 0 || j.Connections > j.Users, fmt.Sprintf("connections must be from 1 to the %d users", j.Users)},

@@ -27,25 +27,6 @@ func renderJob(arguments []string, out io.Writer) error {
 	return err
 }
 
-// printSame prints what replies to the same requests have at the paths of `same`, a line each.
-func printSame(arguments []string, out io.Writer) error {
-	job, err := readJob("same", arguments)
-	if err != nil {
-		return err
-	}
-	lines := json.NewEncoder(out)
-	for _, each := range job.Replies {
-		texts, err := job.application.Same(each.Operation, each.Transport, each.Reply)
-		if err == nil {
-			err = lines.Encode(texts)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // answer is a line of `wireload request`: the outcome of a request.
 type answer struct {
 	Operation string `json:"operation"`
@@ -56,6 +37,8 @@ type answer struct {
 	// Reply is JSON, a text, or a list of a stream's items; null without a whole reply, and on failures of other
 	// transports than REST.
 	Reply json.RawMessage `json:"reply"`
+	// Same has a text for each entry of the operation's `same`: equal ones for equal values, null for no value.
+	Same []*string `json:"same,omitempty"`
 	// Problem is empty if the reply is as expected.
 	Problem string `json:"problem"`
 }
@@ -124,10 +107,11 @@ func ask(probe *engine.Probe, operation request.Single, address string) (made an
 	} else if reply.Code != histogram.OK {
 		return made, nil
 	}
-	if probe.Request.Stream && (reply.Status == 0 || reply.Status == http.StatusOK) {
-		made.Reply = operation.Show(probe.Items, true)
-		return made, nil
+	isStream := probe.Request.Stream && (reply.Status == 0 || reply.Status == http.StatusOK)
+	if !isStream { // A stream that was rejected has a body instead.
+		probe.Items = [][]byte{reply.Body}
 	}
-	made.Reply = operation.Show([][]byte{reply.Body}, false) // A stream that was rejected has a body instead.
+	made.Reply = operation.Show(probe.Items, isStream)
+	made.Same = operation.Same(made.Reply, isStream)
 	return made, nil
 }

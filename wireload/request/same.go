@@ -7,23 +7,27 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Same returns what a reply has at the paths whose values all variants answer alike: a text for each entry of an operation's
+// Same returns what a reply, as Show has it, has at the paths whose values all variants answer alike: a text for each entry of
 // `same`, and the same text for values that are equal. Where a gRPC message has the value, its JSON says what is equal: also a
-// value that is missing. The text is nil where there is no value, or where an entry isn't of the reply's transport.
-func (a *Application) Same(operation, transport string, reply json.RawMessage) (texts []*string, err error) {
-	o := a.root.get("operations").get(operation)
-	value, err := decodeJSON(reply)
-	replies, isStream := value.([]any)
-	if isStream = isStream && o.is("stream"); !isStream {
+// value that is missing. The text is nil where there is no value, or where an entry isn't of the transport.
+func (s *Single) Same(reply json.RawMessage, isStream bool) (texts []*string) {
+	value, _ := decodeJSON(reply)
+	replies, _ := value.([]any)
+	if !isStream {
 		replies = []any{value}
 	}
-	method := a.schema.Methods[a.request(o, "grpc").text("call")]
-	for _, paths := range o.list("same") {
+	transport, message := s.work.options.Transport, s.current.reply
+	for _, each := range append(s.described.get("variants").each(), s.described.get("grpc")) {
+		if method := s.current.schema.Methods[each.text("call")]; message == nil && method != nil {
+			message = method.Output()
+		}
+	}
+	for _, paths := range s.described.list("same") {
 		path, of := paths.text(transport), protoreflect.Descriptor(nil)
 		keys := keysOf(path)
-		if method != nil && paths.get("grpc").value != nil {
+		if message != nil && paths.get("grpc").value != nil {
 			var known []string
-			if known, of, _ = resolvePath(method.Output(), paths.text("grpc")); transport == "grpc" {
+			if known, of, _ = resolvePath(message, paths.text("grpc")); transport == "grpc" {
 				keys = known
 			}
 		}
@@ -32,9 +36,8 @@ func (a *Application) Same(operation, transport string, reply json.RawMessage) (
 			found = append(found, at(each, keys)...)
 		}
 		made := normalize(found, of).([]any)
-		var value any = made
-		isOne := len(made) == 1 && (isEmpty(made[0]) || !isStream && !strings.Contains(path, "*"))
-		if isOne {
+		value = made
+		if len(made) == 1 && (isEmpty(made[0]) || !isStream && !strings.Contains(path, "*")) {
 			value = made[0]
 		}
 		if of != nil && isEmpty(value) {
@@ -47,5 +50,5 @@ func (a *Application) Same(operation, transport string, reply json.RawMessage) (
 		}
 		texts = append(texts, text)
 	}
-	return texts, err
+	return texts
 }

@@ -15,6 +15,8 @@ type Single struct {
 	Operation string
 	// Deletes says that a request that creates a record comes before each that deletes one.
 	Deletes bool
+	// described is the operation in the application file.
+	described field
 }
 
 // CompileEach prepares each operation of a load by itself, in the application's order. Its inputs depend only on the
@@ -49,7 +51,7 @@ func (a *Application) CompileEach(options Options) ([]Single, error) {
 		if err := w.addOperations(a); err != nil {
 			return nil, err
 		}
-		singles = append(singles, Single{w.NewSource(number).(*user), each.name, len(sequence) > 1})
+		singles = append(singles, Single{w.NewSource(number).(*user), each.name, len(sequence) > 1, each})
 	}
 	return singles, nil
 }
