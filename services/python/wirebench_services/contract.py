@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from typing import Any, NamedTuple
 
 from google.protobuf import json_format
@@ -20,6 +21,17 @@ CODES = {
     200: "ok", 201: "ok", 400: "invalid_argument", 404: "not_found", 405: "unimplemented", 409: "already_exists",
     413: "resource_exhausted", 415: "invalid_argument", 500: "internal", 503: "unavailable",
 }  # fmt: skip
+#: Of the socket: the encoding of bodies, by the bytes that a client sends first.
+PREFACES = {b"WB1J": "json", b"WB1P": "protobuf"}
+#: Its status in a reply, by the code of the outcome: the numbers of gRPC.
+STATUSES = {
+    "ok": 0, "invalid_argument": 3, "not_found": 5, "already_exists": 6, "resource_exhausted": 8, "unimplemented": 12,
+    "internal": 13, "unavailable": 14,
+}  # fmt: skip
+#: Its headers.
+REQUEST = struct.Struct(">IIB")  # length, id, method_length
+REPLY = struct.Struct(">IIBH")  # length, id, status, message_length
+LENGTH_BYTES = 4  # the length doesn't count itself
 _SERVICES = {
     "users": ("UserService", users_pb2), "ledger": ("LedgerService", ledger_pb2), "echo": ("EchoService", echo_pb2),
 }  # fmt: skip

@@ -6,7 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from wirebench_services.socket.frame import PREFACES, STATUSES, FrameError, Request, build_reply, parse_request
+from wirebench_services.contract import PREFACES, STATUSES
+from wirebench_services.socket.frame import FrameError, Request, build_reply, parse_request
 
 from wirebench.system.paths import ROOT
 

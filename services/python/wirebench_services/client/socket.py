@@ -5,8 +5,18 @@ from __future__ import annotations
 import orjson
 
 from wirebench_services.client.client import REPLY_BYTES_MAX, Client, Reply, has_ended
-from wirebench_services.contract import AnyMessage, Operation, parse_response, read_data, to_json
-from wirebench_services.socket.frame import LENGTH_BYTES, PREFACES, REPLY, REQUEST, STATUSES
+from wirebench_services.contract import (
+    LENGTH_BYTES,
+    PREFACES,
+    REPLY,
+    REQUEST,
+    STATUSES,
+    AnyMessage,
+    Operation,
+    parse_response,
+    read_data,
+    to_json,
+)
 
 _PREFACES = {encoding: preface for preface, encoding in PREFACES.items()}
 _CODES = {status: code for code, status in STATUSES.items()}

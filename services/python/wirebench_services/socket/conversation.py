@@ -9,7 +9,7 @@ from wirebench_services import metrics
 from wirebench_services.application.errors import OperationError, describe_error
 from wirebench_services.application.operations import HANDLERS
 from wirebench_services.application.users import Fields
-from wirebench_services.contract import BODY_BYTES_MAX, OPERATIONS, read_fields
+from wirebench_services.contract import BODY_BYTES_MAX, OPERATIONS, PREFACES, read_fields
 from wirebench_services.encoding import Value, from_json, parse_message, to_fields, to_json
 from wirebench_services.settings import SocketSettings
 from wirebench_services.socket import frame
@@ -125,10 +125,10 @@ class Conversation:
     def _read_preface(self) -> bool:
         """Determine the encoding. Return False if more bytes are needed."""
         start = bytes(self._data[: frame.PREFACE_BYTES])
-        if start in frame.PREFACES:
-            self._encoding = frame.PREFACES[start]
+        if start in PREFACES:
+            self._encoding = PREFACES[start]
             del self._data[: frame.PREFACE_BYTES]
             self.restart_clock()
-        elif self.has_ended or not any(preface.startswith(start) for preface in frame.PREFACES):
+        elif self.has_ended or not any(preface.startswith(start) for preface in PREFACES):
             self._encoding = "lines"
         return bool(self._encoding)

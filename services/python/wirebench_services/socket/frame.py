@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import struct
 from typing import NamedTuple
 
 from wirebench_services.application.errors import OperationError
+from wirebench_services.contract import LENGTH_BYTES, REPLY, REQUEST, STATUSES
 
-#: The encoding of bodies, by the bytes that a client sends first.
-PREFACES = {b"WB1J": "json", b"WB1P": "protobuf"}
 PREFACE_BYTES = 4
-
-#: The status of a reply, by the code of its outcome: the numbers of gRPC.
-STATUSES = {
-    "ok": 0, "invalid_argument": 3, "not_found": 5, "already_exists": 6, "resource_exhausted": 8, "unimplemented": 12,
-    "internal": 13, "unavailable": 14,
-}  # fmt: skip
 LINE_BYTES_MAX = 64 * 1024
 
-REQUEST = struct.Struct(">IIB")  # length, id, method_length
-REPLY = struct.Struct(">IIBH")  # length, id, status, message_length
-LENGTH_BYTES = 4  # the length doesn't count itself
 _ID_END = 8
 
 
