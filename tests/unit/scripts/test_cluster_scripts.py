@@ -69,13 +69,17 @@ def test_runtime_takes_the_capability_out_of_a_container(tmp_path: Path, fake_ru
 
 
 def test_published_images_have_digests() -> None:
-    """A tag alone may name another image tomorrow."""
+    """A tag alone may name another image tomorrow. The chart's defaults are the same."""
     lines = (ROOT / "images/published.txt").read_text().splitlines()
     images = dict(line.split() for line in lines if line and not line.startswith("#"))
 
     assert {"base", "grafana", "node", "postgres", "prometheus"} == images.keys()
     for name, image in images.items():
         assert re.fullmatch(r"[\w./-]+:[\w.-]+@sha256:[0-9a-f]{64}", image), name
+    values = yaml.safe_load((ROOT / "charts/observability/values.yaml").read_text())["image"]
+    assert [images[name] for name in ("prometheus", "grafana")] == [
+        "{repository}:{tag}".format(**values[name]) for name in ("prometheus", "grafana")
+    ]
 
 
 def test_host_ports_are_on_loopback() -> None:
