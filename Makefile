@@ -33,6 +33,7 @@ UPGRADE ?= ## dev: if set, lock takes the newest versions of everything
 # change the build.
 export CGO_ENABLED := 0
 export GOWORK := off
+export SCENARIO OUT TIMING # for the shell to quote
 # In vet and tests as in builds, so that what is compiled for one is cached for all.
 export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
 # Nothing is compiled when it is installed, so that without Python's own cache each program would compile all it imports.

@@ -1,32 +1,32 @@
 # Measure, report and show.
 
 ##@ Measure
-.PHONY: bench benchmark-replay fetch-hcs-timing report serve doctor accuracy coverage replicate
-bench: setup$(if $(filter %/quick.yaml quick.yaml quick,$(SCENARIO)),-quick) ## run SCENARIO, and report what differs
-	@$(BIN)/wirebench run $(SCENARIO) $(if $(TARGET),--target '$(TARGET)') \
-	  $(if $(BLOCKS),--blocks $(BLOCKS)) $(if $(SEED),--seed $(SEED)) $(if $(OUT),--out $(OUT)) $(ARGS)
+.PHONY: bench known-scenario benchmark-replay fetch-hcs-timing report serve doctor accuracy coverage replicate
+bench: known-scenario setup$(if $(filter %/quick.yaml quick.yaml quick,$(SCENARIO)),-quick) ## run SCENARIO, and report what differs
+	@$(BIN)/wirebench run "$$SCENARIO" $(if $(TARGET),--target '$(TARGET)') \
+	  $(if $(BLOCKS),--blocks $(BLOCKS)) $(if $(SEED),--seed $(SEED)) $(if $(OUT),--out "$$OUT") $(ARGS)
+
+known-scenario:
+	@for each in "$$SCENARIO" scenarios/"$$SCENARIO"{,.yaml} scenarios/examples/"$$SCENARIO.yaml"; do [[ ! -f $$each ]] || exit 0; done; \
+	  echo "bench: no scenario '$$SCENARIO'; next: name a file, or one of: $$(basename -s .yaml scenarios/*.yaml | paste -sd ' ')" >&2; exit 2
 
 fetch-hcs-timing: .venv/.installed ## dev: fetch when messages came to TOPIC, for benchmark-replay
 	@$(BIN)/wirebench timing $(if $(TOPIC),--topic '$(TOPIC)') $(if $(TIMING),--out '$(TIMING)') $(ARGS)
 
 benchmark-replay: setup ## replay recorded arrivals on all transports: TIMING
-	@$(BIN)/wirebench run scenarios/replay.yaml $(if $(TARGET),--target '$(TARGET)') $(if $(TIMING),--set load.timing="$$(realpath '$(TIMING)')") \
-	  $(if $(BLOCKS),--blocks $(BLOCKS)) $(if $(SEED),--seed $(SEED)) $(if $(OUT),--out $(OUT)) $(ARGS)
+	@$(BIN)/wirebench run scenarios/replay.yaml $(if $(TARGET),--target '$(TARGET)') $(if $(TIMING),--set load.timing="$$(realpath "$$TIMING")") \
+	  $(if $(BLOCKS),--blocks $(BLOCKS)) $(if $(SEED),--seed $(SEED)) $(if $(OUT),--out "$$OUT") $(ARGS)
 
 report: setup ## write the report of the last run
-	@$(BIN)/wirebench report $(ARGS)
-
 serve: setup ## show all results at http://127.0.0.1:8400
-	@$(BIN)/wirebench serve $(ARGS)
-
 doctor: setup ## check whether this machine is fit to measure
-	@$(BIN)/wirebench doctor $(ARGS)
+report serve doctor:
+	@$(BIN)/wirebench $@ $(ARGS)
 
 accuracy: setup setup-cross-check driver-locust $(if $(shell command -v cargo),driver-oha) ## dev: compare all drivers with a server whose latency is known
 	@$(BIN)/python -m accuracy.drivers $(ARGS)
 
 coverage: setup ## dev: simulate how often intervals cover and verdicts err
-	@$(BIN)/python -m accuracy.coverage
-
 replicate: setup ## dev: repeat runs whose right verdicts are known
-	@$(BIN)/python -m accuracy.replicate $(ARGS)
+coverage replicate:
+	@$(BIN)/python -m accuracy.$@ $(ARGS)

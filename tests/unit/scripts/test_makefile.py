@@ -80,7 +80,7 @@ def test_the_path_of_a_checkout_may_hold_any_character() -> None:
         ),
         (
             ["benchmark-replay", "TIMING=hcs.json", "BLOCKS=2"],
-            ".venv/bin/wirebench run scenarios/replay.yaml --set load.timing=\"$(realpath 'hcs.json')\" --blocks 2",
+            '.venv/bin/wirebench run scenarios/replay.yaml --set load.timing="$(realpath "$TIMING")" --blocks 2',
         ),
     ],
     ids=lambda value: value if isinstance(value, str) else value[0],
@@ -122,3 +122,10 @@ def list_built(*arguments: str) -> set[str]:
 def test_what_a_target_needs_is_built(target: str, built: set[str]) -> None:
     """A proxy and services in Go for scenarios that may need them; of load tools, the one that sends."""
     assert built == list_built(*target.split())
+
+
+def test_an_unknown_scenario_is_rejected_before_anything_is_built() -> None:
+    """Its name may hold any character."""
+    done = run_program(["make", "--no-print-directory", "-C", str(ROOT), "bench", 'SCENARIO=it\'s "nope"'])
+    assert 2 == done.returncode
+    assert done.stderr.startswith("bench: no scenario 'it's \"nope\"'; next: name a file, or one of: burst clients ")
