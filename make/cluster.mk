@@ -6,10 +6,9 @@ CLUSTER_TOOLS := .tools/bin/kind .tools/bin/helm .tools/bin/kubectl
 .PHONY: docker-up docker-down cluster-up cluster-load deploy undeploy prometheus grafana cluster-down cluster-clean \
   load-rest load-grpc load-socket
 docker-up: ## start a Docker engine if none answers (as root, on Debian)
-	@scripts/cluster/engine up
-
 docker-down: ## dev: end the engine that docker-up has started
-	@scripts/cluster/engine down
+docker-up docker-down:
+	@scripts/cluster/engine $(@:docker-%=%)
 
 cluster-up: cluster-preflight ## a kind cluster with our services, Prometheus and Grafana
 	@echo 'cluster-up: 1 of 4: kind, helm and kubectl'
@@ -37,32 +36,22 @@ LOAD = $(BIN)/wirebench load $(@:load-%=%) $(call given,--,DRIVER TARGET CONCURR
 # $(call driver-here,NAME): what a load from this machine is sent by. Load pods have it in their image.
 driver-here = $(if $(filter local,$(TARGET)),$(addprefix .tools/bin/,$(filter k6 ghz,$(or $(DRIVER),$(1)))))
 
-load-rest: setup-quick $(call driver-here,k6) ## load the deployed REST service by k6, live in Prometheus
-	@$(LOAD)
-
-load-grpc: setup-quick $(call driver-here,ghz) ## load the gRPC service by ghz
-	@$(LOAD)
-
-load-socket: setup-quick ## load the socket service by wireload
+load-rest: $(call driver-here,k6) ## load the deployed REST service by k6, live in Prometheus
+load-grpc: $(call driver-here,ghz) ## load the gRPC service by ghz
+load-socket: ## load the socket service by wireload
+load-rest load-grpc load-socket: setup-quick
 	@$(LOAD)
 
 undeploy: ## dev: remove the charts and their namespaces from the cluster
-	@scripts/cluster/deploy $@
-
 prometheus: ## dev: print the address of Prometheus
+grafana: ## print the address of Grafana, or how to look at the dashboards without it
+undeploy prometheus grafana:
 	@scripts/cluster/deploy $@
-
-grafana: ## print the address of Grafana, or why it is not there
-	@scripts/cluster/deploy $@
-
-cluster-down: ## remove the cluster; images and tools stay, for the next
-	@scripts/cluster/cluster down
-
-cluster-clean: cluster-down ## dev: remove our images from the engine as well
-	@scripts/cluster/cluster clean
 
 .PHONY: cluster-preflight cluster-answers images node-image
-cluster-preflight cluster-answers:
+cluster-down: ## remove the cluster; images and tools stay, for the next
+cluster-clean: cluster-down ## dev: remove our images from the engine as well
+cluster-preflight cluster-answers cluster-down cluster-clean:
 	@scripts/cluster/cluster $(@:cluster-%=%)
 
 images: .tools/bin/wireload .tools/bin/truth .tools/bin/k6 .tools/bin/ghz .tools/bin/toxiproxy-server .tools/bin/prometheus .tools/bin/wirebench-go \

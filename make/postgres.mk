@@ -7,7 +7,6 @@ postgres-programs:
 	@scripts/postgres install || true
 
 postgres-up: ## start a PostgreSQL server of our own; its URL is in build/postgres/url
-	@scripts/postgres up
-
 postgres-down: ## end it, and remove what it has stored
-	@scripts/postgres down
+postgres-up postgres-down:
+	@scripts/postgres $(@:postgres-%=%)

@@ -11,13 +11,8 @@ RUN_SERVICE = $(if $(GO_RUNTIME),.tools/bin/wirebench-go $(@:run-%=%),$(BIN)/wir
   $(if $(STORE),--store '$(STORE)') $(ARGS)
 
 .PHONY: run-rest run-grpc run-socket
-run-rest run-grpc run-socket: .venv/.installed $(if $(GO_RUNTIME),.tools/bin/wirebench-go)
-
 run-rest: ## the REST service in the foreground: PORT, RUNTIME, WORKERS, STORE
-	@exec $(RUN_SERVICE)
-
 run-grpc: ## the gRPC service
-	@exec $(RUN_SERVICE)
-
 run-socket: ## the socket service
+run-rest run-grpc run-socket: .venv/.installed $(if $(GO_RUNTIME),.tools/bin/wirebench-go)
 	@exec $(RUN_SERVICE)

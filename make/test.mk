@@ -48,7 +48,7 @@ test-cluster: setup-dev ## dev: what `make cluster-up` left in the cluster, and 
 	@$(BIN)/wirebench load rest --duration 30s
 	@for transport in grpc socket; do $(BIN)/wirebench load $$transport --duration 30s --driver wireload || exit; done
 	@$(BIN)/wirebench load grpc --duration 10s
-	@WIREBENCH_PROMETHEUS_URL=http://127.0.0.1:9090 $(BIN)/python -m pytest tests/contract/test_dashboards_live.py
+	@WIREBENCH_PROMETHEUS_URL=http://localhost:9090 $(BIN)/python -m pytest tests/contract/test_dashboards_live.py
 
 FUZZ_INPUTS ?= 100000
 FUZZ_TARGETS = $(shell cd wireload && grep -ro --include='*_test.go' '^func Fuzz[A-Za-z0-9]*' * | sed -E 's,/[^/]*:func ,:,')

@@ -5,6 +5,7 @@
 state=build/cluster
 kubeconfig=$state/kubeconfig
 context=kind-wirebench
+ip_family=${IP_FAMILY:-ipv4}
 
 kubectl_ours() {
   .tools/bin/kubectl --kubeconfig "$kubeconfig" --context "$context" "$@"

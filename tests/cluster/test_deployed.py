@@ -22,7 +22,7 @@ def test_the_charts_own_tests_pass(cluster: Cluster, release: str, namespace: st
 
 def targets_up() -> set[str]:
     """Return the containers that Prometheus scrapes with success."""
-    with urllib.request.urlopen("http://127.0.0.1:9090/api/v1/query?query=up", timeout=20) as response:
+    with urllib.request.urlopen("http://localhost:9090/api/v1/query?query=up", timeout=20) as response:
         results = json.load(response)["data"]["result"]
     return {each["metric"].get("container", "") for each in results if each["value"][1] == "1"} & TRANSPORTS
 

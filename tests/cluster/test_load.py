@@ -62,7 +62,7 @@ def ended(load: subprocess.Popen[str]) -> tuple[int, str, str]:
 
 def values(expr: str) -> list[float]:
     """Return the values of a query, now, in the cluster's Prometheus."""
-    results = Prometheus("http://127.0.0.1:9090", time.time(), 60).query(expr)
+    results = Prometheus("http://localhost:9090", time.time(), 60).query(expr)
     return [float(result["value"][1]) for result in results]
 
 

@@ -103,6 +103,13 @@ def test_without_a_cluster_a_script_says_so(tmp_path: Path, script: str, command
     assert (1, expected) == (done.returncode, done.stderr)
 
 
+def test_an_ip_family_is_one_that_kind_knows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is checked before anything else is."""
+    monkeypatch.setenv("IP_FAMILY", "ipv5")
+    done = run_program([ROOT / "scripts/cluster/cluster", "preflight"])
+    assert (2, "cluster: IP_FAMILY is ipv5\n         next: say ipv4, ipv6 or dual\n") == (done.returncode, done.stderr)
+
+
 @pytest.mark.parametrize("lives", [True, False])
 def test_a_run_that_is_measuring_is_waited_for(tmp_path: Path, *, lives: bool) -> None:
     """What a killed run has left doesn't count: its process has gone."""
