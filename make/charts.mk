@@ -1,14 +1,20 @@
-# The charts: what checks them without a cluster.
+# The charts: what checks them without a cluster, and their READMEs.
 
 ##@ This project
-.PHONY: test-charts
-test-charts: .tools/bin/helm .tools/bin/helm-unittest ## dev: the charts with all values in charts/*/ci: helm lint, unit tests
-	@for values in $(wildcard charts/*/ci/*-values.yaml); do \
-	  $(STEP) "$$values" .tools/bin/helm lint --strict --kube-version $(KUBERNETES_VERSION) --values $$values $${values%/ci/*} || exit; \
-	done
-	@$(STEP) "helm-unittest" .tools/bin/helm-unittest --strict $(dir $(wildcard charts/*/Chart.yaml))
+.PHONY: test-charts chart-readmes
+test-charts: .tools/bin/helm .tools/bin/helm-unittest .tools/bin/kube-score .tools/bin/helm-docs .venv/bin/uv ## dev: the charts, with all values in charts/*/ci
+	@KUBERNETES_VERSION=$(KUBERNETES_VERSION) charts/check.sh $(CHECKOV) $(KUBERNETES_VALIDATE)
+
+chart-readmes: .tools/bin/helm-docs ## dev: write the tables of values in charts/*/README.md
+	@$< --log-level warning --chart-search-root charts --template-files ./README.md.gotmpl --sort-values-order file $(ARGS)
 
 .tools/bin/helm-unittest: scripts/build-module make/versions.mk | .tools/.prerequisites
 	@$(STEP) "helm-unittest: building $(HELM_UNITTEST_VERSION) $(SLOW)" scripts/build-module .tools/bin \
 	  github.com/helm-unittest/helm-unittest@$(HELM_UNITTEST_VERSION) ./cmd/helm-unittest -- -ldflags '-s -w'
 	@touch $@
+
+.tools/bin/kube-score: make/versions.mk | .tools/.prerequisites
+	$(call install-go,github.com/zegl/kube-score/cmd/kube-score,$(KUBE_SCORE_VERSION))
+
+.tools/bin/helm-docs: make/versions.mk | .tools/.prerequisites
+	$(call install-go,github.com/norwoodj/helm-docs/cmd/helm-docs,$(HELM_DOCS_VERSION))

@@ -4,7 +4,7 @@ CLUSTER_TOOLS := .tools/bin/kind .tools/bin/helm .tools/bin/kubectl
 
 ##@ Kubernetes
 .PHONY: docker-up docker-down cluster-up cluster-load deploy undeploy prometheus grafana cluster-down cluster-clean \
-  load-rest load-grpc load-socket
+  load-rest load-grpc load-socket cluster-preflight cluster-answers images node-image
 docker-up: ## start a Docker engine if none answers (as root, on Debian)
 docker-down: ## dev: end the engine that docker-up has started
 docker-up docker-down:
@@ -48,7 +48,6 @@ grafana: ## print the address of Grafana, or how to look at the dashboards witho
 undeploy prometheus grafana:
 	@scripts/cluster/deploy $@
 
-.PHONY: cluster-preflight cluster-answers images node-image
 cluster-down: ## remove the cluster; images and tools stay, for the next
 cluster-clean: cluster-down ## dev: remove our images from the engine as well
 cluster-preflight cluster-answers cluster-down cluster-clean:

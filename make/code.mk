@@ -1,6 +1,6 @@
 # Lint, format, generate and lock.
 
-SHELL_CODE = $(shell grep --recursive --files-with-matches '^\#!.*sh$$' scripts images .ci)
+SHELL_CODE = $(shell grep --recursive --files-with-matches '^\#!.*sh$$' scripts images charts .ci)
 GO_MODULES := wireload services/go accuracy/truth
 GO_CODE := $(GO_MODULES) $(wildcard images/offline/*/*.go)
 PYTHON_CODE := $(wildcard wirebench services/python/wirebench_services tests accuracy grafana proto/*.py)

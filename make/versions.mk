@@ -11,5 +11,9 @@ PROMETHEUS_VERSION := v0.315.0
 KIND_VERSION := v0.33.0
 HELM_VERSION := v4.3.1
 HELM_UNITTEST_VERSION := v1.1.2
+HELM_DOCS_VERSION := v1.14.2
+KUBE_SCORE_VERSION := v1.20.0
+KUBERNETES_VALIDATE := kubernetes-validate==1.37.0
+CHECKOV := checkov==3.3.30
 # The version that kubeadm of images/offline/kubernetes asks for.
 COREDNS_VERSION := v1.12.1

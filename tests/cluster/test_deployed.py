@@ -28,9 +28,10 @@ def targets_up() -> set[str]:
 
 
 def test_one_value_scales_a_service(cluster: Cluster) -> None:
-    """`helm upgrade --set rest.replicas=2` is all it takes, and back."""
+    """`helm upgrade --set rest.replicas=2` is all it takes, also where `kubectl scale` has set another, and back."""
     upgrade = ["upgrade", "wirebench", str(ROOT / "charts/wirebench"), "--namespace", NAMESPACE, "--reuse-values"]
     try:
+        cluster.kubectl("scale", "deployment/wirebench-rest", "--replicas=3", "--namespace", NAMESPACE)
         cluster.helm(*upgrade, "--set", "rest.replicas=2")
         wait_until(lambda: [True, True] == [is_ready(pod) for pod in pods(cluster, "rest")], "two pods are ready")
         assert 1 == len(pods(cluster, "grpc"))
