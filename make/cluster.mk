@@ -3,7 +3,7 @@
 CLUSTER_TOOLS := .tools/bin/kind .tools/bin/helm .tools/bin/kubectl
 
 ##@ Kubernetes
-.PHONY: docker-up docker-down cluster-up cluster-load deploy undeploy prometheus grafana cluster-down cluster-clean \
+.PHONY: docker-up docker-down cluster-up cluster-load deploy undeploy grafana cluster-down cluster-clean \
   load-rest load-grpc load-socket cluster-preflight cluster-answers images node-image
 docker-up: ## start a Docker engine if none answers (as root, on Debian)
 docker-down: ## dev: end the engine that docker-up has started
@@ -43,9 +43,8 @@ load-rest load-grpc load-socket: setup-quick
 	@$(LOAD)
 
 undeploy: ## dev: remove the charts and their namespaces from the cluster
-prometheus: ## dev: print the address of Prometheus
-grafana: ## print the address of Grafana, or how to look at the dashboards without it
-undeploy prometheus grafana:
+grafana: ## print where Prometheus and Grafana are, or how to look at the dashboards without it
+undeploy grafana:
 	@scripts/cluster/deploy $@
 
 cluster-down: ## remove the cluster; images and tools stay, for the next

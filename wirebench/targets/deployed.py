@@ -73,7 +73,7 @@ class DeployedTarget(Target):
         self.prometheus = find_prometheus(self._cluster.access)
 
     def describe(self) -> Description:
-        live = "make prometheus grafana print where it is live"
+        live = "make grafana prints where it is live"
         if self.prometheus is None:
             live = "no Prometheus was ready in the cluster, so nothing was live; make deploy installs it"
         described = self._nodes.describe(self._cluster.read_server_version())
