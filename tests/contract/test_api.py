@@ -61,7 +61,7 @@ def test_results_are_rows_of_cells(site: Site) -> None:
         "driver": "wireload", "concurrency": 16,
         "operation": "users.get", "target": "local", "errors": {},
         "machine": "Some CPU @ 2.50GHz, 2 cores", "requests": 20, "successful": 20, "failed": 0, "retried": 0,
-        "blocks": 1, "failed_gates": [],
+        "reconnects": 0, "blocks": 1, "failed_gates": [],
     }.items() <= named.items()  # fmt: skip
     assert 0 < named["p50_ms"] < named["p90_ms"] < named["p99_ms"]
 

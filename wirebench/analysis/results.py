@@ -106,6 +106,7 @@ class Result:
     #: Failed requests by their class.
     errors: dict[str, int]
     retried: int
+    reconnects: int
     #: Items of streams; None where there are no streams.
     items: int | None
     #: Gates that failed in any block.

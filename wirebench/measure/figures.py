@@ -58,6 +58,7 @@ def make_record(  # noqa: PLR0913 - what only some records have, each with a def
         dropped_iterations=merged.dropped_iterations,
         mismatches=merged.mismatches,
         retried=merged.retried,
+        reconnects=merged.reconnects,
         service=summarise_latency(merged, "service"),
         response=summarise_latency(merged, "response"),
         operations=summarise_operations(merged),

@@ -106,6 +106,8 @@ class HistogramFile(FrozenModel):
     dropped_iterations: int
     #: Sent again because they had provably not been processed; each counts once in `requests_total`.
     retried: int = 0
+    #: Connections that took the place of one that had ended.
+    reconnects: int = 0
     bytes_sent: int | None = None
     bytes_received: int | None = None
     bytes_requests: int | None = None

@@ -75,6 +75,7 @@ _ALL = (
     _count(
         "retried", "retried", "", "retried", "Requests that were sent again, as the service rejected them unprocessed."
     ),
+    _count("reconnects", "reconnects", "", "reconnects", "Connections that replaced one that had ended."),
     Metric("cpu", "server CPU per request", "µs", "cpu_us_per_request", "The service's CPU time.", short="CPU/req"),
     _gain("capacity", "capacity", "requests/s", "search.capacity_per_s", "The highest rate that kept the objective."),
     _count("items", "items", "", "streams.items", "Items that came in the measured windows.", more_is_better=True),

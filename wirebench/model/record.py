@@ -224,6 +224,7 @@ class Record(FrozenModel):
     mismatches: int
     #: Requests of the whole load that were sent again; each counts once elsewhere.
     retried: int = 0
+    reconnects: int = 0
     service: Latency | None
     response: Latency | None
     #: By operation, where a load has several of them.

@@ -62,6 +62,8 @@ def describe_retries(cells: Iterable[CellSummary]) -> Iterator[str]:
                 f"{name_fully_in_run(cell)}: {pluralise(retried, 'request was', 'requests were')} sent again, because "
                 "the service rejected them unprocessed or closed their connection; their latencies include all attempts"
             )
+        if replaced := int(cell.figure(METRICS["reconnects"]) or 0):
+            yield f"{name_fully_in_run(cell)}: {pluralise(replaced, 'connection')} replaced one that had ended"
 
 
 def _describe_resumption(run: RunInfo) -> Iterator[str]:

@@ -16,25 +16,21 @@ import (
 // Version is that of the project.
 const Version = "0.1.0"
 
-const usage = `wireload sends load to REST, gRPC and socket services, and measures how long their replies take.
+const usage = `wireload sends load to REST, gRPC and socket services, and measures how long
+their replies take. wireload/README.md has examples, and describes jobs.
 
 Usage:
-  wireload rest URL [BODY]                 HTTP/1.1, one request over and over; a body is JSON or a text
-  wireload grpc ADDRESS METHOD [MESSAGE]   a unary call or a server stream: package.Service/Method, and JSON
-  wireload socket ADDRESS METHOD [BODY]    the socket protocol of wirebench; with --line, METHOD is a line
-  wireload run JOB.json                    a load that a file describes (see wireload/README.md)
-  wireload request JOB.json                single requests of such a load: prints and checks each reply
-  wireload render JOB.json                 prints requests of such a load, for other tools to send
-  wireload check FILE ...                  prints what is wrong with application files; --descriptors VARIANT=FILE
-  wireload schema JOB.json                 gRPC messages of proto files, or of a server by reflection, as descriptors
-  wireload resolve FILE                    prints an application file as JSON, if nothing is wrong with it
+  wireload rest URL [BODY]                one request over and over, by HTTP/1.1
+  wireload grpc ADDRESS METHOD [MESSAGE]  package.Service/Method, and JSON
+  wireload socket ADDRESS METHOD [BODY]   wirebench's protocol; --line: a line
+  wireload run JOB.json                   a load that a file describes
+  wireload request JOB.json               sends and checks single requests
+  wireload render JOB.json                prints requests for other tools
+  wireload check FILE ...                 finds mistakes in application files;
+                                          --descriptors VARIANT=FILE
+  wireload schema JOB.json                prints gRPC messages as descriptors
+  wireload resolve FILE                   prints an application file as JSON
   wireload --version
-
-Examples:
-  wireload rest http://127.0.0.1:5000/api/users/1 -c 16 -d 10s
-  wireload grpc 127.0.0.1:50051 wirebench.v1.UserService/GetUser '{"id": 1000001}'
-  wireload socket 127.0.0.1:9000 users.get '{"id": 1000001}' --rate 500
-  wireload rest https://shop.example/items/1 --header 'Authorization: Bearer ${TOKEN}' -c 4 --rate 50
 
 Options:
 `

@@ -31,21 +31,21 @@ type hand struct {
 
 func (h *hand) flags() *flag.FlagSet {
 	set := flag.NewFlagSet("wireload", flag.ContinueOnError)
-	set.IntVar(&h.Users, "c", 16, "`users`, each with one request at a time on a connection of its own")
-	set.IntVar(&h.Connections, "connections", 0, "for grpc and --h2c: a `number` of connections that all users share")
+	set.IntVar(&h.Users, "c", 16, "`users`, each with a connection of its own")
+	set.IntVar(&h.Connections, "connections", 0, "for grpc and --h2c: a `number` of connections that users share")
 	set.DurationVar(&h.duration, "d", 10*time.Second, "measure for a `time`: 500ms, 10s or 1m30s")
 	set.DurationVar(&h.warmup, "warmup", 500*time.Millisecond, "load for this `time` before the measurement")
-	set.Int64Var(&h.RatePerS, "rate", 0, "`requests` per second, whether the service keeps up or not; 0: as many as get replies")
-	set.DurationVar(&h.timeout, "timeout", 10*time.Second, "a request that takes longer than this `time` has failed; of a stream, the longest between two items")
+	set.Int64Var(&h.RatePerS, "rate", 0, "`requests` per second; 0: as many as get replies")
+	set.DurationVar(&h.timeout, "timeout", 10*time.Second, "the longest `time` for a reply, or between items of a stream")
 	set.BoolVar(&h.H2C, "h2c", false, "HTTP/2 in clear text, with prior knowledge, for rest")
 	set.StringVar(&h.method, "X", "", "HTTP `method`; GET, or POST with a body")
 	set.IntVar(&h.status, "status", 200, "HTTP `status` of a right reply")
-	set.Func("header", "`'Name: value'`, any number of times; metadata for grpc. ${NAME} is a variable of the environment", func(given string) error {
+	set.Func("header", "`'Name: value'`, repeatable; ${NAME} is an environment variable", func(given string) error {
 		h.headers = append(h.headers, given)
 		return nil
 	})
 	set.BoolVar(&h.isLine, "line", false, "for socket, send METHOD as a line that a line answers")
-	set.StringVar(&h.protoset, "protoset", "", "`file` with compiled descriptors of gRPC's messages; without it the server is asked, by reflection")
+	set.StringVar(&h.protoset, "protoset", "", "`file` with descriptors of gRPC's messages; default: reflection")
 	set.BoolVar(&h.isStream, "stream", false, "the reply is a stream: measure the gaps between its items")
 	set.BoolVar(&h.isTLS, "tls", false, "TLS for grpc and socket; rest has it by https://")
 	set.StringVar(&h.authority, "cacert", "", "PEM `file` of the authority to trust; the system's without it")
@@ -92,6 +92,9 @@ func printSummary(out io.Writer, measured histogram.File) (isMeasured bool) {
 	}
 	if !isMeasured {
 		fmt.Fprintln(out, "no request was measured")
+	}
+	if measured.Retried+measured.Reconnects > 0 {
+		fmt.Fprintf(out, "sent again: %d; connections that were replaced: %d\n", measured.Retried, measured.Reconnects)
 	}
 	if measured.DroppedIterations > 0 {
 		fmt.Fprintf(out, "the load fell short: %d requests were due and not sent, and are in no latency\n", measured.DroppedIterations)

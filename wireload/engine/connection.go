@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/transport"
 )
 
@@ -50,6 +51,9 @@ func (u *user) dial(deadline time.Time) (net.Conn, *meteredConnection, error) {
 	plain, err := new(net.Dialer).DialContext(ctx, "tcp", u.address)
 	if err != nil {
 		return nil, nil, err
+	}
+	if !u.run.load.Reopen && (u.socket != nil || u.slot != nil && u.slot.shared != nil) {
+		u.run.update(func(f *histogram.Fold) { f.File.Reconnects++ })
 	}
 	socket, err := newMeteredConnection(u.run, plain)
 	if err != nil || u.run.load.TLS == nil {

@@ -189,7 +189,7 @@ func TestAConnectionThatWasClosedWhileIdleIsReplaced(t *testing.T) {
 			}
 			u.close()
 			measured := r.fold.Report(histogram.Driver{}, r.now())
-			if measured.RequestsTotal[histogram.OK] != 3 || measured.Retried != 0 {
+			if measured.RequestsTotal[histogram.OK] != 3 || measured.Retried != 0 || measured.Reconnects != 2 {
 				t.Errorf("want 3 successes, none at a second try, got %v, %d: %v", measured.RequestsTotal, measured.Retried, measured.Errors)
 			}
 		})

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -117,8 +118,13 @@ func (u *user) check(reply transport.Reply) error {
 	if reply.Status != u.request.Status && u.request.Status != 0 {
 		return fmt.Errorf("HTTP status %d in place of %d", reply.Status, u.request.Status)
 	}
-	if u.request.Stream {
-		return u.source.CheckStream(&u.request, u.stream.first, u.stream.last, u.stream.count)
+	switch s := &u.stream; {
+	case u.request.Stream && u.request.Items > 0 && u.request.Items != s.count:
+		return fmt.Errorf("%s: %d items, not %d", u.request.Operation, s.count, u.request.Items)
+	case u.request.Stream && s.count == 0:
+		return nil
+	case u.request.Stream:
+		return cmp.Or(u.source.Check(&u.request, s.first), u.source.Check(&u.request, s.last))
 	}
 	return u.source.Check(&u.request, reply.Body)
 }

@@ -28,6 +28,7 @@ type File struct {
 	Mismatches        int64           `json:"mismatches"`
 	DroppedIterations int64           `json:"dropped_iterations"`
 	Retried           int64           `json:"retried,omitempty"`
+	Reconnects        int64           `json:"reconnects,omitempty"`
 	// Bytes are the payload of TCP.
 	BytesSent     int64            `json:"bytes_sent"`
 	BytesReceived int64            `json:"bytes_received"`

@@ -27,7 +27,7 @@ type expectation struct {
 	expected program
 }
 
-var matchers = []string{"empty", "count", "above", "matches", "consecutive"}
+var matchers = []string{"empty", "count", "above", "matches"}
 
 // expect compiles the expectations of a reply.
 func (c *compiler) expect(expect field) {
@@ -68,27 +68,6 @@ func (e *expectation) check(reply any, values []slotValue) error {
 	return nil
 }
 
-// checkConsecutive compares the first and the last item of a stream.
-func (e *expectation) checkConsecutive(replies [2]any, items int) error {
-	if e.matcher != "consecutive" {
-		return nil
-	}
-	var ends [2]int64
-	for i, item := range replies {
-		for _, found := range at(item, e.keys) {
-			var err error
-			text, _ := textOf(found)
-			if ends[i], err = strconv.ParseInt(text, 10, 64); err != nil {
-				return fmt.Errorf("%s is %s, not a whole number", e.name(), show(found))
-			}
-		}
-	}
-	if ends[1]-ends[0] != int64(items-1) {
-		return fmt.Errorf("%s goes from %d to %d in %d items", e.name(), ends[0], ends[1], items)
-	}
-	return nil
-}
-
 func (e *expectation) name() string { return cmp.Or(strings.Join(e.keys, "."), "the reply") }
 
 func (e *expectation) matches(actual, expected any) bool {
@@ -111,8 +90,6 @@ func (e *expectation) matches(actual, expected any) bool {
 	case "above":
 		order, ok := compareNumbers(actual, expected)
 		return ok && order > 0
-	case "consecutive":
-		return true // of streams: see checkConsecutive
 	}
 	return holds(normalize(actual, e.of), normalize(expected, e.of))
 }

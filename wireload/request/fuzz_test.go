@@ -63,14 +63,14 @@ func FuzzCheck(f *testing.F) {
 				source.Next(&r)
 				source.Settle(true)
 			}
-			f.Add(len(sources), r.Body, r.Body)
+			f.Add(len(sources), r.Body)
 			sources, requests = append(sources, source), append(requests, r)
 		}
 	}
-	f.Add(0, []byte(`{"data": {"id": 1e999999999, "name": [[{}]]}}`), []byte(`{"id": 1, "time": 2, "reference": "x"}`))
-	f.Fuzz(func(_ *testing.T, place int, reply, last []byte) {
+	f.Add(0, []byte(`{"data": {"id": 1e999999999, "name": [[{}]]}}`))
+	f.Add(1, []byte(`{"id": 1, "time": 2, "reference": "x"}`))
+	f.Fuzz(func(_ *testing.T, place int, reply []byte) {
 		place = int(uint(place) % uint(len(sources)))
 		_ = sources[place].Check(&requests[place], reply)
-		_ = sources[place].CheckStream(&requests[place], reply, last, 2)
 	})
 }

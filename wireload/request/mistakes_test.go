@@ -115,7 +115,7 @@ func TestMistakes(t *testing.T) {
 		{"schema: set.binpb", "schemas: set.binpb", "20: variants.grpc.schemas: no such key; did you mean schema?"},
 		{`request: "GET /things`, `requests: "GET /things`, "9: operations.get.rest: request is missing\n9: operations.get.rest.requests: no such key; did you mean request?"},
 		{"expect: {json:", "expect: {status: 99, json:", "9: operations.get.rest.expect.status: must be an HTTP status, from 100 to 599"},
-		{`{id: "{id}"}}}`, `{id: {equals: 1}}}}`, `9: operations.get.rest.expect.json.id: there is no test "equals"; there are empty, count, above, matches, consecutive`},
+		{`{id: "{id}"}}}`, `{id: {equals: 1}}}}`, `9: operations.get.rest.expect.json.id: there is no test "equals"; there are empty, count, above, matches`},
 		{"expect: {json:", "expect: {contains: 5, json:", "9: operations.get.rest.expect.contains: must be text (it is 5)"},
 		{"expect: {json:", `headers: {"X A": b, Host: b, Connection: c, X-B: "a\nb"}, expect: {json:`, "9: operations.get.rest.headers.Connection: wireload sends it by itself\n9: operations.get.rest.headers.X A: this can't be a name\n9: operations.get.rest.headers.X-B: its value has a line break or another control character"},
 		{"expect: {json:", `headers: {X-A: "{none}"}, expect: {json:`, `9: operations.get.rest.headers.X-A: {none}: there is no input "none" before it`},

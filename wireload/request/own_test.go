@@ -129,8 +129,8 @@ func TestAnyReplyMessageIsChecked(t *testing.T) {
 		t.Errorf("got %x, %d items", r.Body, r.Items)
 	}
 	// The service decides how many items there are.
-	expectError(t, "right", source.CheckStream(&r, r.Body, r.Body, 3), "")
-	expectError(t, "wrong", source.CheckStream(&r, r.Body, []byte("\x08\x06"), 3), "item_id is \"6\", not 7")
+	expectError(t, "right", source.Check(&r, r.Body), "")
+	expectError(t, "wrong", source.Check(&r, []byte("\x08\x06")), "item_id is \"6\", not 7")
 	inner, err := proto.Marshal(&anypb.Any{TypeUrl: "type.googleapis.com/shop.Item", Value: []byte("\x08\x05")})
 	if err != nil {
 		t.Fatal(err)

@@ -35,16 +35,13 @@ type Source interface {
 	// Settle records whether that request succeeded: only what was created can be read and deleted, and a sequence
 	// starts again after a failure. Call it once before the next Next.
 	Settle(ok bool)
-	// Check returns what is wrong with the body of the reply to that request.
+	// Check returns what is wrong with the body of the reply to that request, or with an item of a stream.
 	Check(r *Request, reply []byte) error
-	// CheckStream does so for the first and the last item of a stream with this number of items.
-	CheckStream(r *Request, first, last []byte, items int) error
 }
 
 // Constant is a Source of one request over and over, which accepts every reply; all users may share it.
 type Constant struct{ Request Request }
 
-func (c *Constant) Next(r *Request)                                 { *r = c.Request }
-func (c *Constant) Settle(bool)                                     {}
-func (c *Constant) Check(*Request, []byte) error                    { return nil }
-func (c *Constant) CheckStream(*Request, []byte, []byte, int) error { return nil }
+func (c *Constant) Next(r *Request)              { *r = c.Request }
+func (c *Constant) Settle(bool)                  {}
+func (c *Constant) Check(*Request, []byte) error { return nil }

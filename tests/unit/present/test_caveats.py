@@ -29,9 +29,12 @@ def test_a_caveat_is_shown_once_wherever_a_run_is(tmp_path: Path) -> None:
 
 def test_requests_that_were_sent_again_are_a_caveat_of_their_cell(tmp_path: Path) -> None:
     """With how many they were in all blocks; nothing is said where there are none."""
-    run = RunBuilder(cells=[cell("rest"), cell("grpc")], blocks=2, record={"retried": 1500}).write(tmp_path)
+    run = RunBuilder(cells=[cell("rest"), cell("grpc")], blocks=2, record={"retried": 1500, "reconnects": 2}).write(
+        tmp_path
+    )
     found = tuple(describe_retries(summarise(run.records)))
-    assert ["REST: 3,000 requests were sent again", "gRPC: 3,000 requests were sent again"] == [
+    again, replaced = "3,000 requests were sent again", "4 connections replaced one that had ended"
+    assert [f"{name}: {what}" for name in ("REST", "gRPC") for what in (again, replaced)] == [
         each.partition(", because")[0] for each in found
     ]
     assert set(found) <= set(make_run_view(run).caveats)

@@ -78,7 +78,7 @@ func (c *Client) takeField(line []byte) error {
 func (c *Client) readBody() error {
 	body, left := io.Reader(c.Reader), c.length
 	switch status := c.reply.status; {
-	case c.isHead || status < http.StatusOK || status == http.StatusNoContent || status == http.StatusNotModified:
+	case status < http.StatusOK || status == http.StatusNoContent || status == http.StatusNotModified:
 		return nil
 	case c.isChunked:
 		body, left = httputil.NewChunkedReader(c.Reader), math.MaxInt

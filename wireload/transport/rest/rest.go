@@ -13,10 +13,10 @@ import (
 // Client is a transport.Client of HTTP/1.1.
 type Client struct {
 	transport.Connection
-	host           string
-	reopen, isHead bool
-	out            []byte
-	reply          reply
+	host   string
+	reopen bool
+	out    []byte
+	reply  reply
 	// length is that of the reply's body, negative if its head doesn't say it; isChunked says that the body does, and isLast
 	// that the server takes no further request on the connection.
 	length            int
@@ -57,7 +57,6 @@ func (c *Client) Prepare(r *request.Request) error {
 	}
 	out = append(out, "\r\n"...)
 	c.out = append(out, r.Body...)
-	c.isHead = r.Method == "HEAD"
 	c.reply.expected, c.reply.end = r.Status, r.End
 	return nil
 }
