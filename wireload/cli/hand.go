@@ -123,8 +123,7 @@ func (h *hand) makeLoad(ctx context.Context, arguments []string) (*engine.Load, 
 	if h.isTLS || h.authority != "" {
 		h.TLS = &jobTLS{Authority: h.authority}
 	}
-	warmupS := h.warmup.Seconds()
-	h.Addresses, h.WindowS, h.TimeoutS, h.WarmupS = arguments[:1], h.duration.Seconds(), h.timeout.Seconds(), &warmupS
+	h.Addresses, h.WindowS, h.TimeoutS, h.WarmupS = arguments[:1], h.duration.Seconds(), h.timeout.Seconds(), h.warmup.Seconds()
 	h.Requests.Work = request.Work{Sequence: []string{"by-hand"}}
 	if err := h.prepare("by hand"); err != nil {
 		return nil, errUsage{err}

@@ -23,7 +23,6 @@ import (
 )
 
 const (
-	defaultWarmupS = 0.5
 	// connectionsMax bounds the memory that connections take before the first request is sent.
 	connectionsMax  = 100_000
 	requestsEachMax = 1000
@@ -38,10 +37,10 @@ type Job struct {
 	Descriptors string          `json:"descriptors"`
 	Requests    request.Options `json:"requests"`
 
-	WarmupS  *float64 `json:"warmup_s"`
-	WindowS  float64  `json:"window_s"`
-	TimeoutS float64  `json:"timeout_s"`
-	H2C      bool     `json:"h2c"`
+	WarmupS  float64 `json:"warmup_s"`
+	WindowS  float64 `json:"window_s"`
+	TimeoutS float64 `json:"timeout_s"`
+	H2C      bool    `json:"h2c"`
 
 	TLS *jobTLS `json:"tls"`
 
@@ -103,10 +102,6 @@ func readJSON(command string, arguments []string, job any) error {
 
 // prepare validates a job, and completes its requests.
 func (j *Job) prepare(command string) error {
-	if j.WarmupS == nil { // A number of calls has none by default: it could end before its window opens.
-		warmupS := map[bool]float64{true: 0, false: defaultWarmupS}[j.Calls > 0]
-		j.WarmupS = &warmupS
-	}
 	j.Requests.Users = max(j.Users, j.UsersMax)
 	j.Requests.Calls, j.Requests.WarmupCalls = j.Calls, j.WarmupCalls
 	isRender, isREST, isGRPC := command == "render", j.Requests.Transport == "rest", j.Requests.Transport == "grpc"
@@ -118,11 +113,11 @@ func (j *Job) prepare(command string) error {
 		{j.Output == "" && command == "run", "output is missing"},
 		{!isREST && !isGRPC && j.Requests.Transport != "socket", fmt.Sprintf("transport must be rest, grpc or socket, not %q", j.Requests.Transport)},
 		{j.Users < 1 || j.Requests.Users > connectionsMax, "concurrency must be at least 1, and concurrency_max and it at most 100000"},
-		{j.WindowS <= 0 || *j.WarmupS < 0 || j.TimeoutS <= 0, "window and timeout must be positive, and the warm-up not negative"},
+		{j.WindowS <= 0 || j.WarmupS < 0 || j.TimeoutS <= 0, "window and timeout must be positive, and the warm-up not negative"},
 		{min(j.RatePerS, int64(j.Calls), int64(j.WarmupCalls), int64(j.SpawnRatePerS), int64(j.CheckEvery)) < 0,
 			"rates and numbers of calls must not be negative"},
 		{j.RatePerS > 0 && j.Calls > 0 || (j.RatePerS > 0 || j.Calls > 0) && j.Arrivals != nil, "rate_per_s, arrivals and calls exclude each other"},
-		{j.Calls > 0 && *j.WarmupS > 0, "warmup_s excludes calls; use warmup_calls"},
+		{j.Calls > 0 && j.WarmupS > 0, "warmup_s excludes calls; use warmup_calls"},
 		{j.RequestsEach < 1 || j.RequestsEach > requestsEachMax && !isRender, "requests_each must be from 1 to 1000"},
 		{j.Calls > histogram.CallsMax/max(1, j.Users), fmt.Sprintf("calls of all users together must not be more than %d", histogram.CallsMax)},
 		{j.H2C && (!isREST || j.TLS != nil), "h2c is for rest, and without TLS"},
@@ -167,7 +162,7 @@ func runJob(ctx context.Context, arguments []string, log io.Writer) error {
 func (j *Job) load() (*engine.Load, error) {
 	load := &j.Load
 	load.Measured = histogram.Options{
-		Warmup: seconds(*j.WarmupS), Window: seconds(j.WindowS), ByDue: j.ByDue, Calls: j.Calls * j.Users,
+		Warmup: seconds(j.WarmupS), Window: seconds(j.WindowS), ByDue: j.ByDue, Calls: j.Calls * j.Users,
 	}
 	load.Duration = load.Measured.Warmup + load.Measured.Window
 	if j.Live != nil {

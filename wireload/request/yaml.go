@@ -111,42 +111,19 @@ func (d *document) read(node *yaml.Node, key string) any {
 	return d.readScalar(node)
 }
 
-// readMapping keeps the order of the keys. Its own keys replace those that are merged into it.
+// readMapping keeps the order of the keys.
 func (d *document) readMapping(node *yaml.Node, at string) object {
-	fields, places, isOwn := object{}, map[string]int{}, map[string]bool{}
-	add := func(field member) {
-		if place, isKnown := places[field.name]; isKnown {
-			fields[place] = field
-			return
-		}
-		places[field.name] = len(fields)
-		fields = append(fields, field)
-	}
+	fields, isKnown := object{}, map[string]bool{}
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key, place := node.Content[i], joinKeys(at, node.Content[i].Value)
 		d.lines[place] = key.Line
-		value := d.read(node.Content[i+1], place)
-		switch tag := key.ShortTag(); {
-		case tag == "!!merge":
-			several, isList := value.([]any)
-			if !isList {
-				several = []any{value}
-			}
-			for _, each := range slices.Backward(several) { // The first mappings override the last.
-				merged, _ := each.(object)
-				for _, field := range merged {
-					if !isOwn[field.name] {
-						add(field)
-					}
-				}
-			}
-		case tag != "!!str":
+		switch value := d.read(node.Content[i+1], place); {
+		case key.ShortTag() != "!!str":
 			d.fail(key.Line, "", "a key must be a word: quote %q", key.Value)
-		case isOwn[key.Value]:
+		case isKnown[key.Value]:
 			d.fail(key.Line, "", "%s appears twice", key.Value)
 		default:
-			isOwn[key.Value] = true
-			add(member{key.Value, value})
+			fields, isKnown[key.Value] = append(fields, member{key.Value, value}), true
 		}
 	}
 	return fields
