@@ -2,7 +2,7 @@
 
 from grafana_foundation_sdk.models import units
 
-from grafana.board import NAMESPACE, TRANSPORT, Board, Chart, Query, Row
+from grafana.board import NAMESPACE, TRANSPORT, Board, Chart, Query, Row, Variable, values_of
 from grafana.queries import CHOSEN, RATES, measure_durations
 from wirebench.model.record import FAIRNESS_MIN
 
@@ -13,60 +13,84 @@ _OF_TRANSPORT = (
     " * on (namespace, pod) group_left (transport)"
     f" max by (namespace, pod, transport) (wirebench_build_info{{{CHOSEN}}})"
 )
-_SETTLED = f"namespace_transport_replicas_workers:wirebench_requests:settled_rate15s{{{CHOSEN}}}"
+_BY_SCALE = "transport, replicas, workers"
 
-#: By transport, replicas and workers: the middle of the settled rates of the time range, and the number of processes.
-_RATE = f"max by (transport, replicas, workers) (quantile_over_time(0.5, {_SETTLED}[$__range]))"
-_SCALES = f"namespace_transport_replicas_workers:wirebench_processes:product{{{CHOSEN}}}"
-_PROCESSES = f"(max by (transport, replicas, workers) (max_over_time({_SCALES}[$__range])) and {_RATE})"
-_FEWEST = f"min by (transport) ({_PROCESSES})"
-_BASE = f"max by (transport) ({_RATE} and {_PROCESSES} == on (transport) group_left () {_FEWEST})"
-_IDEAL = f"{_PROCESSES} / on (transport) group_left () {_FEWEST}"
-_EFFICIENCY = f"{_RATE} / on (transport) group_left () {_BASE} / ({_IDEAL})"
-#: Of the same windows: native histograms by the scale of the service, added up before the quantile is taken.
-_P99 = measure_durations(
-    "histogram_quantile(0.99,",
-    f"sum_over_time((sum by (namespace, transport) ({RATES})"
-    f" * on (namespace, transport) group_left (replicas, workers) {_SCALES} ^ 0"
-    f" and on (namespace, transport) {_SETTLED})[$__range:5s])",
-    "transport, replicas, workers",
-)
+
+def _scale(series: str, chosen: str) -> str:
+    """Return the query of a number by transport, replicas and workers: of these, or of processes."""
+    recorded = f"namespace_transport_replicas_workers:wirebench_{series}{{{chosen}}}"
+    return f"max by ({_BY_SCALE}) (max_over_time({recorded}[$__range]))"
+
+
+def _settled(chosen: str) -> str:
+    return f"namespace_transport_replicas_workers:wirebench_requests:settled_rate15s{{{chosen}}}"
+
+
+def _rate(chosen: str) -> str:
+    """Return the query of the median of the settled rates of the time range."""
+    return f"max by ({_BY_SCALE}) (quantile_over_time(0.5, {_settled(chosen)}[$__range]))"
+
+
+def _ideal(scale: str, rate: str) -> str:
+    return f"{scale} * on (transport) group_left () max by (transport) ({rate} / {scale})"
+
+
+def _p99(chosen: str) -> str:
+    """Return the query of the same windows' p99: native histograms are added up before the quantile is taken."""
+    windows = (
+        f"sum by (namespace, transport) ({RATES}) * on (namespace, transport) group_left (replicas, workers)"
+        f" namespace_transport_replicas_workers:wirebench_processes:product{{{CHOSEN}}} ^ 0"
+        f" and on (namespace, transport) {_settled(chosen)}"
+    )
+    return measure_durations("histogram_quantile(0.99,", f"sum_over_time(({windows})[$__range:5s])", _BY_SCALE)
+
+
+def _grow(name: str, series: str, other: str) -> tuple[Chart, Chart]:
+    """Return what more workers, or more replicas, bring at the number of the other that is chosen above."""
+    chosen = f'{CHOSEN}, {other}="${other}"'
+    scale, rate = _scale(series, chosen), _rate(chosen)
+    place = Query(scale, name, unit=units.Short)
+    return (
+        Chart(
+            title=f"Requests/s by {name}, beside the ideal",
+            description=f"What services answered at each number of {name}, with the {other} that are chosen above: the "
+            "median of all windows in the time range in which neither the scale nor the rate changed. Dashed is as "
+            f"many times the most per one of the {name}. The load has to ask for it: use a closed one. Bad: points far "
+            "below that line: see below what is shared badly or used up.",
+            unit=units.RequestsPerSecond,
+            queries=(place, Query(rate, "requests/s"), Query(_ideal(scale, rate), "ideal", dashed=True)),
+            kind="curve",
+        ),
+        Chart(
+            title=f"p99 by {name}",
+            description="Service time at the client in the same windows, by wireload, or k6 where that sent none. Bad: "
+            f"it grows with the number of {name} under the same load: they are in each other's way.",
+            unit=units.Seconds,
+            queries=(place, Query(_p99(chosen), "p99")),
+            kind="curve",
+        ),
+    )
+
 
 _GROWTH = Row(
-    "What do more replicas and workers bring?",
+    "Worker scaling: what do more workers and replicas bring?",
+    (*_grow("workers", "workers:max", "replicas"), *_grow("replicas", "replicas:count", "workers")),
+)
+
+_SETTLED, _RATE, _PROCESSES = _settled(CHOSEN), _rate(CHOSEN), _scale("processes:product", CHOSEN)
+_FIGURES = Row(
+    "What does each scale bring?",
     (
         Chart(
-            title="Requests/s by processes, beside the ideal",
-            description="What services answered at each number of processes (replicas × workers): the median of all "
-            "windows in the time range in which neither replicas nor the rate changed. Dashed is what as many times "
-            "the fewest processes would bring at best. The load has to ask for it: use a closed one. Bad: points below "
-            "that line: see below what is shared badly or used up.",
-            unit=units.RequestsPerSecond,
-            queries=(
-                Query(_PROCESSES, "processes", unit=units.Short),
-                Query(_RATE, "requests/s"),
-                Query(f"{_IDEAL} * on (transport) group_left () {_BASE}", "ideal", dashed=True),
-            ),
-            kind="curve",
-        ),
-        Chart(
-            title="p99 by processes",
-            description="Service time at the client in the same windows, by wireload, or k6 where that sent none. Bad: "
-            "it grows with the number of processes under the same load: they are in each other's way.",
-            unit=units.Seconds,
-            queries=(Query(_PROCESSES, "processes", unit=units.Short), Query(_P99, "p99")),
-            kind="curve",
-        ),
-        Chart(
             title="By replicas × workers",
-            description="The same in figures. Efficiency is the share of the ideal requests/s. Bad: an efficiency that "
-            "falls.",
+            description="The same windows, with all scales. Efficiency is the share of the ideal requests/s, which are "
+            "as many times the most per process. Bad: an efficiency that falls.",
             unit=units.Short,
             queries=(
-                Query(_PROCESSES, "processes"),
+                Query(f"{_PROCESSES} and {_RATE}", "processes"),
                 Query(_RATE, "requests/s", unit=units.RequestsPerSecond),
-                Query(_P99, "p99", unit=units.Seconds),
-                Query(_EFFICIENCY, "efficiency", unit=units.PercentUnit),
+                Query(_p99(CHOSEN), "p99", unit=units.Seconds),
+                Query(f"{_RATE} / ({_ideal(_PROCESSES, _RATE)})", "efficiency", unit=units.PercentUnit),
             ),
             kind="table",
             sort=("transport", "processes"),
@@ -154,8 +178,8 @@ _LIMITS = Row(
     (
         Chart(
             title="CPU used of the limit, busiest replica",
-            description="Between the last two samples of cAdvisor, 10 to 15 s apart. At 100 % a replica gives what its "
-            "limit allows and no more: only then is its rate a capacity. Bad: 100 % where none was meant to be full.",
+            description="Between the last two samples of cAdvisor, 10 to 15 s apart. At the line a replica gives what "
+            "its limit allows and no more: only then is its rate a capacity. Bad: there where none was meant to be full.",
             unit=units.PercentUnit,
             queries=(Query(f"max by (transport) (sum by (namespace, pod) ({_LIMIT_USED})" + _OF_TRANSPORT + ")"),),
             needs="cAdvisor, which Kubernetes has",
@@ -174,11 +198,18 @@ _LIMITS = Row(
     ),
 )
 
+
+def _choose(label: str, compared: str) -> Variable:
+    """Return the choice beside which scales are compared, of those under load; Grafana begins with the fewest."""
+    windows = _settled('namespace="$namespace"')
+    return Variable(label, f"{label.capitalize()}, to compare {compared}", values_of(windows, label), several=False)
+
+
 SCALING = Board(
     uid="wirebench-scaling",
     title="wirebench: scaling",
     description="What more replicas and workers bring, whether they share the work, and what holds them back. On "
     "nodes that are one machine, such as kind's, limits make the curve and nodes do not.",
-    variables=(NAMESPACE, TRANSPORT),
-    rows=(_GROWTH, _TIME, _FAIRNESS, _LIMITS),
+    variables=(NAMESPACE, TRANSPORT, _choose("replicas", "workers"), _choose("workers", "replicas")),
+    rows=(_GROWTH, _FIGURES, _TIME, _FAIRNESS, _LIMITS),
 )

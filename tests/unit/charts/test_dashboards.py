@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,10 +18,13 @@ from grafana.__main__ import GENERATED, path_of
 from grafana.board import Board, Chart
 from grafana.boards import BOARDS
 from grafana.generate import to_json
+from grafana.queries import EVENTS
+from tests.support.waiting import run_program
 from wirebench.measure.gates import GENERATOR_CPU_MAX
 from wirebench.model.scenario import ERROR_SHARE_MAX
-from wirebench.system.paths import ROOT
+from wirebench.system.paths import ROOT, TOOLS
 
+PROMTOOL = TOOLS / "promtool"
 #: What Grafana puts in itself.
 BUILT_IN = {"__rate_interval", "__range"}
 every_board = pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.uid)
@@ -91,6 +95,40 @@ def test_a_query_uses_what_there_is(board: Board, chart: Chart) -> None:
         assert query.legend.find("{{transport}}") <= 0  # a name that begins with it gets its colour
         assert variables_in(query.expr) <= known
         assert set(re.findall(r"\w+:\w+:\w+", query.expr)) <= recorded
+
+
+@every_board
+def test_the_rules_of_grafanas_linter(board: Board) -> None:
+    """Those of https://github.com/grafana/dashboard-linter that don't ask for the labels job and instance."""
+    dashboard = generated(board)
+    variables = dashboard["templating"]["list"]
+    assert dashboard["editable"] is False
+    assert "datasource" == variables[0]["type"] == variables[0]["name"]
+    # On a change of the time range.
+    assert {2} == {variable["refresh"] for variable in variables if variable["type"] == "query"}
+    for panel in panels(board):
+        assert all((panel["title"], panel["description"], panel["targets"], panel["fieldConfig"]["defaults"]["unit"]))
+        assert {"${datasource}"} == {each["uid"] for each in values_of("datasource", panel) if isinstance(each, dict)}
+
+
+@every_chart
+def test_a_chart_reads_as_it_is_described(board: Board, chart: Chart) -> None:  # noqa: ARG001 - in the test's name
+    """Its description has the line that is drawn, and counters are read as rates."""
+    assert ("the line" in chart.description) == (chart.limit is not None)
+    for query in chart.queries:
+        assert not re.search(r"(?<!rate\()(?<!increase\()\b[a-z]\w*_(?:total|bucket|count|sum)\{", query.expr)
+
+
+@pytest.mark.skipif(not PROMTOOL.exists(), reason="promtool is not built: make test-contract")
+def test_queries_are_promql(tmp_path: Path) -> None:
+    """With whatever is chosen."""
+    exprs = [query.expr for board in BOARDS for chart in board.charts() for query in chart.queries]
+    exprs += [event.expr for event in EVENTS]
+    rules = [{"record": "r", "expr": re.sub(r"\$__\w+", "1m", expr).replace("$", "")} for expr in exprs]
+    file = tmp_path / "rules.yaml"
+    file.write_text(json.dumps({"groups": [{"name": "queries", "rules": rules}]}))  # JSON is YAML
+    done = run_program([PROMTOOL, "check", "rules", "--lint=none", file])
+    assert 0 == done.returncode, done.stderr
 
 
 def test_alerts_have_the_limits_of_the_gates() -> None:
