@@ -179,7 +179,7 @@ _LIMITS = Row(
         Chart(
             title="CPU used of the limit, busiest replica",
             description="Between the last two samples of cAdvisor, 10 to 15 s apart. At the line a replica gives what "
-            "its limit allows and no more: only then is its rate a capacity. Bad: there where none was meant to be full.",
+            "its limit allows and no more: only then is its rate a capacity. Bad: there where none should be full.",
             unit=units.PercentUnit,
             queries=(Query(f"max by (transport) (sum by (namespace, pod) ({_LIMIT_USED})" + _OF_TRANSPORT + ")"),),
             needs="cAdvisor, which Kubernetes has",
