@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+import re
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 
 
 class FrozenModel(BaseModel):
@@ -15,6 +17,17 @@ class StrictModel(FrozenModel):
     """A model of files that users write: values aren't converted to another type."""
 
     model_config = ConfigDict(strict=True)
+
+
+def has_form(pattern: str, form: str) -> AfterValidator:
+    """Return the check of a text against a pattern, with the form in words for its error."""
+
+    def check(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(f"must be {form} (it is {text[:100]!r})")
+        return text
+
+    return AfterValidator(check)
 
 
 #: For a tuple that is written as a list, or as its only item.

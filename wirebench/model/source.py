@@ -111,7 +111,11 @@ def read_yaml(path: Path, what: str, hint: str) -> tuple[dict[str, Any], Source]
 
     `what` is what the file should be, with its article; `hint` is the next step if the file can't be opened.
     """
-    return parse_yaml(_read(path, what, hint), path, str(path), what)
+    try:
+        text = read_limited(path, FILE_BYTES_MAX, hint, f"{what} is shorter").decode()
+    except UnicodeDecodeError:
+        raise UsageError(f"{path}: not UTF-8 text", f"{what} is a YAML text file") from None
+    return parse_yaml(text, path, str(path), what)
 
 
 def parse_yaml(text: str, path: Path, name: str, what: str) -> tuple[dict[str, Any], Source]:
@@ -121,15 +125,11 @@ def parse_yaml(text: str, path: Path, name: str, what: str) -> tuple[dict[str, A
         node = loader.get_single_node()
         lines = _map_lines(node, name) if node else {}
         data = loader.construct_document(node) if node else None
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        hint = 'quote texts with braces: "serve {port}"' if "'{'" in str(error.problem) else "correct the line"
-        raise UsageError(f"{name}:{line}: not valid YAML: {error.problem}", hint) from None
-    except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        raise UsageError(f"{name}:{line}: not valid YAML: {error.reason}", "correct the line") from None
-    except (ValueError, LookupError, AttributeError) as error:  # a value that its type can't hold
-        raise UsageError(f"{name}: not valid YAML: {error}", "correct the value") from None
+    except (yaml.YAMLError, ValueError, LookupError, AttributeError) as error:  # also a value that its type can't hold
+        mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", getattr(error, "reason", error))
+        line = 1 + (mark.line if mark else text.count("\n", 0, getattr(error, "position", 0)))
+        hint = 'quote texts with braces: "serve {port}"' if "'{'" in str(problem) else "correct the line"
+        raise UsageError(f"{name}:{line}: not valid YAML: {problem}", hint) from None
     except RecursionError:
         raise UsageError(f"{name}:1: nested too deeply", f"{what} has a few levels") from None
     if not isinstance(data, dict):
@@ -146,13 +146,6 @@ def parse_value(text: str) -> Any:  # noqa: ANN401 - any YAML
     if len(data) > 1 or not data["value"]:
         raise ValueError("there is no value, or more than one")
     return data["value"] if len(data["value"]) > 1 else data["value"][0]
-
-
-def _read(path: Path, what: str, hint: str) -> str:
-    try:
-        return read_limited(path, FILE_BYTES_MAX, hint, f"{what} is shorter").decode()
-    except UnicodeDecodeError:
-        raise UsageError(f"{path}: not UTF-8 text", f"{what} is a YAML text file") from None
 
 
 def _map_lines(root: yaml.Node, name: str) -> dict[FieldPath, int]:

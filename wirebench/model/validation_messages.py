@@ -13,8 +13,6 @@ from wirebench.errors import suggest
 
 #: Errors without a value to show, or whose words have it.
 _WORDS = {"missing": "is missing", "extra_forbidden": "no such key", "value_error": "{error}"}
-#: What the words of pydantic begin with: `Input should be greater than or equal to 1`.
-_SHOULD = re.compile(r"^\w+ should ")
 
 
 def describe_error(error: ErrorDetails) -> str:
@@ -22,7 +20,8 @@ def describe_error(error: ErrorDetails) -> str:
     words, given = _WORDS.get(error["type"]), error["input"]
     if words:
         return words.format_map(error.get("ctx", {}))
-    said = _SHOULD.sub("must ", error["msg"])
+    said = re.sub(r"^\w+ should ", "must ", error["msg"])  # Input should be greater than or equal to 1
+    said = re.sub(r"valid dictionary( or instance of \w+)?", "mapping of keys", said)
     said = said.replace("greater than or equal to", "at least").replace("less than or equal to", "at most")
     if error["type"] == "json_invalid" or not isinstance(given, str | int | float | None):
         return said
@@ -32,7 +31,7 @@ def describe_error(error: ErrorDetails) -> str:
 def describe_mistake(error: ErrorDetails, sections: Mapping[str, type[BaseModel]]) -> str:
     """Describe what is wrong in a file, with the keys that there are; `sections` are its parts by where they stand."""
     *section, key = map(str, error["loc"])
-    model = sections.get(".".join(section)) or sections.get(".".join((*section[:1], "*")))
+    model = sections.get(".".join(section)) or sections.get(".".join((*section[:1], "*", *section[2:])))
     if error["type"] != "extra_forbidden" or model is None:
         return describe_error(error)
     return f"{describe_error(error)}: {suggest(key, list_keys(model))}"
@@ -40,7 +39,7 @@ def describe_mistake(error: ErrorDetails, sections: Mapping[str, type[BaseModel]
 
 def list_keys(model: type[BaseModel]) -> list[str]:
     """Return the keys that a file may have."""
-    return [name for name, field in model.model_fields.items() if not field.exclude]
+    return [field.alias or name for name, field in model.model_fields.items() if not field.exclude]
 
 
 def describe_first(error: ValidationError) -> str:

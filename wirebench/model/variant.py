@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from wirebench.model.frozen import ONE_OR_MORE, StrictModel
+from wirebench.model.frozen import ONE_OR_MORE, StrictModel, has_form
 
 #: An environment variable in a text of an application file.
 VARIABLE = re.compile(r"\$\{([A-Z_][A-Z0-9_]*)\}")
@@ -30,12 +30,9 @@ def _check_port(address: str) -> str:
     return address
 
 
-_Address = Annotated[
-    str,
-    StringConstraints(pattern=r"^(\[[0-9a-fA-F:.%]+\]|[^\s:/@\[\]]+):[0-9]{1,5}$", max_length=260),
-    AfterValidator(_check_port),
-]
-_Url = Annotated[str, StringConstraints(pattern=r"^https?://[!-~]+$", max_length=4096), AfterValidator(_check_port)]
+_HOST_AND_PORT = has_form(r"(\[[0-9a-fA-F:.%]+\]|[^\s:/@\[\]]+):[0-9]{1,5}", "HOST:PORT, such as 127.0.0.1:8080")
+_Address = Annotated[_Text, _HOST_AND_PORT, AfterValidator(_check_port)]
+_Url = Annotated[_Text, has_form(r"https?://[!-~]+", "a URL of http or https"), AfterValidator(_check_port)]
 _Port = Annotated[int, Field(ge=1, le=65_535)]
 
 
@@ -76,7 +73,7 @@ class Variant(StrictModel):
     environment: dict[str, str] = _EMPTY
     #: When it is ready: `GET /path` answers 2xx, on the port or, as `GET {admin_port}/path`, on the other one; `health`
     #: is gRPC's health service. Without it, the port accepts connections.
-    ready: Annotated[str, StringConstraints(pattern=r"^(GET (\{admin_port\})?/[!-~]*|health)$")] | None = None
+    ready: Annotated[str, has_form(r"GET (\{admin_port\})?/[!-~]*|health", "GET /path or health")] | None = None
     ready_timeout_s: Annotated[float, Field(gt=0, le=600)] = 30.0
     #: HOST:PORT.
     address: _Address | None = None

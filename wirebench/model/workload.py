@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
-from wirebench.model.frozen import ONE_OR_MORE, StrictModel
+from wirebench.model.frozen import ONE_OR_MORE, StrictModel, has_form
 
-_Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]*$", max_length=30)]
+_Name = Annotated[str, has_form(r"[a-z][a-z0-9-]{0,29}", "a name of a to z, 0 to 9 and -, 30 at most")]
 _Weight = Annotated[int, Field(ge=1, le=10_000)]
 
 

@@ -144,9 +144,11 @@ def _list_cross_checks(scenario: Scenario, check: CrossCheck, cells: tuple[Cell,
 
 
 def _blame_cross_check(message: ValidationMessage) -> ValidationMessage:
-    """Return the message with the field of the cross-check that names an invalid driver."""
-    (section, name, *place), text, hint = message
-    return ("cross_check" if name == "driver" else section, name, *place), text, hint
+    """Return a message on a driver with the field of the cross-check that names it."""
+    (_, name, *place), text, _ = message
+    if name != "driver":
+        return message
+    return ("cross_check", name, *place), text, "name another driver, or drop the cross-check: --set cross_check=null"
 
 
 def _list_combinations(scenario: Scenario, target: TargetName) -> Iterator[dict[str, tuple[Any, ...]]]:

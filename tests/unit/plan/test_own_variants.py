@@ -152,3 +152,18 @@ def test_a_run_takes_a_service_in_a_cluster_as_it_is(tmp_path: Path) -> None:
     for level in ("cpu_limit_millicores: 100", "placement: same-pod", "replicas: 2"):
         with pytest.raises(UsageError, match=rf"yaml:3: factors\.{level.partition(':')[0]}: it can't be set on"):
             plan_in_cluster(tmp_path, level)
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        ("metrics: nowhere", r"metrics: must be a URL of http or https \(it is 'nowhere'\)"),
+        ("ready: /live", r"ready: must be GET /path or health \(it is '/live'\)"),
+        ("limit: {rate: 5}", r"rate_per_s: is missing"),
+        ("kubernetes: shop", r"kubernetes: must be a mapping of keys \(it is 'shop'\)"),
+    ],
+)
+def test_a_mistake_in_a_variant_is_named_in_words(tmp_path: Path, key: str, expected: str) -> None:
+    """No pattern, and no word of a library."""
+    with pytest.raises(UsageError, match=rf"shop\.yaml:\d+: variants\.grpc\..*{expected}"):
+        read(tmp_path, application=APPLICATION.replace("schema: shop.proto", f"{key}, schema: shop.proto"))

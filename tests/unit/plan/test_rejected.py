@@ -23,7 +23,7 @@ REJECTED = {
         ("[1, 16]", '[1, "16"]', "5: factors.concurrency: must be a valid integer (it is '16')"),
         ("[1, 16]", "[1, 1]", "5: factors.concurrency: a level appears twice in the list"),
         ("{rest: k6,", "{'*': k6,", "6: factors.driver: no transport '*'; levels by transport are for rest, grpc,"),
-        ("{model: closed, warmup_s: 0.5, window_s: 1}", "5", "7: load: must be a valid dictionary or instance of Load"),
+        ("{model: closed, warmup_s: 0.5, window_s: 1}", "5", "7: load: must be a mapping of keys (it is 5)"),
         ("blocks: 3", "source: x", "8: source: no such key"),
         ("model: closed", "model: closed, recording: x", "7: load.recording: no such key"),
         ("blocks: 3", "blocks: 3\nblocks: 4", "9: 'blocks' appears twice"),
