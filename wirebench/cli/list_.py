@@ -73,6 +73,8 @@ def _print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[st
 
 
 def _format_scenario(row: dict[str, Any]) -> Sequence[str]:
+    if row["question"] is None:
+        return row["scenario"], "–", "–", f"can't be read: {row['reason']}"
     minutes = f"{'≤ ' if row['model'] == 'calls' else ''}{math.ceil(row['load_s'] / 60)} min"
     return row["scenario"], minutes, ", ".join(row["needs"]) or "–", row["question"]
 
@@ -86,7 +88,11 @@ def _format_run(row: dict[str, Any]) -> Sequence[str]:
 def _read_scenarios(names: Iterable[str]) -> Iterator[dict[str, Any]]:
     files = list_scenarios()
     for name in names:
-        scenario = read_scenario(files[name])
+        try:
+            scenario = read_scenario(files[name])
+        except WirebenchError as error:  # such as an application, which wireload reads: `make setup` builds it
+            yield {"scenario": name, "reason": f"{error.message}; {error.hint}", "question": None}
+            continue
         needs = describe_needs(scenario)
         is_clustered = any(need.startswith("cluster") for need in needs)
         cells, load = count_cells(scenario, "kubernetes" if is_clustered else "local"), scenario.load

@@ -163,9 +163,15 @@ def make_run_argument(what: str, metavar: str = "RUN") -> Any:  # noqa: ANN401 -
     return typer.Argument(metavar=metavar, help=help_text, autocompletion=complete_runs)
 
 
+def _parse_folder(text: str) -> Path:
+    if not text:
+        raise typer.BadParameter("must be a folder, and is empty")
+    return Path(text)
+
+
 RunArgument = Annotated[str, make_run_argument("A run")]
 Target = Annotated[TargetName | None, typer.Option(metavar="NAME", help="local, kubernetes or external.")]
-Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the runs.")]
+Out = Annotated[Path, typer.Option("--out", metavar="DIR", parser=_parse_folder, help="Folder of the runs.")]
 Seed = Annotated[int | None, typer.Option(metavar="N", min=0, max=SEED_MAX, help="Repeats an order of cells.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Prometheus = Annotated[str | None, typer.Option(metavar="URL", help="Prometheus that gets live metrics.")]

@@ -27,7 +27,11 @@ from wirebench.system.tls import ClientTls
 _EMPTY: Any = Field(default={})
 _RESOLVE_TIMEOUT_S = 60.0
 #: The parts of the file that are checked here.
-_SECTIONS = {"variants.*": Variant, "variants.*.limit": Limit, "variants.*.kubernetes": InCluster}
+_SECTIONS: dict[str, type[FrozenModel]] = {
+    "variants.*": Variant,
+    "variants.*.limit": Limit,
+    "variants.*.kubernetes": InCluster,
+}
 
 #: A request as an application file has it: `request`, `headers` and so on.
 Request = Mapping[str, Any]

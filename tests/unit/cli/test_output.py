@@ -90,6 +90,15 @@ def test_damaged_runs_are_listed_with_the_reason(results: Path) -> None:
     assert listed[1]["reason"].startswith("run.json: Invalid JSON")
 
 
+def test_scenarios_that_cannot_be_read_are_listed_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of applications need wireload, which may not be built yet; no folder of runs is the empty text."""
+    monkeypatch.setattr("wirebench.model.application.TOOLS", Path("/nowhere"))
+    status, stdout, _ = wirebench("list", "scenarios", "--all")
+    shown = next(line for line in stdout.splitlines() if line.startswith("podinfo"))
+    assert (0, True) == (status, "can't be read: can't start wireload" in shown)
+    assert "'--out': must be a folder, and is empty" in reject("list", "--out", "")
+
+
 @pytest.mark.parametrize("command", [("results",), ("report", "--output", "/dev/null/x")])
 def test_the_last_run_is_the_last_that_can_be_read(results: Path, command: tuple[str, ...]) -> None:
     """Who asks for the last one is told that a newer one can't be read."""
