@@ -1,27 +1,39 @@
-"""What `wirebench init` drafts of a schema is accepted by a service that checks it."""
+"""What `wirebench init` drafts of a schema is accepted by services that check it, without any edit.
 
-# ruff: noqa: E501 - schemas are written as their authors would
+Requests are checked by openapi-core, and messages are read by what protoc compiled: neither drafts anything.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from concurrent import futures
 from dataclasses import replace
-from http.cookies import SimpleCookie
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import google.api
+import grpc
 import pytest
 import yaml
-from google.protobuf import message_factory
+from google.protobuf import message_factory, unknown_fields
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
+from openapi_core import OpenAPI
+from openapi_core.contrib.werkzeug import WerkzeugOpenAPIRequest
+from openapi_core.exceptions import OpenAPIError
+from werkzeug import Request, Response
+from werkzeug.serving import make_server
 
 from tests.support.command_line import wirebench
+from tests.support.http_servers import serving
 from tests.support.jobs import JOB, cell
-from tests.support.recorders import Received, record_grpc, record_rest
+from tests.support.recorders import record_rest
 from tests.support.runs import needs_tools
 from wirebench.measure.answers import send_requests
 from wirebench.model.contract import Transport
@@ -30,168 +42,131 @@ from wirebench.system.paths import CONTRACT
 
 pytestmark = needs_tools
 
-
-def read_query(got: Received) -> dict[str, list[str]]:
-    """Return the fields of a request's query."""
-    return parse_qs(urlsplit(got.path).query, keep_blank_values=True)
+DEFINITIONS = Path(__file__).parent / "testdata/init"
+CASES = yaml.safe_load((DEFINITIONS / "cases.yaml").read_text(encoding="utf-8"))
 
 
-def read_form(got: Received) -> dict[str, list[str]]:
-    """Return the fields of a request's form."""
-    return parse_qs(got.body.decode(), keep_blank_values=True)
-
-
-class Rest(NamedTuple):
-    """A request of a document, its parameters or body there, and whether the service takes what it gets."""
-
-    request: str
-    described: str
-    accepts: Callable[[Received], bool]
-    version: str = "openapi: 3.1.0"
-
-    @property
-    def document(self) -> str:
-        """The document, with this request alone."""
-        verb, path = self.request.split()
-        head = f"{self.version}\ninfo: {{title: Shop, version: '1'}}\npaths:\n  {path}:\n    {verb.lower()}:\n"
-        return f"{head}      {self.described}\n      responses: {{'200': {{description: a}}}}\n"
-
-
-REST = {
-    "3.0 with limits": Rest(
-        "GET /items/{id}",
-        "parameters: [{name: id, in: path, required: true, schema: {type: integer, minimum: 100, exclusiveMinimum: true}}]",
-        lambda got: int(got.path.rpartition("/")[2]) > 100,
-        "openapi: 3.0.3",
-    ),
-    "Swagger 2.0 with a base path": Rest(
-        "PUT /pets",
-        "parameters: [{name: pet, in: body, required: true, schema: {type: object, required: [tag], properties: {tag: {type: string, enum: [new]}}}}]",
-        lambda got: got.path == "/v2/pets" and json.loads(got.body) == {"tag": "new"},
-        "swagger: '2.0'\nbasePath: /v2\nconsumes: [application/json]",
-    ),
-    "a form": Rest(
-        "POST /a",
-        "requestBody: {required: true, content: {application/x-www-form-urlencoded: {schema: {type: object, required: [t, n], properties: {t: {type: array, minItems: 2, items: {enum: ['a b']}}, n: {type: integer}}}}}}",
-        lambda got: read_form(got)["t"] == ["a b", "a b"] and read_form(got)["n"][0].lstrip("-").isdigit(),
-    ),
-    "deepObject": Rest(
-        "GET /a",
-        "parameters: [{name: f, in: query, required: true, style: deepObject, explode: true, schema: {type: object, required: [x], properties: {x: {type: integer, minimum: 3}}}}]",
-        lambda got: int(read_query(got)["f[x]"][0]) >= 3,
-    ),
-    "a cookie": Rest(
-        "GET /a",
-        "parameters: [{name: session, in: cookie, required: true, schema: {type: string, minLength: 8}}]",
-        lambda got: len(SimpleCookie(got.headers["cookie"])["session"].value) >= 8,
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", REST)
+@pytest.mark.parametrize("name", CASES["rest"])
 def test_requests_satisfy_the_document(name: str, tmp_path: Path) -> None:
-    """What was drafted is sent as it is written, and is what the document asks for."""
-    case = REST[name]
-    (tmp_path / "shop.yaml").write_text(case.document, encoding="utf-8")
-    named = ("--openapi", tmp_path / "shop.yaml", "--rest", case.request)
-    drafted = wirebench("init", *named, "--out", tmp_path / "out")
-    assert drafted.status == 0, drafted.stderr
-    with record_rest() as service:
-        _send(tmp_path / "out/shop.yaml", "rest", service.address, tmp_path)
-
-    assert [case.accepts(each) for each in service.received] == [True]
+    """A service that checks requests by the document answers each as the draft expects."""
+    requests = CASES["rest"][name]
+    application = draft(tmp_path, "--openapi", DEFINITIONS / name, *name_each("--rest", requests))
+    send_to_document(application, name.replace("2.0.yaml", "2.0.served.yaml"), requests.values())
 
 
-class Call(NamedTuple):
-    """Proto files, an operation of them, and whether the service takes the message it gets."""
-
-    files: Mapping[str, str]
-    named: tuple[str, str]
-    accepts: Callable[[Any], bool]
-    #: Path, query and body of the REST request, where the call has a rule.
-    rest: tuple[str, dict[str, list[str]], Any] | None = None
-
-
-_THREE = 'syntax = "proto3";\npackage shop;\n'
-_SERVICE = "service Shop { rpc Do(Ask) returns (Ask); }\n"
-_HTTP = 'import "google/api/annotations.proto";\n'
-
-
-def _ruled(rule: str, messages: str) -> Mapping[str, str]:
-    return {
-        "a.proto": f"{_THREE}{_HTTP}service Shop {{ rpc Do(Ask) returns (Ask) {{ option (google.api.http) = {rule}; }} }}\n"
-        f"{messages}"
-    }
-
-
-CALLS = {
-    "proto2 with required fields and a group": Call(
-        {"a.proto": f'syntax = "proto2";\npackage shop;\n{_SERVICE}message Ask {{ required int32 id = 1; optional group Part = 2 {{ required string name = 3; }} }}\n'},
-        ("--grpc", "shop.Shop/Do"),
-        lambda ask: ask.IsInitialized() and ask.id == 1 and ask.part.name == "name",
-    ),
-    "well-known types": Call(
-        {"a.proto": f'{_THREE}import "google/protobuf/timestamp.proto";\nimport "google/protobuf/wrappers.proto";\nimport "google/protobuf/any.proto";\n{_SERVICE}message Ask {{ google.protobuf.Timestamp at = 1; google.protobuf.Int64Value n = 2; google.protobuf.Any any = 3; }}\n'},
-        ("--grpc", "shop.Shop/Do"),
-        lambda ask: ask.at.seconds > 0 and ask.n.value == 1 and not ask.HasField("any"),
-    ),
-    "a rule whose body is a field": Call(
-        _ruled('{ post: "/v1/items" body: "item" }', "message Ask { Item item = 1; bool dry = 2; }\nmessage Item { int32 n = 1; }\n"),
-        ("--pair", "POST /v1/items = shop.Shop/Do"),
-        lambda ask: ask.item.n == 1 and ask.dry,
-        rest=("/v1/items", {"dry": ["true"]}, {"n": 1}),
-    ),
-    "dotted and typed variables": Call(
-        _ruled('{ patch: "/v1/{item.name=shelves/*}" body: "*" }', "message Ask { Item item = 1; string note = 2; }\nmessage Item { string name = 1; int32 n = 2; }\n"),
-        ("--pair", "PATCH /v1/{item.name=shelves/*} = shop.Shop/Do"),
-        lambda ask: ask.item.name == "shelves/1" and ask.item.n == 1 and ask.note,
-        rest=("/v1/shelves/1", {}, {"item": {"n": 1}, "note": "note"}),
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", CASES["grpc"])
 def test_messages_satisfy_the_protos(name: str, tmp_path: Path) -> None:
-    """A service that knows the protos reads the values that were drafted."""
-    case = CALLS[name]
-    for file, text in case.files.items():
-        (tmp_path / file).write_text(text, encoding="utf-8")
-    proto = tmp_path / "a.proto"
-    drafted = wirebench("init", "--proto", proto, "--imports", tmp_path, *case.named, "--out", tmp_path / "out")
+    """A service with the messages of protoc reads the values that were drafted, and nothing that it doesn't know."""
+    calls = CASES["grpc"][name]
+    application = draft(tmp_path, "--proto", DEFINITIONS / name, *name_each("--grpc", calls))
+    assert [*calls.values()] == send_to_protos(application, name, ".")
+
+
+def test_a_rule_gives_both_requests(tmp_path: Path) -> None:
+    """What isn't in the path is in the body, in the field that is the body, or in the query; imports have two roots."""
+    name, roots, cases = "roots/api/shop/v1/shop.proto", ["roots/api", "roots/common"], CASES["rules"]
+    imports = name_each("--imports", (DEFINITIONS / each for each in roots))
+    application = draft(tmp_path, "--proto", DEFINITIONS / name, *imports, *name_each("--pair", cases))
+    assert [each["message"] for each in cases.values()] == send_to_protos(application, name, *roots)
+    with record_rest() as service:
+        for operation in read_operations(application):
+            send(application, operation, "rest", service.address)
+    got = [(urlsplit(each.path), each.body) for each in service.received]
+    assert [each["rest"] for each in cases.values()] == [
+        [url.path, parse_qs(url.query), json.loads(body) if body else None] for url, body in got
+    ]
+
+
+def test_a_pair_sends_the_same(tmp_path: Path) -> None:
+    """A message has what the request of the document has, wherever that is in either, and nothing else."""
+    cases = CASES["pairs"]
+    given = ("--openapi", DEFINITIONS / "catalog-3.1.yaml", "--proto", DEFINITIONS / "catalog.proto")
+    application = draft(tmp_path, *given, *name_each("--pair", cases))
+    assert [message for _, message in cases.values()] == send_to_protos(application, "catalog.proto", ".")
+    send_to_document(application, "catalog-3.1.yaml", [status for status, _ in cases.values()])
+
+
+def name_each(option: str, values: Iterable[object]) -> list[object]:
+    """Return an option with each of these values."""
+    return [part for each in values for part in (option, each)]
+
+
+def draft(folder: Path, *options: object) -> Path:
+    """Draft an application; return its file."""
+    drafted = wirebench("init", *options, "--out", folder / "out")
     assert drafted.status == 0, drafted.stderr
-    application = tmp_path / "out/shop.yaml"
-    compiled = tmp_path / "a.binpb"
-    compiled.write_bytes(compile_schema([proto], [tmp_path]))
-    with record_grpc() as service:
-        _send(application, "grpc", service.address, tmp_path, compiled)
-    kind = _find_request(compiled.read_bytes())
-
-    assert [bool(case.accepts(kind.FromString(each.body))) for each in service.received] == [True]
-    if case.rest:
-        with record_rest() as service:
-            _send(application, "rest", service.address, tmp_path, compiled)
-        (got,) = service.received
-        assert case.rest == (urlsplit(got.path).path, read_query(got), json.loads(got.body) if got.body else None)
+    return next(each for each in (folder / "out").iterdir() if not each.stem.endswith("-scenario"))
 
 
-def _find_request(descriptors: bytes) -> type[Message]:
-    pool = DescriptorPool()
-    for file in FileDescriptorSet.FromString(descriptors).file:
+def read_operations(application: Path) -> dict[str, Any]:
+    """Return the operations of a file by their names."""
+    operations: dict[str, Any] = yaml.safe_load(application.read_text(encoding="utf-8"))["operations"]
+    return operations
+
+
+def send(application: Path, operation: str, transport: Transport, address: str, descriptors: Path = CONTRACT) -> None:
+    """Send an operation once. Raises AssertionError if the reply isn't as the file expects it."""
+    own = cell(transport, "wireload", operation=operation)
+    own = replace(own, variant=transport, implementation=None, runtime=None, store=None)
+    output = application.parent / "out.json"
+    job = replace(JOB, cell=own, address=address, application=application, descriptors=descriptors, output=output)
+    assert [(operation, "")] == [(operation, answer.problem) for answer in send_requests(job, 1)]
+
+
+def send_to_document(application: Path, name: str, statuses: Iterable[int]) -> None:
+    """Send each operation to a service that answers with its status, or with 422 if the document is against it."""
+    contract = OpenAPI.from_file_path(str(DEFINITIONS / name))
+
+    @Request.application
+    def answer(request: Request) -> Response:
+        try:
+            contract.validate_request(WerkzeugOpenAPIRequest(request))
+        except OpenAPIError as error:
+            print(f"{error!r}: {error.__cause__!r}: {request.url} {request.data!r}")  # noqa: T201 - pytest shows it
+            return Response(status=422)
+        return Response(status=status)
+
+    with serving(make_server("127.0.0.1", 0, answer)) as address:
+        for operation, status in zip(read_operations(application), statuses, strict=True):  # noqa: B007 - `answer` has it
+            send(application, operation, "rest", address)
+
+
+def send_to_protos(application: Path, name: str, *roots: str) -> list[Any]:
+    """Send each operation to a gRPC service that rejects what isn't complete or known; return what it got, as JSON."""
+    compiled, descriptors = application.parent / "protoc.binpb", application.parent / "wireload.binpb"
+    folders = [DEFINITIONS / each for each in roots]
+    places = [f"-I{each}" for each in (*folders, Path(google.api.__path__[0]).parents[1])]
+    command = [sys.executable, "-m", "grpc_tools.protoc", "--include_imports", f"--descriptor_set_out={compiled}"]
+    subprocess.run([*command, *places, DEFINITIONS / name], check=True)
+    descriptors.write_bytes(compile_schema([DEFINITIONS / name], folders))
+    pool, received = DescriptorPool(), []
+    for file in FileDescriptorSet.FromString(compiled.read_bytes()).file:
         pool.Add(file)
-    return message_factory.GetMessageClass(pool.FindMethodByName("shop.Shop.Do").input_type)
 
+    class Methods(grpc.GenericRpcHandler):
+        def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[Message, bytes]:
+            method = pool.FindMethodByName(details.method.strip("/").replace("/", "."))
 
-def _send(application: Path, transport: Transport, address: str, folder: Path, descriptors: Path = CONTRACT) -> None:
-    """Send the operation of a file once. Raises AssertionError if the reply isn't as the file expects it."""
-    (operation,) = yaml.safe_load(application.read_text(encoding="utf-8"))["operations"]
-    own = replace(
-        cell(transport, "wireload", operation=operation),
-        variant=transport,
-        implementation=None,
-        runtime=None,
-        store=None,
-    )
-    job = replace(
-        JOB, cell=own, address=address, application=application, descriptors=descriptors, output=folder / "out.json"
-    )
-    assert [""] == [answer.problem for answer in send_requests(job, 1)]
+            def answer(message: Message, context: grpc.ServicerContext) -> bytes:
+                if not message.IsInitialized() or len(unknown_fields.UnknownFieldSet(message)):
+                    context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"incomplete, or unknown: {message}")
+                received.append(MessageToDict(message, preserving_proto_field_name=True))
+                return b""
+
+            def answer_stream(message: Message, context: grpc.ServicerContext) -> Iterator[bytes]:
+                yield answer(message, context)
+
+            read = message_factory.GetMessageClass(method.input_type).FromString
+            if method.server_streaming:
+                return grpc.unary_stream_rpc_method_handler(answer_stream, read)
+            return grpc.unary_unary_rpc_method_handler(answer, read)
+
+    server = grpc.server(futures.ThreadPoolExecutor(2), [Methods()])
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    try:
+        for operation in read_operations(application):
+            send(application, operation, "grpc", f"127.0.0.1:{port}", descriptors)
+    finally:
+        server.stop(None).wait()
+    return received

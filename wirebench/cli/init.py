@@ -11,11 +11,13 @@ from typing import Annotated, Any
 
 import typer
 
+from wirebench.cli.console import escape_controls
 from wirebench.cli.options import TlsOptions
 from wirebench.errors import UsageError, pluralise
+from wirebench.model.application import read_application
 from wirebench.model.variant import REFLECTION
 from wirebench.plan.drafts.files import KINDS, Draft, Drafts, Kind, check_named, make_variant, to_snake_case
-from wirebench.plan.drafts.openapi import Document
+from wirebench.plan.drafts.openapi import Document, read_document
 from wirebench.plan.drafts.proto import Schema
 from wirebench.run.schema import compile_schema, reflect
 from wirebench.system.files import write_atomic
@@ -72,7 +74,8 @@ def init(  # noqa: PLR0913 - one parameter an option
         raise UsageError("nothing describes the service, or its gRPC calls", hint)
     tls = tls_files.load()
     schema, keys = _read_schema(proto or [], imports or [], reflection, tls, out)
-    document = Document(openapi) if openapi else None
+    requests = [*(rest or []), *(each.rpartition(" = ")[0] for each in pair or [])]
+    document = read_document(openapi, requests) if openapi else Document("", {}, {})
     if not (pair or rest or grpc):
         _list_operations(document, schema)
         return
@@ -86,15 +89,15 @@ def init(  # noqa: PLR0913 - one parameter an option
     addresses = dict(_split_kind("--address", each, kinds) for each in address or [])
     if reflection and "grpc" in kinds and "grpc" not in {**commands, **addresses}:
         addresses["grpc"] = reflection
-    given = [each for each in (openapi, *map(str, proto or []), reflection) if each]
-    sources = [each if "://" in each else Path(each).name for each in given]
-    title = (document and document.title) or operations[0].name.partition(".")[0]
-    name = to_snake_case(title).replace("_", "-")[:50].rstrip("-")
+    name = to_snake_case(document.title or operations[0].name.partition(".")[0]).replace("_", "-")[:50].rstrip("-")
     variants = {kind: make_variant(kind, commands.get(kind), addresses.get(kind), tls) for kind in kinds}
+    if (folder := _make_relative(Path(), out)) != ".":
+        for kind in commands:
+            variants[kind]["folder"] = folder
     if "grpc" in variants:
         variants["grpc"] |= keys
     missing = [kind for kind in kinds if kind not in {**commands, **addresses}]
-    _write(Drafts(name, " and ".join(sources), operations, variants), out, missing)
+    _write(Drafts(name, operations, variants), out, missing)
 
 
 def _read_schema(
@@ -106,23 +109,29 @@ def _read_schema(
     below = imports or list(dict.fromkeys(each.parent for each in protos))
     schema = Schema(compile_schema(protos, below) if protos else b"")
     keys = {"schema": protos, "imports": below}
-    return schema, {key: [os.path.relpath(path, out) for path in paths] for key, paths in keys.items()}
+    return schema, {key: [_make_relative(path, out) for path in paths] for key, paths in keys.items()}
 
 
-def _list_operations(document: Document | None, schema: Schema) -> None:
+def _make_relative(path: Path, folder: Path) -> str:
+    """Return a path as a file in the folder has it, whatever links lead to either."""
+    return os.path.relpath(os.path.realpath(path), os.path.realpath(folder))
+
+
+def _list_operations(document: Document, schema: Schema) -> None:
     """Print a line for each request and call, in the form that options take."""
-    listed = dict(document.requests) if document else {}
+    listed = dict(document.requests)
     for call, reason in schema.calls.items():
         rules = {} if reason else schema.list_rules(call)
         listed |= {f"{rule} = {call}": "" for rule in rules} or {call: reason}
     for operation, reason in listed.items():
-        typer.echo(f"{operation}    # can't be measured: {reason}" if reason else operation)
+        line = f"{operation}    # can't be measured: {reason}" if reason else operation
+        typer.echo(escape_controls(" ".join(line.splitlines())))
     options = "--pair 'REQUEST = CALL', --rest REQUEST and --grpc CALL"
     sys.stderr.write(f"{pluralise(len(listed), 'line')}\nnext: name what is to be measured, by {options}\n")
 
 
 def _draft_operations(
-    document: Document | None, schema: Schema, pairs: Sequence[str], rests: Sequence[str], calls: Sequence[str]
+    document: Document, schema: Schema, pairs: Sequence[str], rests: Sequence[str], calls: Sequence[str]
 ) -> list[Draft]:
     drafts = []
     for text in pairs:
@@ -130,13 +139,14 @@ def _draft_operations(
         if not mark or " " not in request:
             hint = "--pair 'GET /items/{id} = shop.v1.Catalog/GetItem'"
             raise UsageError(f"--pair {text!r}: is not REQUEST = CALL", hint)
-        described = document.draft(request) if document and request in document.requests else None
+        described = document.find_draft(request) if request in document.requests else None
         drafts.append(schema.draft(call, request, described))
-    for request in rests:
-        if document is None:
-            raise UsageError(f"nothing describes {request}", "add --openapi FILE")
-        drafts.append(document.draft(request))
-    return [*drafts, *map(schema.draft, calls)]
+    drafts += [*map(document.find_draft, rests), *map(schema.draft, calls)]
+    names = [each.name for each in drafts]
+    for place, each in enumerate(drafts):
+        if each.name in names[:place]:
+            each.name += f"_{place + 1}"
+    return drafts
 
 
 def _split_kind(flag: str, text: str, kinds: Sequence[Kind]) -> tuple[Kind, str]:
@@ -157,6 +167,12 @@ def _write(drafts: Drafts, out: Path, missing: Sequence[Kind]) -> None:
     with contextlib.suppress(OSError):  # writing says why
         out.mkdir(parents=True, exist_ok=True)
     write_atomic(application, "\n".join(drafts.render_application()))
+    try:
+        read_application(application)
+    except UsageError as error:
+        application.unlink()
+        hint = f"correct the options, or leave out this operation; {error.hint}"
+        raise UsageError(f"the draft can't be used: {error.message}", hint, error.details) from None
     write_atomic(scenario, "\n".join(drafts.render_scenario(application.name)))
     steps = [f"write start or address of {' and '.join(missing)} into {application}"] if missing else []
     if any(draft.inputs for draft in drafts.operations):

@@ -149,10 +149,12 @@ func (c *compiler) target(template string) (program, error) {
 		if pair == "" || value == nil {
 			continue
 		}
-		p.literal(separator + name + "=")
-		if err := p.text(value, appendEscaped); err != nil {
+		inner, err := c.text(template, appendEscaped, false)
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
+		p.literal(separator + name + "=")
+		p = append(p, inner...)
 		separator = "&"
 	}
 	return p, nil

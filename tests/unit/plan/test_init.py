@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import time
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 import yaml
 
 from tests.support.command_line import reject, wirebench
+from tests.support.http_servers import QuietHandler, serving
+from wirebench.plan.drafts import openapi
 
 PROTO = """\
 syntax = "proto3";
@@ -60,7 +65,7 @@ def test_without_names_it_lists_what_there_is(sources: tuple[str | Path, ...]) -
     assert listed.stdout.splitlines() == [
         "GET /items/{itemId}",
         "POST /items",
-        "POST /pictures    # can't be measured: it uploads files (multipart/form-data)",
+        "POST /pictures    # can't be measured: it sends multipart/form-data: no JSON, form or text",
         "GET /v1/{name=shelves/*/items/*} = shop.v1.CatalogService/GetItem",
         "shop.v1.CatalogService/Find",
         "shop.v1.CatalogService/Buy",
@@ -98,11 +103,12 @@ def test_what_is_named_is_drafted(sources: tuple[str | Path, ...]) -> None:
         "catalog.buy": {
             "writes": True,
             "rest": {"request": "POST /items", "body": {"title": "Dune"}, "expect": {"status": 201}},
-            "grpc": {"call": f"{call}/Buy", "message": {"id": 1, "title": "Dune"}},
+            "grpc": {"call": f"{call}/Buy", "message": {"title": "Dune"}},
         },
         "catalog.watch": {"stream": True, "grpc": {"call": f"{call}/Watch", "message": {"name": "name"}}},
     }
     variants, limit = application["variants"], {"rate_per_s": 10, "connections": 2}
+    assert (out / variants["rest"].pop("folder")).samefile(Path())
     assert variants["rest"] == {"transport": "rest", "start": "shop --http {port}", "address": "localhost:80"}
     assert (variants["grpc"]["address"], variants["grpc"]["limit"]) == ("10.1.2.3:50051", limit)
     planned = wirebench("run", out / "the-shop-scenario.yaml", "--target", "external", "--dry-run", "--json")
@@ -120,11 +126,11 @@ def test_what_is_named_is_drafted(sources: tuple[str | Path, ...]) -> None:
     [
         ((), "nothing describes the service"),
         (("--rest", "GET /items"), "there is no request 'GET /items'"),
-        (("--rest", "POST /pictures"), "can't be measured: it uploads files"),
+        (("--rest", "POST /pictures"), "can't be measured: it sends multipart"),
         (("--grpc", "shop.v1.CatalogService/Sell"), "there is no call 'shop.v1.CatalogService/Sell'"),
         (("--grpc", "shop.v1.CatalogService/Send"), "can't be measured: the client streams its requests"),
         (("--pair", "shop.v1.CatalogService/Buy"), "is not REQUEST = CALL"),
-        (("--pair", "GET /a/{no} = shop.v1.CatalogService/Buy"), "the path's variable {no} is no single field"),
+        (("--pair", "GET /a/{no} = shop.v1.CatalogService/Buy"), "the message has no single field no"),
         (("--grpc", "shop.v1.CatalogService/Buy", "--reads", "GET /"), "there is no drafted operation 'GET /'"),
         (("--grpc", "shop.v1.CatalogService/Buy", "--start", "shop"), "start: needs {port}"),
     ],
@@ -136,10 +142,51 @@ def test_what_can_not_be_drafted_is_rejected(
     assert message in reject("init", *(sources if options else ()), *options)
 
 
-@pytest.mark.parametrize("text", ["[]", "openapi: 3.1.0\npaths: {/a: {get: {parameters: [{$ref: a.no}]}}}", "{"])
-def test_a_document_that_is_none_is_one_line(tmp_path: Path, text: str) -> None:
-    """A foreign document may hold anything, and gives no traceback."""
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "[]",
+            "{",
+            "[" * 100_000,
+            "\0",
+            "a: &a [*a]",
+            "openapi: 3.0.0\npaths: [1]",
+            "swagger: 2\npaths: {/a: {get: {}}}",
+        ),
+        *(
+            DOCUMENT.replace("type: integer, minimum: 7", f"$ref: '{each}'")
+            for each in ("a.no", "/dev/zero", "#/paths")
+        ),
+        DOCUMENT.replace("type: integer, minimum: 7", "type: string, pattern: '^(a+)+$', minLength: 40"),
+    ],
+)
+def test_a_document_that_can_not_be_used_is_one_line(
+    tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A foreign document may hold anything, such as a pattern that takes for ever, and gives no traceback."""
+    monkeypatch.setattr(openapi, "_TIMEOUT_S", 3.0)
+    monkeypatch.setattr(openapi, "_DRAFT_TIMEOUT_S", 0.0)
     (tmp_path / "a.yaml").write_text(text, encoding="utf-8")
-    failed = reject("init", "--openapi", tmp_path / "a.yaml", "--rest", "GET /a", "--out", tmp_path)
+    failed = reject("init", "--openapi", tmp_path / "a.yaml", "--rest", "GET /items/{itemId}", "--out", tmp_path)
     assert failed.startswith("error: ")
     assert "Traceback" not in failed
+
+
+class Dripping(QuietHandler):
+    """Answers a byte at a time, without end."""
+
+    def do_GET(self) -> None:
+        """Answer for ever."""
+        with contextlib.suppress(OSError):
+            self.answer(200, b"#", {"Content-Length": "1000"})
+            while True:
+                time.sleep(0.1)
+                self.wfile.write(b"#")
+
+
+def test_an_endless_document_has_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that sends a byte now and then doesn't hold us up."""
+    monkeypatch.setattr(openapi, "_TIMEOUT_S", 2.0)
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Dripping)) as address:
+        assert "was still running after 2 s" in reject("init", "--openapi", f"http://{address}/openapi.json")

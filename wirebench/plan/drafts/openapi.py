@@ -7,102 +7,134 @@ limits. It is an optional dependency: wirebench[openapi].
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import functools
+import importlib.util
+import itertools
 import json
+import os
 import re
-import tempfile
-from collections.abc import Iterator
-from typing import Any
+import resource
+import sys
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
 from wirebench.errors import UsageError
 from wirebench.plan.drafts.files import Draft, check_named, to_snake_case
+from wirebench.system import processes
 
+#: What a document may take, whatever it refers to: time, that of each draft, and memory.
+_TIMEOUT_S, _DRAFT_TIMEOUT_S, _BYTES_MAX = 60.0, 15.0, 2 * 2**30
+_ENVIRONMENT = {"no_proxy": "*", "HYPOTHESIS_STORAGE_DIRECTORY": os.devnull}
 #: Headers of a request that are the driver's, or the generator's own.
 _NOT_OURS = ("accept", "accept-encoding", "connection", "content-length", "user-agent", "x-schemathesis-testcaseid")
-_SAFE_METHODS = ("GET", "HEAD", "OPTIONS", "TRACE")
+#: Bodies that can be written into a file.
+_WRITABLE = re.compile(r"text/|application/(x-www-form-urlencoded|(.+\+)?(json|xml|yaml))")
+#: Values that a person would not write, such as braces and 5e-324: with empty texts, and if there is nothing else.
+_UNLIKELY = (r"\{[A-Za-z_]|\de-|\"\"", r"\{[A-Za-z_]|\de-")
 _CREDENTIALS = "It needs credentials: headers: {Authorization: 'Bearer ${TOKEN}'}, or what the document says."
 
 
-class Document:
-    """An OpenAPI document, from a file or a URL."""
+class Document(NamedTuple):
+    """What an OpenAPI document has."""
 
-    def __init__(self, source: str) -> None:
-        """Read it, with the files that it refers to. Raises UsageError."""
-        try:
-            import schemathesis
-        except ImportError:
-            hint = "make setup-openapi, or pip install 'wirebench[openapi]'"
-            raise UsageError("reading OpenAPI needs schemathesis, which isn't installed", hint) from None
-        #: Requests, such as `GET /items/{id}`, and why one can't be measured, or an empty text.
-        self.requests: dict[str, str] = {}
-        self._operations: dict[str, Any] = {}
-        with _explained(source):
-            if "://" in source:
-                self._schema = schemathesis.openapi.from_url(source, proxies={"no_proxy": "*"})
-            else:
-                self._schema = schemathesis.openapi.from_path(source)
-            self._schema.config.generation.update(with_security_parameters=False)
-            self._read_operations()
-            self.title = self._schema.title or ""
+    title: str
+    #: Requests, such as `GET /items/{id}`, and why one can't be measured, or an empty text.
+    requests: dict[str, str]
+    #: What was drafted of them.
+    drafts: dict[str, Draft]
 
-    def _read_operations(self) -> None:
+    def find_draft(self, request: str) -> Draft:
+        """Return the draft of a request. Raises UsageError if it isn't there, or can't be measured."""
+        check_named(request, self.requests, "request")
+        return self.drafts[request]
+
+
+def read_document(source: str, wanted: Sequence[str]) -> Document:
+    """Read a document from a file or a URL, and draft the requests that are wanted. Raises UsageError.
+
+    A process of its own has limits: what a document refers to may be endless, and so may its patterns.
+    """
+    if not importlib.util.find_spec("schemathesis"):
+        hint = "make setup-openapi, or pip install 'wirebench[openapi]'"
+        raise UsageError("reading OpenAPI needs schemathesis, which isn't installed", hint)
+    # Neither its modules nor its proxies are those of the place where the user happens to be.
+    arguments = [sys.executable, "-P", "-m", __name__, source, *wanted]
+    timeout_s = _TIMEOUT_S + _DRAFT_TIMEOUT_S * len(wanted)
+    try:
+        title, requests, drafts = json.loads(processes.run("schemathesis", arguments, timeout_s, "", _ENVIRONMENT))
+    except processes.ProcessError as error:
+        reason = error.details.rpartition("\n")[2] or f"{source}: {error.message}"
+        raise UsageError(reason, "correct the document, or write this request by hand") from None
+    return Document(title, requests, {label: Draft(**each) for label, each in drafts.items()})
+
+
+def _read(source: str, wanted: Sequence[str]) -> tuple[str, dict[str, str], dict[str, Any]]:
+    """Return what `Document` has, as JSON, or exit with the mistake that stopped schemathesis."""
+    resource.setrlimit(resource.RLIMIT_AS, (_BYTES_MAX, _BYTES_MAX))
+    operations, requests, drafts, place = {}, {}, {}, source
+    try:
+        from schemathesis import openapi
+        from schemathesis.config import SchemathesisConfig
         from schemathesis.core.result import Ok
 
-        for result in self._schema.get_all_operations():
+        schema = (openapi.from_url if "://" in source else openapi.from_path)(source, config=SchemathesisConfig())
+        schema.config.generation.update(with_security_parameters=False)
+        for result in schema.get_all_operations():
             if isinstance(result, Ok):
                 operation = result.ok()
-                types = operation.get_request_payload_content_types()
-                uploads = types and all(each.startswith("multipart/") for each in types)
-                self.requests[operation.label] = "it uploads files (multipart/form-data)" if uploads else ""
-                self._operations[operation.label] = operation
+                operations[operation.label] = operation
+                requests[operation.label] = _find_obstacle(operation)
             else:
                 problem = result.err()
-                label = f"{(problem.method or '?').upper()} {problem.path}"
-                self.requests[label] = " ".join(str(problem).split())[:200]
-
-    def draft(self, label: str) -> Draft:
-        """Draft one of the requests. Raises UsageError if it isn't there or can't be measured."""
-        check_named(label, self.requests, "request")
-        with _explained(label):
-            return self._draft_case(self._operations[label], _find_case(self._operations[label]))
-
-    def _draft_case(self, operation: Any, case: Any) -> Draft:  # noqa: ANN401 - schemathesis'
-        import requests
-
-        described, responses = operation.definition.raw, operation.definition.raw.get("responses", {})
-        draft = Draft(
-            to_snake_case(described.get("operationId") or operation.label),
-            operation.label,
-            writes=operation.method.upper() not in _SAFE_METHODS,
-            stream=any("text/event-stream" in (each.get("content") or {}) for each in responses.values()),
-            inputs=_insert_inputs(case),
-        )
-        if described.get("security", self._schema.raw_schema.get("security")):
-            draft.notes.append(_CREDENTIALS)
-        sent = case.as_transport_kwargs(base_url=f"http://service{self._schema.base_path.rstrip('/')}")
-        known = ("method", "url", "params", "headers", "cookies", "json", "data")
-        prepared = requests.Request(**{name: sent[name] for name in known if sent.get(name) is not None}).prepare()
-        path = re.sub(r"%7B(\w+)%7D", r"{\1}", prepared.path_url)
-        headers = {name: str(value) for name, value in prepared.headers.items() if name.lower() not in _NOT_OURS}
-        draft.rest = {"request": f"{prepared.method} {path}", **_read_body(prepared.body, headers)}
-        if headers:
-            draft.rest["headers"] = headers
-        statuses = (int(each) for each in map(str, responses) if each.isdigit() and each.startswith("2"))
-        if (status := next(statuses, 200)) != 200:  # noqa: PLR2004 - what is expected anyway
-            draft.rest["expect"] = {"status": status}
-        return draft
+                requests[f"{(problem.method or '?').upper()} {problem.path}"] = " ".join(str(problem).split())[:200]
+        for place in wanted:
+            if requests.get(place) == "":
+                drafts[place] = dataclasses.asdict(_draft(operations[place], schema))
+        return str(schema.title or ""), requests, drafts
+    except Exception as error:  # noqa: BLE001 - the library's checks, and what it didn't expect of a document
+        sys.exit(f"{place}: {' '.join(str(error).split())[:300] or type(error).__name__}")
 
 
-@contextlib.contextmanager
-def _explained(what: str) -> Iterator[None]:
-    """Turn whatever goes wrong with a foreign document into one line."""
-    try:
-        yield
-    except UsageError:
-        raise
-    except Exception as error:  # the library's checks, and what it didn't expect of a document
-        message = " ".join(str(error).split())[:300] or type(error).__name__
-        raise UsageError(f"{what}: {message}", "correct the document, or write this request by hand") from error
+def _find_obstacle(operation: Any) -> str:  # noqa: ANN401 - schemathesis'
+    """Return why a request can't be measured, or an empty text."""
+    types = operation.get_request_payload_content_types()
+    return "" if not types or any(map(_WRITABLE.match, types)) else f"it sends {types[0]}: no JSON, form or text"
+
+
+def _draft(operation: Any, schema: Any) -> Draft:  # noqa: ANN401 - schemathesis'
+    import requests
+
+    case, described = _find_case(operation), operation.definition.raw
+    responses = described.get("responses", {})
+    draft = Draft(
+        to_snake_case(str(described.get("operationId") or operation.label)),
+        operation.label,
+        writes=operation.method.upper() != "GET",
+        stream=any("text/event-stream" in (each.get("content") or {}) for each in responses.values()),
+        inputs=_insert_inputs(case),
+    )
+    if described.get("security", schema.raw_schema.get("security")):
+        draft.notes.append(_CREDENTIALS)
+    sent = case.as_transport_kwargs(base_url=f"http://service{schema.base_path.rstrip('/')}")
+    known = ("method", "url", "params", "headers", "cookies", "json", "data")
+    prepared = requests.Request(**{name: sent[name] for name in known if sent.get(name) is not None}).prepare()
+    path = re.sub(r"%7B(\w+)%7D", r"{\1}", prepared.path_url)
+    headers = {name: str(value) for name, value in prepared.headers.items() if name.lower() not in _NOT_OURS}
+    draft.rest = {"request": f"{prepared.method} {path}"}
+    if is_json := isinstance(sent.get("json"), dict | list):
+        draft.rest["body"] = sent["json"]
+    elif prepared.body:
+        draft.rest["body"] = prepared.body.decode() if isinstance(prepared.body, bytes) else prepared.body
+    if not prepared.body or (is_json and headers["Content-Type"] == "application/json"):
+        headers.pop("Content-Type", None)
+    if headers:
+        draft.rest["headers"] = headers
+    statuses = (int(each) for each in map(str, responses) if each.isdigit() and each.startswith("2"))
+    if (status := next(statuses, 200)) != 200:  # noqa: PLR2004 - what is expected anyway
+        draft.rest["expect"] = {"status": status}
+    return draft
 
 
 def _find_case(operation: Any) -> Any:  # noqa: ANN401 - schemathesis'
@@ -114,19 +146,16 @@ def _find_case(operation: Any) -> Any:  # noqa: ANN401 - schemathesis'
     settings = hypothesis.settings(derandomize=True, database=None, max_examples=200, deadline=None, phases=phases)
     strategies = operation.get_strategies_from_examples()[:1]
     strategies.append(operation.as_strategy(generation_mode=GenerationMode.POSITIVE))
-    with tempfile.TemporaryDirectory(prefix="wirebench-") as folder:
-        hypothesis.configuration.set_hypothesis_home_dir(folder)
-        for strategy in strategies:
-            with contextlib.suppress(hypothesis.errors.NoSuchExample):
-                return hypothesis.find(strategy, _is_plain, settings=settings)
-    raise UsageError(f"{operation.label}: found no values that satisfy its schema", "write this request by hand")
+    for unlikely, strategy in itertools.product(_UNLIKELY, strategies):
+        with contextlib.suppress(hypothesis.errors.NoSuchExample, hypothesis.errors.Unsatisfiable):
+            return hypothesis.find(strategy, functools.partial(_is_likely, unlikely=unlikely), settings=settings)
+    raise ValueError("found no values that satisfy its schema")
 
 
-def _is_plain(case: Any) -> bool:  # noqa: ANN401 - schemathesis'
-    """Return whether a person would write such values, without braces: the simplest number over 0 is 5e-324."""
+def _is_likely(case: Any, unlikely: str) -> bool:  # noqa: ANN401 - schemathesis'
     parts = (case.path_parameters, case.query, case.headers, case.cookies)
     text = json.dumps([case.body, *(dict(part or {}) for part in parts)], default=str)
-    return not re.search(r"\{[A-Za-z_]|\de-", text)
+    return _WRITABLE.match(case.media_type or "text/") is not None and not re.search(unlikely, text)
 
 
 def _insert_inputs(case: Any) -> dict[str, Any]:  # noqa: ANN401 - schemathesis'
@@ -140,14 +169,5 @@ def _insert_inputs(case: Any) -> dict[str, Any]:  # noqa: ANN401 - schemathesis'
     return inputs
 
 
-def _read_body(body: Any, headers: dict[str, str]) -> dict[str, Any]:  # noqa: ANN401 - bytes or a text, if any
-    """Return a request's body: objects and lists of JSON as they are, anything else as text."""
-    if not body:
-        headers.pop("Content-Type", None)
-        return {}
-    text = body.decode() if isinstance(body, bytes) else body
-    if "json" in headers.get("Content-Type", "") and isinstance(value := json.loads(text), dict | list):
-        if headers["Content-Type"] == "application/json":
-            del headers["Content-Type"]
-        return {"body": value}
-    return {"body": text}
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(_read(sys.argv[1], sys.argv[2:])))

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import functools
-import operator
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, cast
-from urllib.parse import quote
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs, quote
 
 from google.api import annotations_pb2, field_behavior_pb2  # what options are read with
-from google.protobuf.descriptor import FieldDescriptor, MethodDescriptor
+from google.protobuf.descriptor import Descriptor, FieldDescriptor, MethodDescriptor
 from google.protobuf.descriptor_pb2 import FileDescriptorSet, MethodOptions
 from google.protobuf.descriptor_pool import DescriptorPool
-from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
-from google.protobuf.message import Message
-from google.protobuf.message_factory import GetMessageClass
 
 from wirebench.errors import UsageError
 from wirebench.plan.drafts.files import Draft, check_named, fold_name, to_snake_case
@@ -24,11 +20,23 @@ from wirebench.plan.drafts.files import Draft, check_named, fold_name, to_snake_
 _INFRASTRUCTURE = re.compile(r"grpc\.(reflection|health|channelz)\.")
 _VARIABLE = re.compile(r"\{([\w.]+)(?:=([^{}]+))?\}")
 _BRACES = re.compile(r"\{[^{}]*\}")
-_DEPTH_MAX = 6
-#: Fields that only a reply can fill (pages: AIP-158), or that a whole second doesn't need.
-_SKIPPED = {"page_token", "nanos"}
-#: Messages whose contents are known to the service alone.
-_LEFT_OUT = {f"google.protobuf.{name}" for name in ("Any", "FieldMask", "ListValue", "Struct", "Value")}
+#: How deep a message is filled, and with how many fields, unless more are required.
+_DEPTH_MAX, _FIELDS_MAX = 4, 100
+#: How deep a message may have what a REST request has at its top.
+_SHARED_DEPTH_MAX = 2
+#: A field that only a reply can fill (pages: AIP-158).
+_SKIPPED = "page_token"
+#: Messages with a form of their own in JSON. What others of this package hold is known to the service alone.
+_WELL_KNOWN = {
+    "Timestamp": "2024-01-01T00:00:00Z",
+    "Duration": "1s",
+    "Empty": {},
+    "StringValue": "text",
+    "BytesValue": "AQID",
+    **dict.fromkeys(("DoubleValue", "FloatValue", "Int32Value", "Int64Value", "UInt32Value", "UInt64Value"), 1),
+    "BoolValue": True,
+}
+_GOOGLE = "google.protobuf"
 _VERBS = ("get", "put", "post", "delete", "patch")
 
 
@@ -36,13 +44,16 @@ class Schema:
     """The services of a FileDescriptorSet, whose files stand behind those that they import."""
 
     def __init__(self, descriptors: bytes) -> None:
-        """Read what `wireload schema` has written."""
+        """Read what `wireload schema` has written. Raises UsageError."""
         pool = DescriptorPool()
         #: Calls, and why one can't be measured, or an empty text.
         self.calls: dict[str, str] = {}
         self._methods: dict[str, MethodDescriptor] = {}
         for file in FileDescriptorSet.FromString(descriptors).file:
-            pool.Add(file)
+            try:
+                pool.Add(file)
+            except TypeError as error:
+                raise UsageError(f"{file.name}: {error}", "correct the proto file") from None
             for service in pool.FindFileByName(file.name).services_by_name.values():
                 for method in () if _INFRASTRUCTURE.match(service.full_name) else service.methods:
                     call = f"{service.full_name}/{method.name}"
@@ -62,102 +73,178 @@ class Schema:
         """Draft a call, with its REST request where one is named.
 
         A request is that of an HTTP rule, or is taken to be like one, or has been drafted before: `rest`, whose values
-        the message takes over. Raises UsageError.
+        are the message's, too. Raises UsageError.
         """
         check_named(call, self.calls, "call")
-        method = self._methods[call]
+        method, rules = self._methods[call], self.list_rules(call)
         service, _, name = call.partition("/")
         prefix = to_snake_case(service.rpartition(".")[2].removesuffix("Service") or service)
+        is_read = method.GetOptions().idempotency_level == MethodOptions.NO_SIDE_EFFECTS
         draft = Draft(
             f"{prefix}.{to_snake_case(name)}",
             f"{request} = {call}" if request else call,
-            writes=method.GetOptions().idempotency_level != MethodOptions.NO_SIDE_EFFECTS,
+            writes=not (is_read or any(each.startswith("GET ") for each in (request, *rules))),
             stream=method.server_streaming,
         )
-        message = GetMessageClass(method.input_type)()
-        _fill(message, draft.notes)
-        templates: dict[str, str] = {}
-        if rest:
-            templates = _share_values(draft, rest, message)
-            draft.rest, draft.notes = rest.rest, rest.notes + draft.notes
-            draft.writes = draft.writes and rest.writes
-        elif request:
-            rule, body = self._find_rule(call, request)
-            templates = _insert_variables(draft, rule, message)
-            draft.rest = _draft_rest(rule, body, templates, message)
-            draft.writes = draft.writes and not rule.startswith(("GET ", "HEAD "))
         if request and draft.stream != bool(rest and rest.stream):
             raise UsageError(f"{draft.about}: one of them is a stream", "pair it with another one, or name it alone")
-        values: dict[str, Any] = MessageToDict(message, preserving_proto_field_name=True)
-        for path, template in templates.items():
-            *above, name = path.split(".")
-            functools.reduce(operator.getitem, above, values)[name] = template
+        rule, body = _find_rule(rules, request)
+        given: dict[str, Any] = _insert_variables(draft, rule)
+        if rest:
+            draft.rest, draft.notes = rest.rest, rest.notes
+            draft.inputs = {name: str(value) for name, value in rest.inputs.items()}
+            given = dict(_list_values(draft, method.input_type))
+        message = _Message(draft, dict(given), body, only_given=rest is not None)
+        values = message.fill(method.input_type)
+        if message.given:
+            hint = f"fields of {method.input_type.full_name}: {', '.join(method.input_type.fields_by_name)}"
+            raise UsageError(f"{draft.about}: the message has no single field {next(iter(message.given))}", hint)
+        if request and not rest:
+            draft.rest = _draft_rest(rule, body, given, values)
         draft.grpc = {"call": call, **({"message": values} if values else {})}
         return draft
 
-    def _find_rule(self, call: str, request: str) -> tuple[str, str]:
-        for rule, body in self.list_rules(call).items():
-            if _BRACES.sub("{}", rule) == _BRACES.sub("{}", request):
-                return rule, body
-        return request, "" if request.startswith(("GET ", "HEAD ", "DELETE ")) else "*"
+
+def _find_rule(rules: Mapping[str, str], request: str) -> tuple[str, str]:
+    """Return the rule of a request, whatever its variables are called, or one like it; and the field in its body."""
+    for rule, body in rules.items():
+        if _BRACES.sub("{}", rule) == _BRACES.sub("{}", request):
+            return rule, body
+    return request, "" if request.startswith("GET ") else "*"
 
 
-def _fill(message: Message, notes: list[str], path: str = "", above: tuple[str, ...] = ()) -> None:
-    """Set all fields that have to be there, and of each `oneof` the first that can be."""
-    above = (*above, message.DESCRIPTOR.full_name)
-    for field in cast("Sequence[FieldDescriptor]", message.DESCRIPTOR.fields):
-        kind, oneof, place = field.message_type, field.containing_oneof, f"{path}{field.name}"
-        if _is_optional(field) or (oneof and message.WhichOneof(oneof.name)):
-            continue
-        if kind and (kind.full_name in _LEFT_OUT or kind.GetOptions().map_entry):
-            notes.append(f"Left out: {place}, a {kind.full_name}.")
-        elif kind and kind.full_name not in above and len(above) < _DEPTH_MAX:
-            inner = getattr(message, field.name).add() if field.is_repeated else getattr(message, field.name)
-            inner.SetInParent()
-            _fill(inner, notes, f"{place}.", above)
-        elif not kind and field.is_repeated:
-            getattr(message, field.name).append(_choose_scalar(field))
-        elif not kind:
-            setattr(message, field.name, _choose_scalar(field))
+@dataclass(slots=True)
+class _Message:
+    """Example values of a message, as JSON."""
+
+    draft: Draft
+    #: Values by the paths of their fields.
+    given: dict[str, Any]
+    #: The field that is a REST request's body, or `*`. Others are in its query, which has no lists of messages.
+    body: str
+    only_given: bool
+    fields_left: int = _FIELDS_MAX
+
+    def fill(self, kind: Descriptor, path: str = "", above: tuple[str, ...] = ()) -> Any:  # noqa: ANN401 - JSON
+        """Return the values that are given, have to be there or are useful: of each `oneof` one."""
+        if kind.file.package == _GOOGLE:
+            return _WELL_KNOWN.get(kind.name, {})
+        values: dict[str, Any] = {}
+        oneofs = set()
+        places = {f"{path}{field.name}": field for field in kind.fields}
+        given = [place for place in places if any(f"{each}.".startswith(f"{place}.") for each in self.given)]
+        for place in dict.fromkeys((*given, *places)):
+            field = places[place]
+            oneof = field.containing_oneof and field.containing_oneof.name
+            if oneof in oneofs or not (place in given or self._wants(field, len(above))):
+                continue
+            if place in self.given:
+                value = _adapt(field, self.given.pop(place))
+                if field.enum_type and not self.only_given:  # It is an input, and no name yet.
+                    self.draft.inputs[value.strip("{}")] = _choose_scalar(field)
+            else:
+                value = self._make(field, place, (*above, kind.full_name))
+            if value is not None:
+                is_list = field.is_repeated and not (field.message_type and field.message_type.GetOptions().map_entry)
+                values[field.name] = [value] if is_list and not isinstance(value, list) else value
+                oneofs |= {oneof} - {None}
+        return values
+
+    def _wants(self, field: FieldDescriptor, depth: int) -> bool:
+        """Return whether a field is required, by its label or its options, or is useful and isn't for replies."""
+        behaviors = {*field.GetOptions().Extensions[field_behavior_pb2.field_behavior]}
+        if field.is_required or field_behavior_pb2.REQUIRED in behaviors:
+            return True
+        # protoc puts each field with the label `optional` of proto3 into a `oneof` of its own.
+        is_labelled = field.containing_oneof is not None and field.containing_oneof.name == f"_{field.name}"
+        without = {field_behavior_pb2.OPTIONAL, field_behavior_pb2.OUTPUT_ONLY} & behaviors
+        is_left_out = self.only_given or is_labelled or without or field.name == _SKIPPED
+        return not is_left_out and depth < _DEPTH_MAX and self.fields_left > 0
+
+    def _make(self, field: FieldDescriptor, place: str, above: tuple[str, ...]) -> Any:  # noqa: ANN401 - JSON
+        """Return an example of what a field holds; None if it is left out."""
+        kind = field.message_type
+        self.fields_left -= 1
+        if kind is None:
+            return _choose_scalar(field)
+        in_query = self.body not in ("*", place.partition(".")[0])
+        is_opaque = kind.GetOptions().map_entry or (kind.file.package == _GOOGLE and kind.name not in _WELL_KNOWN)
+        if is_opaque or (in_query and field.is_repeated):
+            self.draft.notes.append(f"Left out: {place}, a {kind.full_name}.")
+        elif kind.full_name not in above:
+            return self.fill(kind, f"{place}.", above)
+        elif field.is_required:
+            raise UsageError(f"{self.draft.about}: requires {place} without end", "name another one")
+        return None
 
 
-def _is_optional(field: FieldDescriptor) -> bool:
-    """Return whether a field may be left out, or is only for replies, by its options or its label."""
-    behaviors = set(field.GetOptions().Extensions[field_behavior_pb2.field_behavior])
-    # protoc puts each field with the label `optional` of proto3 into a `oneof` of its own.
-    is_labelled = field.containing_oneof is not None and field.containing_oneof.name == f"_{field.name}"
-    without = {field_behavior_pb2.OPTIONAL, field_behavior_pb2.OUTPUT_ONLY} & behaviors
-    return field_behavior_pb2.REQUIRED not in behaviors and bool(is_labelled or without or field.name in _SKIPPED)
+def _adapt(field: FieldDescriptor, value: Any) -> Any:  # noqa: ANN401 - any JSON
+    """Return a value of a REST request in the form that a field of a message takes."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if isinstance(value, list):
+        return [_adapt(field, each) for each in value]
+    if field.enum_type and isinstance(value, str):
+        names = (each.name for each in field.enum_type.values)
+        return next((each for each in names if fold_name(each).endswith(fold_name(value))), value)
+    if field.type == FieldDescriptor.TYPE_BOOL and isinstance(value, str):
+        return value == "true"
+    return str(value) if is_number and field.type == FieldDescriptor.TYPE_STRING else value
 
 
 def _choose_scalar(field: FieldDescriptor) -> Any:  # noqa: ANN401 - a single value of any type
     if field.enum_type:
-        values = field.enum_type.values
-        return values[min(1, len(values) - 1)].number  # the first means that nothing was chosen
+        return field.enum_type.values[min(1, len(field.enum_type.values) - 1)].name  # the first: nothing was chosen
     if field.type == FieldDescriptor.TYPE_BYTES:
-        return b"\1\2\3"
+        return "AQID"
     if field.type == FieldDescriptor.TYPE_STRING:
         return "1" if fold_name(field.name).endswith("id") else field.name
-    return 1
+    return True if field.type == FieldDescriptor.TYPE_BOOL else 1
 
 
-def _set(message: Message, path: str, value: Any) -> bool:  # noqa: ANN401 - any JSON
-    """Set the field of a path to a value of JSON, and return whether it takes it."""
-    for name in reversed(path.split(".")):
-        value = {name: value}
-    try:
-        ParseDict(value, message)
-    except ParseError:
-        return False
-    return True
+def _list_values(draft: Draft, kind: Descriptor) -> Iterator[tuple[str, Any]]:
+    """Yield what a drafted REST request sends under names of the message's fields, by their paths."""
+    sent = draft.rest or {}
+    query, body = sent["request"].partition("?")[2], sent.get("body")
+    texts = parse_qs(f"{query}&{body}" if isinstance(body, str) else query, keep_blank_values=True)
+    values: dict[str, Any] = {name: each if len(each) > 1 else each[0] for name, each in texts.items()}
+    paths: dict[str, str] = {}
+    for path in sorted(_list_paths(kind), key=lambda each: each.count(".")):
+        for name in (path, path.rpartition(".")[2]):
+            paths.setdefault(fold_name(name), path)
+    inputs = {name: f"{{{name}}}" for name in draft.inputs}
+    if len(inputs) == 1 and not any(fold_name(each) in paths for each in inputs):
+        inputs = {next(iter(paths)) if len(paths) == 1 else "id": each for each in inputs.values()}
+    return _match_fields({**values, **(body if isinstance(body, dict) else {}), **inputs}, paths, draft.notes)
 
 
-def _insert_variables(draft: Draft, rule: str, message: Message) -> dict[str, str]:
+def _match_fields(
+    values: Mapping[str, Any], paths: Mapping[str, str], notes: list[str], above: str = ""
+) -> Iterator[tuple[str, Any]]:
+    """Yield values that fields of a message have the names of, by the fields' paths."""
+    for name, value in values.items():
+        path = paths.get(fold_name(above + name), "")
+        if isinstance(value, dict) and any(each.startswith(f"{path}.".lstrip(".")) for each in paths.values()):
+            yield from _match_fields(value, paths, notes, f"{path or above + name}.")
+        elif path:
+            yield path, value
+        else:
+            notes.append(f"The message has no field for {above}{name}: do both ask for the same?")
+
+
+def _list_paths(kind: Descriptor, above: str = "", depth: int = 0) -> Iterator[str]:
+    for field in kind.fields:
+        yield above + field.name
+        inner = field.message_type
+        if inner and inner.file.package != _GOOGLE and not field.is_repeated and depth < _SHARED_DEPTH_MAX:
+            yield from _list_paths(inner, f"{above}{field.name}.", depth + 1)
+
+
+def _insert_variables(draft: Draft, rule: str) -> dict[str, Any]:
     """Make inputs of the variables of a path, and return their templates by the paths of their fields.
 
-    `{name=shelves/*}` is `shelves/{shelves_id}`: only what stands for a star varies. Raises UsageError.
+    `{name=shelves/*}` is `shelves/{shelves_id}`: only what stands for a star varies.
     """
-    templates = {}
+    templates: dict[str, Any] = {}
     for name, pattern in _VARIABLE.findall(rule):
         parts: list[str] = []
         for part in (pattern or "*").split("/"):
@@ -167,38 +254,13 @@ def _insert_variables(draft: Draft, rule: str, message: Message) -> dict[str, st
                 part = f"{{{own}}}"  # noqa: PLW2901 - it stands for the star
             parts.append(part)
         templates[name] = "/".join(parts)
-        if not _set(message, name, _BRACES.sub("1", templates[name])):
-            problem = f"the path's variable {{{name}}} is no single field of {message.DESCRIPTOR.full_name}"
-            raise UsageError(problem, f"its fields are {', '.join(message.DESCRIPTOR.fields_by_name)}")
     return templates
 
 
-def _share_values(draft: Draft, rest: Draft, message: Message) -> dict[str, str]:
-    """Take over what a REST request has for fields of the message by name; return the templates of its inputs."""
-    fields = message.DESCRIPTOR.fields
-    names = {fold_name(field.name): field.name for field in fields}
-    body = (rest.rest or {}).get("body")
-    for key, value in body.items() if isinstance(body, dict) else ():
-        if name := names.get(fold_name(key)):
-            _set(message, name, value)
-    draft.inputs, templates = dict(rest.inputs), {}
-    singles = {each.name: each for each in fields if not (each.message_type or each.is_repeated)}
-    only = next(iter(singles)) if len(singles) == 1 else names.get("id")
-    for key, value in rest.inputs.items():
-        name = names.get(fold_name(key)) or (only if len(rest.inputs) == 1 else None)
-        if name in singles and _set(message, name, str(value)):
-            templates[name] = f"{{{key}}}"
-            draft.inputs[key] = str(value) if singles[name].type == FieldDescriptor.TYPE_STRING else value
-    return templates
-
-
-def _draft_rest(rule: str, body: str, templates: Mapping[str, str], message: Message) -> dict[str, Any]:
+def _draft_rest(rule: str, body: str, templates: Mapping[str, str], values: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
     """Return a REST request: what isn't in the path is in the body, or otherwise in the query."""
     request = _VARIABLE.sub(lambda match: templates[match[1]], rule)
-    left: dict[str, Any] = MessageToDict(message, preserving_proto_field_name=True)
-    for path in templates:
-        *above, name = path.split(".")
-        del functools.reduce(operator.getitem, above, left)[name]
+    left = _leave_out(values, templates)
     if body == "*":
         return {"request": request, "body": left}
     sent = {"body": left.pop(body, {})} if body else {}
@@ -206,12 +268,20 @@ def _draft_rest(rule: str, body: str, templates: Mapping[str, str], message: Mes
     return {"request": f"{request}?{query}" if query else request, **sent}
 
 
+def _leave_out(values: Any, paths: Collection[str], above: str = "") -> Any:  # noqa: ANN401 - JSON
+    """Return JSON without what the fields of these paths hold."""
+    if not isinstance(values, dict):
+        return values
+    kept = ((name, inner, f"{above}{name}") for name, inner in values.items() if f"{above}{name}" not in paths)
+    return {name: _leave_out(inner, paths, f"{path}.") for name, inner, path in kept}
+
+
 def _list_parameters(values: Iterable[tuple[str, Any]]) -> Iterator[str]:
-    """Yield the parameters of fields, as grpc-gateway reads them; lists of messages can't be in a query."""
+    """Yield the parameters of fields, as grpc-gateway reads them."""
     for name, value in values:
         if isinstance(value, dict):
             yield from _list_parameters((f"{name}.{key}", inner) for key, inner in value.items())
         elif isinstance(value, list):
-            yield from _list_parameters((name, inner) for inner in value if not isinstance(inner, dict))
+            yield from _list_parameters((name, inner) for inner in value)
         else:
             yield f"{name}={str(value).lower() if isinstance(value, bool) else quote(str(value))}"
