@@ -116,7 +116,6 @@ func parse(options *flag.FlagSet, arguments []string) (others []string, err erro
 
 // measure runs a load and writes its histogram file, if there is a path for one.
 func measure(ctx context.Context, load *engine.Load, path string) (histogram.File, error) {
-	shortenSlices()
 	measured, err := engine.Run(ctx, load, Version)
 	if err == nil && path != "" {
 		err = measured.Write(path)

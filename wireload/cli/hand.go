@@ -90,9 +90,6 @@ func printSummary(out io.Writer, measured histogram.File) (isMeasured bool) {
 		}
 		fmt.Fprintln(out)
 	}
-	if !isMeasured {
-		fmt.Fprintln(out, "no request was measured")
-	}
 	if measured.Retried+measured.Reconnects > 0 {
 		fmt.Fprintf(out, "sent again: %d; connections that were replaced: %d\n", measured.Retried, measured.Reconnects)
 	}

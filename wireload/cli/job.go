@@ -22,12 +22,6 @@ import (
 	"wirebench.dev/wireload/transport/socket"
 )
 
-const (
-	// connectionsMax bounds the memory that connections take before the first request is sent.
-	connectionsMax  = 100_000
-	requestsEachMax = 1000
-)
-
 // Job is a load as a file describes it; wireload/README.md says what its fields mean. Times are seconds.
 type Job struct {
 	engine.Load
@@ -112,13 +106,13 @@ func (j *Job) prepare(command string) error {
 		{len(j.Addresses) == 0 && !isRender, "addresses are missing"},
 		{j.Output == "" && command == "run", "output is missing"},
 		{!isREST && !isGRPC && j.Requests.Transport != "socket", fmt.Sprintf("transport must be rest, grpc or socket, not %q", j.Requests.Transport)},
-		{j.Users < 1 || j.Requests.Users > connectionsMax, "concurrency must be at least 1, and concurrency_max and it at most 100000"},
+		{j.Users < 1 || j.Requests.Users > 100_000, "concurrency must be at least 1, and concurrency_max and it at most 100000"},
 		{j.WindowS <= 0 || j.WarmupS < 0 || j.TimeoutS <= 0, "window and timeout must be positive, and the warm-up not negative"},
 		{min(j.RatePerS, int64(j.Calls), int64(j.WarmupCalls), int64(j.SpawnRatePerS), int64(j.CheckEvery)) < 0,
 			"rates and numbers of calls must not be negative"},
 		{j.RatePerS > 0 && j.Calls > 0 || (j.RatePerS > 0 || j.Calls > 0) && j.Arrivals != nil, "rate_per_s, arrivals and calls exclude each other"},
 		{j.Calls > 0 && j.WarmupS > 0, "warmup_s excludes calls; use warmup_calls"},
-		{j.RequestsEach < 1 || j.RequestsEach > requestsEachMax && !isRender, "requests_each must be from 1 to 1000"},
+		{j.RequestsEach < 1 || j.RequestsEach > 1000 && !isRender, "requests_each must be from 1 to 1000"},
 		{j.Calls > histogram.CallsMax/max(1, j.Users), fmt.Sprintf("calls of all users together must not be more than %d", histogram.CallsMax)},
 		{j.H2C && (!isREST || j.TLS != nil), "h2c is for rest, and without TLS"},
 		{j.Connections < 0 || j.Connections > j.Users, fmt.Sprintf("connections must be from 1 to the %d users", j.Users)},

@@ -1,3 +1,5 @@
+// Package contract knows the messages of gRPC methods: of proto files, of compiled sets, and of servers that describe
+// themselves.
 package contract
 
 import (
@@ -16,6 +18,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/dynamicpb"
 
 	// Google's protos that others import, beside those of google/protobuf, which protocompile has.
 	_ "google.golang.org/genproto/googleapis/api/annotations"
@@ -156,4 +159,35 @@ func link(names []string, resolver protocompile.Resolver) ([]byte, error) {
 		add(each)
 	}
 	return proto.MarshalOptions{Deterministic: true}.Marshal(set)
+}
+
+// Schema has gRPC methods by names like "package.Service/Method", and the types that a google.protobuf.Any may hold. It is
+// read-only once loaded, and may be shared.
+type Schema struct {
+	Methods map[string]protoreflect.MethodDescriptor
+	Types   *dynamicpb.Types
+}
+
+// Parse reads a set of descriptors, as protoc and buf compile it.
+func Parse(descriptors []byte) (*Schema, error) {
+	set := &descriptorpb.FileDescriptorSet{}
+	if err := proto.Unmarshal(descriptors, set); err != nil {
+		return nil, fmt.Errorf("not a FileDescriptorSet: %w", err)
+	}
+	files, err := protodesc.NewFiles(set)
+	if err != nil {
+		return nil, err
+	}
+	methods := map[string]protoreflect.MethodDescriptor{}
+	files.RangeFiles(func(file protoreflect.FileDescriptor) bool {
+		for i := range file.Services().Len() {
+			service := file.Services().Get(i)
+			for j := range service.Methods().Len() {
+				method := service.Methods().Get(j)
+				methods[fmt.Sprintf("%s/%s", service.FullName(), method.Name())] = method
+			}
+		}
+		return true
+	})
+	return &Schema{methods, dynamicpb.NewTypes(files)}, nil
 }

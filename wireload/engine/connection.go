@@ -82,6 +82,8 @@ type meteredConnection struct {
 	// One of two goroutines may read while the other writes. A request that couldn't be written may have a reply.
 	readErrno, writeErrno syscall.Errno
 	isHungUp              bool
+	// isTended has Read return EAGAIN where it would wait.
+	isTended bool
 }
 
 func newMeteredConnection(r *run, plain net.Conn) (*meteredConnection, error) {
@@ -133,7 +135,12 @@ func (m *meteredConnection) Read(into []byte) (int, error) {
 	// Nothing else writes on a connection that has something to send later.
 	sends := len(m.later)
 	m.in, m.readErrno = into, 0
-	err := m.raw.Read(m.read)
+	var err error
+	if m.isTended {
+		err = m.raw.Control(func(fd uintptr) { m.readNow(fd) })
+	} else {
+		err = m.raw.Read(m.read)
+	}
 	if err == nil && sends > 0 && m.writeErrno == syscall.EAGAIN {
 		if err = m.raw.Write(m.write); err == nil {
 			err = m.raw.Read(m.read)

@@ -168,6 +168,34 @@ func TestARequestThatWasRejectedIsSentAgainAndTimedFromItsDueMoment(t *testing.T
 	}
 }
 
+// TestAnIdleConnectionAnswersPings has a server ping a second after each reply, and close if that isn't answered at once.
+func TestAnIdleConnectionAnswersPings(t *testing.T) {
+	for _, name := range []string{"grpc", "h2c"} {
+		p := protocols[name]
+		load := p.load(transporttest.Serve(t, func(c net.Conn) {
+			r := bufio.NewReader(c)
+			for n := 0; p.readRequest(r) == nil; n++ {
+				_, _ = c.Write(p.reply(n))
+				server := http2.NewFramer(c, r)
+				_ = server.WritePing(false, [8]byte{1})
+				_ = c.SetReadDeadline(time.Now().Add(600 * time.Millisecond))
+				for isAnswered := false; !isAnswered; {
+					frame, err := server.ReadFrame()
+					if err != nil {
+						return
+					}
+					isAnswered = frame.Header().Type == http2.FramePing && frame.Header().Flags.Has(http2.FlagPingAck)
+				}
+				_ = c.SetReadDeadline(time.Time{})
+			}
+		}), 2*time.Second)
+		load.RatePerS = 1
+		if measured := measure(t, load); measured.RequestsTotal[histogram.OK] != 2 || measured.Reconnects != 0 {
+			t.Errorf("%s: got %v, %d reconnects: %v", name, measured.RequestsTotal, measured.Reconnects, measured.Errors)
+		}
+	}
+}
+
 // TestAConnectionThatWasClosedWhileIdleIsReplaced has a server that keeps no connection.
 func TestAConnectionThatWasClosedWhileIdleIsReplaced(t *testing.T) {
 	for name, p := range protocols {

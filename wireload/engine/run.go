@@ -1,12 +1,15 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"wirebench.dev/wireload/histogram"
+	"wirebench.dev/wireload/live"
+	"wirebench.dev/wireload/transport"
 )
 
 // dialPause is what a user of a closed load waits after a connection that couldn't be opened: it would use a whole core.
@@ -46,6 +49,7 @@ func newRun(ctx context.Context, load *Load) *run {
 // Run sends the load and returns what was measured, also after an interrupt by the context. Its errors are those of
 // the load itself; a service that fails is part of the result.
 func Run(ctx context.Context, load *Load, version string) (histogram.File, error) {
+	shortenSlices()
 	r := newRun(ctx, load)
 	defer r.cancel(nil)
 	end := func() {}
@@ -89,8 +93,12 @@ func (r *run) start() {
 	number := int(r.started.Add(1) - 1)
 	u := newUser(r, number)
 	u.source = r.load.NewSource(number)
+	if tended, isTended := u.client.(interface{ Tend() }); isTended && u.slot == nil && (r.load.RatePerS > 0 || r.load.Arrivals != nil) {
+		go u.tend(tended)
+	}
 	r.users.Go(func() {
 		defer u.close()
+		defer u.busy.Lock() // It is tended no more.
 		<-r.begun
 		if r.load.SpawnRatePerS > 0 {
 			turn := r.startUnixNS + int64(float64(number)/r.load.SpawnRatePerS*float64(time.Second))
@@ -144,4 +152,87 @@ func (r *run) nextOfClosed(u *user) (int64, bool) {
 		})
 	}
 	return 0, true
+}
+
+// Failures have the code Unavailable, except for these.
+var codes = map[transport.Class]histogram.Code{
+	transport.Timeout: histogram.DeadlineExceeded, transport.Garbage: histogram.Internal,
+}
+
+// update lends the fold out. One lock for all users is enough: it is held for some hundred nanoseconds a request, after
+// the request's clock has stopped.
+func (r *run) update(change func(*histogram.Fold)) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	change(r.fold)
+}
+
+// record records a request and how it ended.
+func (r *run) record(operation string, took histogram.Request, reply transport.Reply, err error) {
+	code, message := reply.Code, reply.Message
+	failure := transport.AsFailure(err)
+	if failure != nil {
+		code, message = cmp.Or(codes[failure.Class], histogram.Unavailable), failure.Message
+	}
+	key := histogram.Key{Operation: operation, Code: code}
+	if r.load.Live != nil {
+		r.load.Live.Add(key, took.ServiceNS)
+	}
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.fold.Add(key, took)
+	if code != histogram.OK {
+		r.fold.AddReason(code, message)
+	}
+	if failure != nil {
+		r.fold.File.ErrorClasses[string(failure.Class)]++
+	}
+}
+
+// drop counts a request that was due and never sent.
+func (r *run) drop() { r.update(func(f *histogram.Fold) { f.File.DroppedIterations++ }) }
+
+// count returns what live metrics need besides the requests.
+func (r *run) count() (counts live.Counts) {
+	r.update(func(f *histogram.Fold) { counts.Dropped = f.File.DroppedIterations })
+	counts.Users, counts.UsersMax = r.started.Load(), int64(r.load.UsersMax)
+	counts.BytesSent, counts.BytesReceived = r.sent.Load(), r.received.Load()
+	return counts
+}
+
+// Barrier lets the users of a load wait for each other: after a warm-up by calls, and between phases. After all have
+// arrived it can be used again.
+type Barrier struct {
+	users int
+	// over ends all waiting with the load: a user that has no time left no longer arrives.
+	over <-chan struct{}
+
+	mutex   sync.Mutex
+	arrived int
+	release chan struct{}
+}
+
+// Wait returns when all users have called it.
+func (b *Barrier) Wait() { b.wait(func() {}) }
+
+// wait has the last user to arrive call onAll before any of them continues. It returns false if the load is over.
+func (b *Barrier) wait(onAll func()) bool {
+	b.mutex.Lock()
+	if b.arrived == 0 {
+		b.release = make(chan struct{})
+	}
+	b.arrived++
+	release := b.release
+	if b.arrived == b.users {
+		b.arrived = 0
+		onAll()
+		close(release)
+	}
+	b.mutex.Unlock()
+	select {
+	case <-release:
+		return true
+	case <-b.over:
+		return false
+	}
 }

@@ -10,6 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+func shortenSlices() {}
+
 // newAlarm returns a function that returns true at a moment, as punctually as Go's timers are; false if the context is done.
 func newAlarm(ctx context.Context) (func(time.Time) bool, error) {
 	return func(moment time.Time) bool { return sleep(ctx, time.Until(moment)) }, nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync"
 	"time"
 
 	"wirebench.dev/wireload/histogram"
@@ -37,6 +38,8 @@ type user struct {
 	lastUsed int64
 	// deadline is what the connection has now.
 	deadline int64
+	// busy is held while the user sends a request, or its idle connection is tended.
+	busy sync.Mutex
 	// kept says that the connection has had a reply; isUnconnected, that it couldn't be opened.
 	kept, isUnconnected bool
 }
@@ -53,6 +56,8 @@ func newUser(r *run, number int) *user {
 
 // perform sends a request, which was due at this moment, or never if it is 0, and records how it ended.
 func (u *user) perform(due int64) (reply transport.Reply, err error) {
+	u.busy.Lock()
+	defer u.busy.Unlock()
 	u.source.Next(&u.request)
 	if u.request.Stream && due != 0 && u.run.now() >= u.run.endUnixNS() {
 		u.run.drop() // It would be cancelled before it is sent.
@@ -83,6 +88,21 @@ func (u *user) perform(due int64) (reply transport.Reply, err error) {
 		u.finish(reply, err)
 	}
 	return reply, err
+}
+
+// tend has an idle connection answer its server: one that nobody answers is closed.
+func (u *user) tend(client interface{ Tend() }) {
+	const every = 250 * time.Millisecond
+	for sleep(u.run.ctx, every) {
+		if u.busy.TryLock() {
+			if u.connection != nil {
+				u.socket.isTended = true
+				client.Tend()
+				u.socket.isTended = false
+			}
+			u.busy.Unlock()
+		}
+	}
 }
 
 // prepare encodes the request, and returns when it begins to be sent. A connection that the server has closed while

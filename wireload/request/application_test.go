@@ -50,7 +50,6 @@ func TestCompileRejectsBadOptions(t *testing.T) {
 		{Options{Transport: "rest", Work: sequence("users.have")}, `operations: there is no "users.have"; did you mean users.get?`},
 		{Options{Transport: "http", Work: sequence("users.get")}, `operations.users.get: has no request on transport "http"`},
 		{Options{Transport: "rest", Codec: "xml", Work: sequence("users.get")}, "codec must be json or protobuf"},
-		{Options{Transport: "grpc", Codec: "json", Work: sequence("users.get")}, "gRPC has codec protobuf only"},
 		{Options{Transport: "rest", Payload: "huge", Work: sequence("users.create")}, `payload: no operation of the load has a value for "huge"`},
 		{Options{Transport: "rest", Work: sequence("users.get", "users.delete")}, "users.delete: needs an operation that creates"},
 		{Options{Transport: "rest", Work: Work{Mix: map[string]int{"users.get": 0}}}, "mix: users.get: its weight must be from 1 to 10000"},

@@ -65,11 +65,8 @@ type Workload struct {
 // Compile prepares a load's requests. Errors name the operation and the field.
 func (a *Application) Compile(options Options) (*Workload, error) {
 	options.setDefaults()
-	switch {
-	case options.Codec != "json" && options.Codec != "protobuf":
+	if options.Codec != "json" && options.Codec != "protobuf" {
 		return nil, fmt.Errorf("codec must be json or protobuf, not %q", options.Codec)
-	case options.Codec == "json" && options.Transport == "grpc":
-		return nil, errors.New("gRPC has codec protobuf only")
 	}
 	w := &Workload{options: options, idsEach: 1}
 	if err := options.Work.validate(&options); err != nil {
@@ -86,10 +83,9 @@ func (a *Application) Compile(options Options) (*Workload, error) {
 
 func (o *Options) setDefaults() {
 	o.Users = max(1, o.Users)
-	if o.Codec == "" {
-		o.Codec = map[string]string{"grpc": "protobuf"}[o.Transport]
+	if o.Codec = cmp.Or(o.Codec, "json"); o.Transport == "grpc" {
+		o.Codec = "protobuf"
 	}
-	o.Codec = cmp.Or(o.Codec, "json")
 }
 
 // operations returns the names of the operations.

@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -208,7 +209,7 @@ func (c *Connection) read() {
 			break
 		}
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, syscall.EAGAIN) {
 		c.err = errors.Join(err, c.err)
 		for _, each := range c.calls() {
 			c.end(each, each.failure(c.err))

@@ -119,6 +119,17 @@ func (s *Stream) Exchange() (isLast bool, err error) {
 	return c.isSpent(), s.err
 }
 
+// Tend answers what has come on an idle connection, such as pings. Reads fail with EAGAIN where they would wait.
+func (s *Stream) Tend() {
+	c := s.connection
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.read(); c.out.Len() > 0 {
+		c.swap()
+		_, _ = c.socket.Write(c.sent.Bytes())
+	}
+}
+
 // failure returns what an error of the connection is to a call.
 func (s *Stream) failure(err error) error {
 	failure := *transport.FailedCall(err, s.begun)
