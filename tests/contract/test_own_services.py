@@ -99,7 +99,7 @@ def test_replies_that_differ_are_both_shown_before_anything_is_measured(tmp_path
     assert 1 == done.returncode
     assert 'v1 has message: "greetings from podinfo' in done.stderr
     assert 'other has message: "other"' in done.stderr
-    assert () == only_run(tmp_path / "results").records
+    assert [] == list((tmp_path / "results").iterdir())
 
 
 @pytest.mark.slow

@@ -120,7 +120,7 @@ FAILING = [
     ("dropped_iterations", replace(GOOD, file={"dropped_iterations": 1})),
     ("rate_error", replace(GOOD, succeeded=3600)),
     ("error_rate", replace(GOOD, failed=100)),
-    ("error_rate", replace(GOOD, succeeded=0)),
+    ("replies", replace(GOOD, succeeded=0)),
     ("connections", with_connections(2000, 999.0, 0.5)),
     ("connections", with_connections(2, 0.85, 0.6)),
     ("connections", with_connections(8, 6.0, 0.9)),

@@ -63,6 +63,9 @@ def show_and_report(run: Run, known: Sequence[str], *, json: bool) -> None:
             show_run(run, json=json, known=known)
             sys.stdout.flush()
     LOG.info("\nReport: %s", report)
+    if not any(record.has_replies for record in run.records):
+        hint = "lengthen it (--duration, load.window_s), or see whether the service hangs"
+        raise WirebenchError("nothing was measured: all replies take longer than the window", hint)
 
 
 def _describe_rest(folder: Path, *, is_interrupted: bool) -> None:

@@ -21,7 +21,7 @@ from wirebench.plan.load import read_scenario
 from wirebench.plan.plan import Plan
 from wirebench.run.ids import CREATED_FIRST_ID
 from wirebench.run.load_source import LoadSource
-from wirebench.run.own_variants import VERIFIED_IDS, Variants, check_variants
+from wirebench.run.own_variants import VERIFIED_IDS, Variants, check_variants, describe_verification
 from wirebench.run.target_options import choose_target, plan_for_target
 from wirebench.targets.endpoint import Endpoint
 
@@ -72,12 +72,13 @@ def verify(
             "\n".join(outcome.mismatches),
         )
     names = ", ".join(service.variant or str(service) for service in verified)
-    sys.stdout.write(f"{outcome.requests} requests were answered alike by {names}\n")
+    what = describe_verification(plan.scenario) if plan.scenario.variants else "equal replies to random requests"
+    sys.stdout.write(f"verified by {outcome.requests} requests to {names}: {what}\n")
 
 
 def _verify(plan: Plan, endpoints: Mapping[ServiceSpec, Endpoint], folder: Path) -> Conformance:
     if not plan.scenario.variants:
         return check_services(tuple(endpoints.values()), plan.seed)
-    variants = Variants(plan.scenario, folder, folder, LoadSource())
+    variants = Variants(plan.scenario, folder, LoadSource())
     first_ids = defaultdict[object, int](itertools.count(CREATED_FIRST_ID, VERIFIED_IDS).__next__)
     return variants.compare(variants.send(plan.cells, endpoints, plan.seed, first_ids))

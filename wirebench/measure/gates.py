@@ -137,10 +137,10 @@ def _compute_opening_s(of: GateInput) -> float | None:
     return latency.p99_ms / 1e3 if latency and not load.calls else None
 
 
-def _compute_error_rate(of: GateInput) -> float:
-    """Return the share of requests that failed: 1 if there are none, unless all streams are longer than the window."""
+def _compute_error_rate(of: GateInput) -> float | None:
+    """Return the share of requests that failed; none if all streams are longer than the window."""
     if not of.record.requests:
-        return 0.0 if of.record.streams and of.record.streams.items else 1.0
+        return 0.0 if of.record.has_replies else None
     return of.record.failed / of.record.requests
 
 
@@ -239,6 +239,14 @@ GATES = (
         unit="s",
         advice="connections were still being opened, or used for the first time, in the window: lengthen "
         "load.warmup_s, or use fewer connections",
+    ),
+    GateRule(
+        "replies",
+        lambda of: None if of.record.has_replies else 0,
+        limit=1,
+        limit_is_minimum=True,
+        unit="replies in the window",
+        advice="replies take longer than the window: lengthen load.window_s, or see whether the service hangs",
     ),
     GateRule(
         "error_rate",

@@ -248,6 +248,11 @@ class Record(FrozenModel):
     gates: tuple[Gate, ...]
 
     @property
+    def has_replies(self) -> bool:
+        """Whether anything came in the window: replies, or items of streams."""
+        return bool(self.requests or (self.streams and self.streams.items))
+
+    @property
     def id(self) -> str:
         """A name that is unique in the run."""
         return f"b{self.block:03d}-{self.cell}"

@@ -35,14 +35,17 @@ from wirebench.measure.observe import Observation
 from wirebench.measure.search import search_capacity
 from wirebench.measure.usage import Interference
 from wirebench.model.cell import Cell, ServiceSpec
+from wirebench.model.run_info import APPLICATION_FILE, TIMING_FILE
+from wirebench.model.variant import CONTRACT_FILE
 from wirebench.plan.plan import Plan, PlannedCell
 from wirebench.run.environment import read_machine
 from wirebench.run.ids import CREATED_FIRST_ID, ID_STEP, IdLayout, count_steps, find_free
 from wirebench.run.load_pod.task import CalibrateTask, MeasureTask, VerifyTask
 from wirebench.run.load_source import LoadSource
-from wirebench.run.own_variants import VERIFIED_IDS, Variants
+from wirebench.run.own_variants import VERIFIED_IDS, Variants, describe_verification
 from wirebench.run.progress import Progress
 from wirebench.store.runs import RunWriter
+from wirebench.system.processes import ProcessError
 from wirebench.system.signals import Interrupted
 from wirebench.targets.cluster.load_pods import LOAD_CORES
 from wirebench.targets.cluster.namespace import name_namespace
@@ -67,7 +70,7 @@ class Execution:
         self.folder = tempfile.TemporaryDirectory(prefix="wirebench-")
         self.variants: Variants | None = None
         if plan.scenario.variants:
-            self.variants = Variants(plan.scenario, Path(self.folder.name), writer.folder, self.source)
+            self.variants = Variants(plan.scenario, Path(self.folder.name), self.source)
         #: The least id that the run creates records with.
         self.first_id = CREATED_FIRST_ID
         #: The first ids of records that verification creates, one for each kind of request.
@@ -85,7 +88,7 @@ class Execution:
         Each block has freshly started services where the target can start them. If services run side by side, so do
         those whose cells are done: the others were measured beside them.
         """
-        if self.writer.info.calibrate:
+        if self.writer.info.calibrate and self.target.load_pods:  # while services don't take the room of its pod
             self.calibration = self.find_calibration()
         if self.variants:
             self._choose_ids(())
@@ -113,7 +116,7 @@ class Execution:
     def end(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         """Mark the run complete, or incomplete with the reason, as `__exit__` of a context manager.
 
-        Without any record, the folder stays only if a failed process has logged something.
+        Without any record, the folder stays only for the logs of a process that has failed.
         """
         self.folder.cleanup()
         is_interrupt = kind is not None and issubclass(kind, (Interrupted, KeyboardInterrupt))
@@ -124,8 +127,7 @@ class Execution:
         else:
             status, reason = "incomplete", error.message if isinstance(error, WirebenchError) else "it failed"
         self.writer.update(status=status, reason=reason, **self._add_up_times())
-        if not self.writer.is_worth_keeping(logs_count=not is_interrupt):
-            self.writer.discard()
+        self.writer.discard_if_empty(logs_count=isinstance(error, ProcessError))
 
     def _add_up_times(self) -> dict[str, float]:
         """Return what all parts of the run took up to now."""
@@ -187,7 +189,9 @@ class Execution:
 
     def _verify(self, turns: Iterable[AbstractContextManager[Mapping[ServiceSpec, Endpoint]]]) -> None:
         """Verify that services answer alike, which run in turns or all at once. Raises WirebenchError if they don't."""
-        self.progress.step("verifying that all services answer alike")
+        is_first, scenario = not self.is_verified, self.plan.scenario
+        what = describe_verification(scenario) if self.variants else "equal replies to random requests"
+        self.progress.step(f"verifying {what}")
         answered: Answered = ()
         first_ids = defaultdict[object, int](self.verified_ids.__next__)
         for turn in turns:
@@ -203,6 +207,8 @@ class Execution:
                     wait_until_settled([replica for endpoint in running for replica in endpoint.replicas])
         if self.variants:
             self._conclude(self.variants.compare(answered))
+        if is_first:
+            self._begin()
 
     def _list_turns(self) -> list[tuple[ServiceSpec, ...]]:
         """Return the services to verify at a time, as a cluster may have no room for more.
@@ -235,6 +241,20 @@ class Execution:
                 "\n".join(outcome.mismatches[:10]),
             )
         self.is_verified = True
+
+    def _begin(self) -> None:
+        """Write the run's folder with all that the run depends on, and calibrate. Raises WirebenchError."""
+        scenario = self.plan.scenario
+        if not self.writer.info.resumed_at:
+            self.writer.begin()
+            if (recording := scenario.load.recording) and recording.path:
+                self.writer.keep(recording.path, TIMING_FILE)
+            if self.variants:
+                self.writer.write(APPLICATION_FILE, scenario.application.source.text)
+        for path in Path(self.folder.name).glob(CONTRACT_FILE.format("*")):
+            self.writer.keep(path, path.name)
+        if self.writer.info.calibrate and self.calibration is None:
+            self.calibration = self.find_calibration()
 
     def _choose_ids(self, endpoints: Sequence[Endpoint]) -> None:
         """Choose ids that are free on services that aren't restarted, and note them: their records stay there."""

@@ -13,7 +13,7 @@ from wirebench.drivers import Job
 from wirebench.errors import UsageError
 from wirebench.measure.answers import Answered, compare_answers, describe_work
 from wirebench.measure.conformance import Conformance
-from wirebench.model.application import Request, find_headers, resolve
+from wirebench.model.application import Operation, Request, find_headers, resolve
 from wirebench.model.cell import Cell, ServiceSpec
 from wirebench.model.scenario import Scenario, find_own
 from wirebench.model.source import FieldPath
@@ -37,11 +37,10 @@ REQUESTS_EACH = 10
 class Variants:
     """The variants that a run measures: files for drivers, and verification."""
 
-    def __init__(self, scenario: Scenario, folder: Path, kept: Path, source: LoadSource) -> None:
-        """Take a folder for temporary files, one for gRPC messages, and where requests are sent from."""
+    def __init__(self, scenario: Scenario, folder: Path, source: LoadSource) -> None:
+        """Take a folder for files, and where requests are sent from."""
         self._scenario = scenario
         self._folder = folder
-        self._kept = kept
         self._source = source
         self._files: dict[str, tuple[Path, Path]] = {}
 
@@ -55,7 +54,7 @@ class Variants:
             application, file = self._scenario.application, self._folder / "application.json"
             write_atomic(file, application.source.text)
             if application.variants[name].transport == "grpc":
-                descriptors = self._kept / CONTRACT_FILE.format(name)
+                descriptors = self._folder / CONTRACT_FILE.format(name)
                 messages = self._find_messages(name, endpoint)
                 write_atomic(descriptors, messages)
                 if _is_reflected(application.variants[name]):  # others are checked before anything starts
@@ -143,17 +142,36 @@ def check_variants(scenario: Scenario) -> None:
                 raise UsageError(f"{where}: {error.message}", error.hint, error.details) from None
 
 
-def find_variables(scenario: Scenario) -> Iterator[tuple[str, FieldPath]]:
-    """Yield the environment variables that a scenario's variants and operations name, each with where it stands."""
+def describe_verification(scenario: Scenario) -> str:
+    """Return what is verified of the replies of variants, in words."""
+    operations = list(_find_operations(scenario).values())
+    requests = (
+        request for each in operations for request in (each.rest, each.grpc, each.socket, *each.variants.values())
+    )
+    checked = "statuses and what `expect` says" if any("expect" in (each or {}) for each in requests) else "statuses"
+    if len(scenario.variants) == 1:
+        return checked
+    paths = {path for each in operations for same in each.same for path in same.values()}
+    return (
+        f"{checked}, {'equal bodies' if paths == {''} else 'equal values of `same`' if paths else 'nothing compared'}"
+    )
+
+
+def _find_operations(scenario: Scenario) -> dict[str, Operation]:
+    """Return the operations that a scenario measures."""
     first = next(iter(scenario.application.operations))
     levels = [level for each in scenario.transports for level in find_own(scenario.factors.operation, each) or (first,)]
-    operations = dict.fromkeys(name for level in levels for name in scenario.load.find_workload(level).operations)
+    names = dict.fromkeys(name for level in levels for name in scenario.load.find_workload(level).operations)
+    return {name: scenario.application.operations[name] for name in names}
+
+
+def find_variables(scenario: Scenario) -> Iterator[tuple[str, FieldPath]]:
+    """Yield the environment variables that a scenario's variants and operations name, each with where it stands."""
     sections: dict[FieldPath, dict[str, str]] = {}
     for name in scenario.variants:
         for key in ("headers", "environment"):
             sections["variants", name, key] = getattr(scenario.variants[name], key)
-    for name in operations:
-        operation = scenario.application.operations[name]
+    for name, operation in _find_operations(scenario).items():
         requests: dict[FieldPath, Request | None] = {("rest",): operation.rest, ("grpc",): operation.grpc}
         requests |= {("variants", each): own for each, own in operation.variants.items() if each in scenario.variants}
         for field, request in requests.items():

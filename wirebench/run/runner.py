@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from wirebench.errors import UsageError
-from wirebench.model.run_info import APPLICATION_FILE, TIMING_FILE, Run
+from wirebench.model.run_info import APPLICATION_FILE, Run
 from wirebench.plan.plan import Plan
 from wirebench.run.execution import Execution
 from wirebench.run.preparation import create_info, prepare
@@ -54,11 +54,7 @@ def execute(  # noqa: PLR0913 - options, each with a default
         info = create_info(plan, place, name, command, calibrate=calibrate)
         if keep_application:
             info = info.model_copy(update={"application": str((out / name / APPLICATION_FILE).absolute())})
-        writer = RunWriter(out, resume_info(resumed, info) if resumed else info, found=resumed)
-        if not resumed and (recording := plan.scenario.load.recording) and recording.path:
-            writer.keep(recording.path, TIMING_FILE)
-        if not resumed and plan.scenario.variants:
-            writer.write(APPLICATION_FILE, plan.scenario.application.source.text)
+        writer = RunWriter(out, resume_info(resumed, info) if resumed else info, found=resumed, begins=False)
         execution = Execution(plan, place, ids, writer, progress)
         ending.push(execution.end)
         ending.callback(place.stop)

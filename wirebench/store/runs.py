@@ -51,27 +51,29 @@ class DamagedRun:
 class RunWriter:
     """Writes a run while it is running; what was written stays readable whatever happens next."""
 
-    def __init__(self, folder: Path, info: RunInfo, *, found: Run | None = None) -> None:
-        """Make the run's folder and say there that the run has begun.
+    def __init__(self, folder: Path, info: RunInfo, *, found: Run | None = None, begins: bool = True) -> None:
+        """Take the folder of runs, and resume the run that was `found`, or begin one unless that is to come.
 
-        Or that it is resumed, where it was `found`. Raises WirebenchError, and UsageError if it has changed since.
+        Raises WirebenchError, and UsageError if the run has changed since.
         """
         self.folder = folder / info.id
         self.info = info
+        self._has_begun = False
         if found:
             self._take_over(found)
-        else:
-            self._begin()
+        elif self.folder.exists():
+            raise WirebenchError(f"another run of this second is named {info.id}", "run it again")
+        elif begins:
+            self.begin()
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
+        """Make the run's folder, where services may have logged, and say there that the run has begun."""
         try:
-            self.folder.mkdir(parents=True)  # not one that is there: another run may have begun in this second
             for name in ("records", "histograms", "logs"):
-                (self.folder / name).mkdir()
-        except FileExistsError:
-            raise WirebenchError(f"another run of this second is named {self.info.id}", "run it again") from None
+                (self.folder / name).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise make_write_error(self.folder, error) from error
+        self._has_begun = True
         self._write_info()
 
     def _take_over(self, found: Run) -> None:
@@ -83,6 +85,7 @@ class RunWriter:
             raise taken from None
         if load_info(self.folder) != found.info:
             raise taken
+        self._has_begun = True
         self._write_info()
         try:
             self._remove_what_has_no_record(found.records)
@@ -123,17 +126,14 @@ class RunWriter:
         """Put a text into the run's folder, under this name. Raises WirebenchError."""
         write_atomic(self.folder / name, text)
 
-    def is_worth_keeping(self, *, logs_count: bool) -> bool:
-        """Whether something was measured or found out, or, if that counts, a process has said something.
+    def discard_if_empty(self, *, logs_count: bool) -> None:
+        """Remove the folder if nothing was measured, and, if that counts, no process has said anything.
 
         A resumed run was there before, and stays.
         """
-        if self.info.resumed_at or any(record_paths(self.folder)) or self.info.conformance_mismatches:
-            return True
-        return logs_count and any(log.stat().st_size for log in (self.folder / "logs").iterdir())
-
-    def discard(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
+        has_logs = logs_count and any(log.stat().st_size for log in (self.folder / "logs").glob("*"))
+        if not (has_logs or self.info.resumed_at or any(record_paths(self.folder))):
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def update(self, **changes: Any) -> None:  # noqa: ANN401 - fields of RunInfo
         self.info = self.info.model_copy(update=changes)
@@ -145,7 +145,8 @@ class RunWriter:
             self.update(notes=(*self.info.notes, text))
 
     def _write_info(self) -> None:
-        write_atomic(self.folder / "run.json", self.info.model_dump_json(indent=1))
+        if self._has_begun:
+            write_atomic(self.folder / "run.json", self.info.model_dump_json(indent=1))
 
 
 def make_run_id(scenario: str, now: datetime | None = None) -> str:

@@ -87,7 +87,7 @@ class ExternalTarget(Target):
             if servers.pids:
                 count = pluralise(len(servers.pids), "process", "processes")
                 notes.append(f"CPU time and memory of {name} are those of {servers.programs} ({count})")
-        pids = " ".join(str(pid) for servers in self._servers.values() for pid in servers.pids)
+        pids = " ".join(dict.fromkeys(str(pid) for servers in self._servers.values() for pid in servers.pids))
         if pids and self.cores and self.cores.shared and not divide_cores().shared:
             bind = f"taskset -acp {','.join(map(str, sorted(divide_cores().server)))} $pid"
             notes.append(f"to bind services to cores of their own: for pid in {pids}; do {bind}; done")

@@ -97,6 +97,7 @@ class LocalTarget(Target):
         launches = [self._launch(service, *pair) for service, pair in zip(services, pairs, strict=True)]
         for service, launch in zip(services, launches, strict=True):
             name, log = f"the service {service}", self._log_path(str(service))
+            log.parent.mkdir(parents=True, exist_ok=True)
             cores = self.cores.all if service.cores else self.cores.server
             child = processes.start(name, launch.arguments, log, cores, launch.environment, folder=launch.folder)
             self._children.append(child)

@@ -11,6 +11,7 @@ import (
 	"wirebench.dev/wireload/engine"
 	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/request"
+	"wirebench.dev/wireload/transport"
 )
 
 // renderJob prints requests of a job's operation, a line each, for other tools to send.
@@ -75,6 +76,9 @@ func requestJob(ctx context.Context, arguments []string, out io.Writer) error {
 			made.Number = number + 1
 			if err := lines.Encode(made); err != nil {
 				return err
+			}
+			if probe.Failure != nil && probe.Failure.Class == transport.Timeout {
+				return nil // The others would take as long.
 			}
 		}
 	}

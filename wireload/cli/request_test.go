@@ -181,7 +181,11 @@ func TestALineServiceIsAsked(t *testing.T) {
 		{"one\ntwo\n", 10, "", "null", "the service sent more than one line"},
 	} {
 		got := askFor(t, job(t, lines(t, each.says), "socket", operations, map[string]any{"timeout_s": each.timeoutS, "requests_each": 2}))
-		if len(got) != 2 {
+		want := 2
+		if each.problem == "no reply in time" {
+			want = 1 // A service that hangs isn't asked again.
+		}
+		if len(got) != want {
 			t.Fatalf("%q: got %+v", each.says, got)
 		}
 		expectAnswer(t, got[0], each.status, each.reply, each.problem)

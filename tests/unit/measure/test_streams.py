@@ -49,7 +49,7 @@ def test_streams_that_outlast_the_window_are_fit_for_use(tmp_path: Path) -> None
 def test_a_load_whose_streams_give_nothing_fails(tmp_path: Path) -> None:
     """No stream ended and no item came: that is no load at all."""
     failed = failed_gates(record_of(tmp_path, stream_cell("rest"), file_of({})))
-    assert {"error_rate", "samples", "first_items", "connections"} <= failed
+    assert {"replies", "samples", "first_items", "connections"} <= failed
 
 
 @pytest.mark.parametrize(("gap_ms", "kept"), [(10.0, True), (10.05, True), (10.2, False), (9.8, False)])
