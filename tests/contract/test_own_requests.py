@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 
 from tests.support import report_run
 from tests.support.recorders import Received, Recorder, record_grpc, record_rest
+from tests.support.runs import only_run, wirebench
 from wirebench.drivers import DRIVERS, Job
 from wirebench.model.contract import Driver, Transport
 from wirebench.model.histogram_file import HistogramFile
@@ -160,3 +163,24 @@ def test_values_of_variables_are_sent_and_shown_nowhere(
     assert transport == "rest" or str(b"\x00\xff") == headers["trace-bin"]
     assert SECRET not in arguments
     assert [] == [path for path in tmp_path.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()]
+
+
+def test_requests_are_verified_before_anything_is_written(tmp_path: Path) -> None:
+    """Replies that differ leave no folder; where none comes in the window, a gate fails, and the command."""
+    number = itertools.count()
+
+    def answer_slowly(request: Received) -> bytes:
+        time.sleep(0 if next(number) < 30 else 3)  # after verification
+        return request.path.encode()
+
+    options = ("--duration", "1s", "--blocks", "1", "--concurrency", "1", "--out", tmp_path / "results")
+    with record_rest(answer_slowly) as service:
+        one, other = (f"GET http://{service.address}/{path}" for path in "ab")
+        failed = wirebench("run", "--rest", one, "--rest", other, *options)
+        assert (1, False) == (failed.returncode, (tmp_path / "results").exists())
+        assert "--ignore-bodies" in failed.stderr
+        done = wirebench("run", "--rest", one, *options)
+    assert 1 == done.returncode
+    assert "error: nothing was measured" in done.stderr
+    (record,) = only_run(tmp_path / "results").records
+    assert "replies" in {gate.name for gate in record.gates if not gate.passed}

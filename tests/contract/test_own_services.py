@@ -9,10 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.runs import needs_tools, only_run, second_lane, wirebench
-from tests.support.waiting import wait_until
 from wirebench.model.run_info import Run
 from wirebench.system.paths import TOOLS
-from wirebench.system.ports import LOOPBACK, accepts_connections, reserve_ports
 
 pytestmark = [
     second_lane,
@@ -116,30 +114,3 @@ def test_values_of_the_environment_are_written_nowhere(tmp_path: Path, monkeypat
     files = [path for path in (tmp_path / "results").rglob("*") if path.is_file()]
     assert len(files) > 6
     assert [] == [path for path in files if SECRET.encode() in path.read_bytes()]
-
-
-def test_a_service_that_runs_already_is_reached_by_its_address(tmp_path: Path) -> None:
-    """By default, as there is no command; its metrics tell its CPU time, and the run says how finely."""
-    with reserve_ports(1) as (port,):
-        pass
-    server = subprocess.Popen(
-        [TOOLS / "podinfo", "--host", LOOPBACK, "--port", str(port), "--level", "error"], stderr=subprocess.DEVNULL
-    )
-    try:
-        variant = f"transport: rest, address: '{LOOPBACK}:{port}', metrics: 'http://{LOOPBACK}:{port}/metrics'"
-        (tmp_path / "there.yaml").write_text(
-            f"{APPLICATION.partition('variants:')[0]}variants: {{there: {{{variant}}}}}\n"
-        )
-        text = f"question: How fast?\napplication: there.yaml\nfactors: {{concurrency: 2}}\n{LOAD}"
-        (tmp_path / "s.yaml").write_text(text.replace("0.5}", "2.5}"))
-        wait_until(lambda: accepts_connections(LOOPBACK, port), "podinfo listens")
-        done = wirebench("run", tmp_path / "s.yaml", "--no-calibrate", "--blocks", "1", "--out", tmp_path / "results")
-    finally:
-        server.kill()
-        server.wait()
-    assert 0 == done.returncode, done.stderr
-    run = only_run(tmp_path / "results")
-    assert "external" == run.info.target
-    assert run.records[0].server.cpu_s
-    assert run.records[0].server.memory_bytes
-    assert any("hundredths of a second" in note for note in run.info.notes)

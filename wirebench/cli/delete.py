@@ -30,7 +30,7 @@ def delete(
     from wirebench.errors import pluralise
     from wirebench.store.runs import find_run
 
-    found = {run.folder: run for run in (find_run(name, out) for name in runs)}
+    found = {run.folder: run for run in (find_run(name, out, prefers_complete=False) for name in runs)}
     for path, run in found.items():
         if run.info.status == "running":
             raise UsageError(f"{path} is being measured", "end it first")

@@ -41,7 +41,7 @@ def resume(  # noqa: PLR0913 - one parameter an option
 
     verbosity.apply()
     try:
-        found = find_run(run, out)
+        found = find_run(run, out, prefers_complete=False)
     except UsageError:
         raise
     except WirebenchError as error:

@@ -196,15 +196,19 @@ def read_changed_ns(folder: Path) -> int:
     return max((path.stat().st_mtime_ns for path in paths if path.exists()), default=0)
 
 
-def find_run(name: str, folder: Path = DEFAULT_FOLDER) -> Run:
+def find_run(name: str, folder: Path = DEFAULT_FOLDER, *, prefers_complete: bool = True) -> Run:
     """Read the run of that name, the only one whose name begins so, the one in that folder, or one of the `last`.
 
-    Those are counted by runs that can be read: `last~1` is the one before; of the others it warns.
+    Those are counted by runs that can be read, where it `prefers_complete` by complete ones first: `last~1` is the one
+    before; of the others it warns.
     Raises UsageError if there is no such run, WirebenchError if the one that is named can't be read.
     """
     folders = run_folders(folder)
     if asked := _LAST_BUT.fullmatch(name):
-        return _find_last(folders, int(asked[1] or 0), folder)
+        newest_first = folders[::-1]
+        if prefers_complete:
+            newest_first.sort(key=_is_incomplete)
+        return _find_last(newest_first, int(asked[1] or 0), folder)
     for path in (folder / name, Path(name)):
         if (path / "run.json").is_file():
             return load_run(path)
@@ -216,10 +220,17 @@ def find_run(name: str, folder: Path = DEFAULT_FOLDER) -> Run:
     raise UsageError(f"no run {name!r} in {folder}/", "`wirebench list` shows the runs")
 
 
+def _is_incomplete(folder: Path) -> bool:
+    try:
+        return load_info(folder).status != "complete"
+    except WirebenchError:
+        return False
+
+
 def _find_last(folders: Sequence[Path], newer: int, folder: Path) -> Run:
     """Read the newest run but so many newer ones."""
     whole = 0
-    for path in reversed(folders):
+    for path in folders:
         try:
             found = load_run(path)
         except WirebenchError as error:

@@ -71,6 +71,17 @@ def test_runs_are_found_by_how_long_ago_by_name_and_by_folder(tmp_path: Path) ->
         find_run("20260102", tmp_path)
 
 
+def test_complete_runs_come_before_others_unless_asked_otherwise(tmp_path: Path) -> None:
+    """What was stopped is of interest to those who resume or delete it."""
+    statuses = {"20260101T120000Z-a": "complete", "20260102T120000Z-b": "complete", "20260103T120000Z-c": "incomplete"}
+    first, second, stopped = (
+        RunWriter(tmp_path, run_info(1, 1, {"id": name, "status": status})).folder for name, status in statuses.items()
+    )
+    found = [find_run(name, tmp_path).folder for name in ("last", "last~1", "last~2")]
+    assert [second, first, stopped] == found
+    assert stopped == find_run("last", tmp_path, prefers_complete=False).folder
+
+
 @pytest.mark.parametrize("name", ["last", "last~1", "nothing", "", "../.."])
 def test_a_run_that_is_not_there_is_a_usage_error(tmp_path: Path, name: str) -> None:
     """The message says what to do."""

@@ -59,8 +59,9 @@ def show_results(request: Request) -> Response:
     query = ResultsQuery.read(pairs)
     store.update()
     choices = store.choices()
-    # The newest run that has a cell that matches the filters, if there is one.
-    newest = [result.run_id for result in store.results(query, limit=1).rows]
+    # The newest run that has a cell that matches the filters, of complete ones if one is near.
+    complete = [row.run_id for row in store.runs(query, limit=LISTED_RUNS).rows if row.status == "complete"]
+    newest = complete or [result.run_id for result in store.results(query, limit=1).rows]
     drawn = _draw(store, query.model_copy(update={"run_id": (newest[0],)}), pairs) if newest else None
     runs = store.runs(query.model_copy(update={"run_id": ()}), limit=LISTED_RUNS, cursor=query.cursor)
     text = render_template(
