@@ -105,7 +105,7 @@ def test_a_foreign_service_is_verified_within_its_limit(tmp_path: Path, monkeypa
     monkeypatch.setattr("time.sleep", pauses_s.append)
     limit = plan.scenario.variants["there"].limit
     endpoints = {service: Endpoint(service, "shop.example.com:80", limit=limit) for service in plan.services}
-    measured = Variants(plan.scenario, tmp_path, tmp_path, LoadSource())
+    measured = Variants(plan.scenario, tmp_path, LoadSource())
     found = measured.compare(measured.send(plan.cells, endpoints, 1, defaultdict(int)))
     assert ([4], [1.0], 4, ()) == (asked, pauses_s, found.requests, found.mismatches)
 
