@@ -90,7 +90,7 @@ func (c *Connection) Open(socket net.Conn) {
 
 // Send sends a request, and waits until its reply begins: that to a long one may come before the server has read it all.
 func (c *Connection) Send(out []byte) (err error) {
-	const long = 64 << 10
+	const long = 256 << 10
 	if len(out) < long {
 		err = Send(c.socket, out)
 	} else {
