@@ -34,15 +34,17 @@ func streaming(items int, gap time.Duration, ends bool) func(net.Conn) {
 
 func streamLoad(address string, duration time.Duration) *Load {
 	p := protocols["rest"]
-	p.request.Stream = true
+	p.request.Stream, p.request.Items = true, 6
 	return p.load(address, duration)
 }
 
-func TestItemsOfStreamsAreTimed(t *testing.T) {
+func TestItemsOfStreamsAreTimedAndCounted(t *testing.T) {
+	wrong := ""
 	load := streamLoad(transporttest.Serve(t, streaming(5, 10*time.Millisecond, true)), time.Minute)
-	load.Calls = 3
+	load.Calls, load.CheckEvery = 3, 1
+	load.OnMismatch = func(_ string, err error) { wrong = err.Error() }
 	measured := measure(t, load)
-	if measured.RequestsTotal[histogram.OK] != 3 || measured.Streams == nil || measured.Streams.Items != 15 {
+	if wrong != "get: 5 items, not 6" || measured.RequestsTotal[histogram.OK] != 3 || measured.Streams == nil || measured.Streams.Items != 15 {
 		t.Fatalf("want 3 streams of 5 items, got %v, %v: %v", measured.RequestsTotal, measured.Streams, measured.Errors)
 	}
 	gaps, first := measured.Merged("gap"), measured.Merged("first_item")

@@ -92,8 +92,7 @@ func (u *user) perform(due int64) (reply transport.Reply, err error) {
 
 // tend has an idle connection answer its server: one that nobody answers is closed.
 func (u *user) tend(client interface{ Tend() }) {
-	const every = 250 * time.Millisecond
-	for sleep(u.run.ctx, every) {
+	for sleep(u.run.ctx, 250*time.Millisecond) {
 		if u.busy.TryLock() {
 			if u.connection != nil {
 				u.socket.isTended = true

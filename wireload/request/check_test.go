@@ -119,31 +119,3 @@ func reply(t *testing.T, application *Application, operation string, wire [2]str
 	}
 	return encoded
 }
-
-func TestItemsOfStreamsAreChecked(t *testing.T) {
-	item := func(id int, reference string) any {
-		return map[string]any{"id": id, "time": 1, "reference": reference}
-	}
-	application := builtin(t)
-	for _, wire := range [][2]string{{"rest", "json"}, {"grpc", "protobuf"}} {
-		source := compile(t, application, Options{
-			Transport: wire[0], Codec: wire[1], StreamItems: 10, Work: sequence("ledger.stream_transactions"),
-		}).NewSource(0)
-		var r Request
-		source.Next(&r)
-		if !r.Stream {
-			t.Error("the request does not say that it is answered by a stream")
-		}
-		check := func(data any) error {
-			if wire[0] == "rest" {
-				text, _ := json.Marshal(data)
-				return source.Check(&r, text)
-			}
-			return source.Check(&r, reply(t, application, "ledger.stream_transactions", wire, data))
-		}
-		where := wire[0] + " with " + wire[1]
-		expectError(t, where, check(item(5, "x")), "")
-		expectError(t, where, check(item(0, "x")), "id is")
-		expectError(t, where, check(item(5, "")), `reference is`)
-	}
-}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 	"wirebench.dev/wireload/variable"
 )
@@ -114,30 +113,6 @@ func TestEveryKindOfMethod(t *testing.T) {
 		_, err = application.Compile(Options{Transport: "grpc", Work: sequence("op")})
 		expectError(t, text, err, each.wrong)
 	}
-}
-
-func TestAnyReplyMessageIsChecked(t *testing.T) {
-	application, err := parse(`{"operations": {"op": {"stream": true, "inputs": {"id": {"range": [7, 7]}},
-		"grpc": {"call": "shop.Shop/Watch", "message": {"itemId": "{id}"}, "expect": {"item_id": "{id}", "tags": {"count": 0}}}}}}`, shop(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	source := compile(t, application, Options{Transport: "grpc", StreamItems: 5, Work: sequence("op")}).NewSource(0)
-	var r Request
-	source.Next(&r)
-	if string(r.Body) != "\x08\x07" || r.Items != 0 {
-		t.Errorf("got %x, %d items", r.Body, r.Items)
-	}
-	// The service decides how many items there are.
-	expectError(t, "right", source.Check(&r, r.Body), "")
-	expectError(t, "wrong", source.Check(&r, []byte("\x08\x06")), "item_id is \"6\", not 7")
-	inner, err := proto.Marshal(&anypb.Any{TypeUrl: "type.googleapis.com/shop.Item", Value: []byte("\x08\x05")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	details := append([]byte{0x08, 7, 0x1a, byte(len(inner))}, inner...)
-	expectError(t, "a message of any type", source.Check(&r, details), "")
-	expectError(t, "a tag", source.Check(&r, []byte("\x08\x07\x12\x01x")), "tags is")
 }
 
 // inputsOf returns the values of all inputs of a source's last request. The compiler is deterministic: it gives the same slots.
