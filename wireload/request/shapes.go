@@ -42,15 +42,14 @@ var (
 	}}
 
 	operationShape = &shape{keys: map[string]*shape{
-		"inputs":      {form: named, each: inputShape},
-		"conformance": {form: named, each: inputShape},
-		"rest":        requestShapes["rest"],
-		"grpc":        requestShapes["grpc"],
-		"socket":      requestShapes["socket"],
-		"variants":    {each: &shape{rule: func(f field) { requestShapes[transportOf(f)].validate(f) }}},
-		"same":        {item: &shape{each: text}},
-		"stream":      truth,
-		"writes":      truth,
+		"inputs":   {form: named, each: inputShape},
+		"rest":     requestShapes["rest"],
+		"grpc":     requestShapes["grpc"],
+		"socket":   requestShapes["socket"],
+		"variants": {each: &shape{rule: func(f field) { requestShapes[transportOf(f)].validate(f) }}},
+		"same":     {item: &shape{each: text}},
+		"stream":   truth,
+		"writes":   truth,
 	}}
 
 	requestShapes = map[string]*shape{

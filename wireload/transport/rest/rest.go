@@ -3,7 +3,6 @@ package rest
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 
@@ -117,11 +116,6 @@ func NewH2C(host string) *H2C {
 func (c *H2C) Prepare(r *request.Request) error {
 	if err := r.CheckHeaders("rest"); err != nil {
 		return err
-	}
-	for i := range r.Varying {
-		if key := r.Varying[i].Key; key == "host" || key == "user-agent" {
-			return fmt.Errorf("%s: %s must be the same for all requests over HTTP/2", r.Operation, key)
-		}
 	}
 	head := h2.Head{Target: r.Path, BodyBytes: -1, Headers: r.Headers, Varying: r.Varying}
 	head.Method = r.Method
