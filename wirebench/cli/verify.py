@@ -56,7 +56,6 @@ def verify(
         flags = ", ".join(f"--{name}" for name in sorted(unused))
         raise UsageError(f"{flags}: {scenario} has no such service", "remove it, or name a scenario that has it")
     with tempfile.TemporaryDirectory(prefix="wirebench-") as folder:
-        (Path(folder) / "logs").mkdir()
         target = options.make_target(plan.scenario, "", Path(folder))
         try:
             check_variants(plan.scenario)

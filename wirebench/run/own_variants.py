@@ -144,17 +144,9 @@ def check_variants(scenario: Scenario) -> None:
 
 def describe_verification(scenario: Scenario) -> str:
     """Return what is verified of the replies of variants, in words."""
-    operations = list(_find_operations(scenario).values())
-    requests = (
-        request for each in operations for request in (each.rest, each.grpc, each.socket, *each.variants.values())
-    )
-    checked = "statuses and what `expect` says" if any("expect" in (each or {}) for each in requests) else "statuses"
-    if len(scenario.variants) == 1:
-        return checked
-    paths = {path for each in operations for same in each.same for path in same.values()}
-    return (
-        f"{checked}, {'equal bodies' if paths == {''} else 'equal values of `same`' if paths else 'nothing compared'}"
-    )
+    paths = {path for each in _find_operations(scenario).values() for same in each.same for path in same.values()}
+    compared = "equal bodies" if paths == {""} else "equal values of `same`" if paths else "nothing compared"
+    return f"status, expectations, {compared}" if len(scenario.variants) > 1 else "status, expectations"
 
 
 def _find_operations(scenario: Scenario) -> dict[str, Operation]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Mapping, Sequence
 
-from wirebench.errors import UsageError, WirebenchError, pluralise
+from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.address import Address, parse_address
 from wirebench.model.application import Application
 from wirebench.model.cell import ServiceSpec
@@ -85,12 +85,8 @@ class ExternalTarget(Target):
                 notes.append(f"{name} {place}: its limit is {variant.limit}")
         for name, servers in self._servers.items():
             if servers.pids:
-                count = pluralise(len(servers.pids), "process", "processes")
-                notes.append(f"CPU time and memory of {name} are those of {servers.programs} ({count})")
-        pids = " ".join(dict.fromkeys(str(pid) for servers in self._servers.values() for pid in servers.pids))
-        if pids and self.cores and self.cores.shared and not divide_cores().shared:
-            bind = f"taskset -acp {','.join(map(str, sorted(divide_cores().server)))} $pid"
-            notes.append(f"to bind services to cores of their own: for pid in {pids}; do {bind}; done")
+                pids = ", ".join(map(str, servers.pids))
+                notes.append(f"CPU time and memory of {name} are those of {servers.programs} (process {pids})")
         places = ", ".join(f"{name} at {address}" for name, address in self._addresses.items())
         return Description(machine={"services": places, "core_separation": str(self.cores)}, notes=tuple(notes))
 
