@@ -6,22 +6,19 @@ with a `consensus_timestamp`, and in `links.next` the way to the next page, null
 
 from __future__ import annotations
 
-import http.client
 import re
-import urllib.request
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, StringConstraints, ValidationError
 
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.validation_messages import describe_first
+from wirebench.system.http import fetch
 
 Network = Literal["mainnet", "testnet", "previewnet"]
 
 URL = "https://{}.mirrornode.hedera.com"
 _PAGE = 100
-#: A hundred messages of 1,024 bytes, in base64 and with their other fields, are a quarter of this.
-_PAGE_BYTES_MAX = 2_000_000
 _TIMEOUT_S = 15.0
 _TOPIC = re.compile(r"\d{1,10}\.\d{1,10}\.\d{1,10}", re.ASCII)
 
@@ -60,10 +57,11 @@ def read_message_times(topic: str, network: Network, limit: int) -> list[str]:
 
 def _read_page(url: str) -> _MessagePage:
     try:
-        with urllib.request.urlopen(url, timeout=_TIMEOUT_S) as reply:  # noqa: S310 - https: URL
-            return _MessagePage.model_validate_json(reply.read(_PAGE_BYTES_MAX))
+        reply = fetch(url, timeout_s=_TIMEOUT_S)
+        return _MessagePage.model_validate_json(reply.body)
     except ValidationError as error:
-        raise WirebenchError(f"{url}: not a page of messages: {describe_first(error)}", "try again later") from None
-    except (OSError, http.client.HTTPException) as error:
+        problem = f"not a page of messages (status {reply.status}): {describe_first(error)}"
+        raise WirebenchError(f"{url}: {problem}", "try again later") from None
+    except OSError as error:
         hint = "check the topic, its --network, and that this machine reaches it; or try again later"
         raise WirebenchError(f"{url}: {error}", hint) from None
