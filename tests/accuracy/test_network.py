@@ -10,10 +10,10 @@ from tests.support.driver_cases import SETUP_CASES, quantiles_ms
 from tests.support.jobs import cell
 from tests.support.latency_servers import truth_server
 from wirebench.drivers import DRIVERS, Job
+from wirebench.measure import toxiproxy
 from wirebench.measure.observe import observe
 from wirebench.model.contract import Driver, Transport
 from wirebench.model.scenario import Load
-from wirebench.targets import toxiproxy
 
 pytestmark = [
     pytest.mark.slow,

@@ -10,8 +10,8 @@ import pytest
 
 from tests.support.loads import Loads, shared_loads
 from tests.support.runs import needs_cross_check, needs_tools
+from wirebench.measure import toxiproxy
 from wirebench.model.record import Record
-from wirebench.targets import toxiproxy
 
 pytestmark = needs_tools
 

@@ -12,7 +12,7 @@ import pytest
 from tests.support.runs import first_lane, only_run, running, wirebench
 from tests.support.waiting import TIMEOUT_S, wait_until
 from wirebench.drivers import DRIVERS
-from wirebench.targets import toxiproxy
+from wirebench.measure import toxiproxy
 
 pytestmark = [
     first_lane,

@@ -15,6 +15,7 @@ from wirebench.cli.console import fit_installation
 from wirebench.drivers import DRIVERS
 from wirebench.drivers.driver import SETUP
 from wirebench.errors import WirebenchError
+from wirebench.measure import toxiproxy
 from wirebench.measure.calibration import Point, list_transports, locate_calibration, read_calibration
 from wirebench.model.contract import Driver
 from wirebench.model.record import join_intervals
@@ -22,7 +23,6 @@ from wirebench.present.labels import format_error
 from wirebench.present.numbers import format_number
 from wirebench.run import environment
 from wirebench.system.paths import DEFAULT_FOLDER
-from wirebench.targets import toxiproxy
 from wirebench.targets.cores import divide_cores
 
 _DISK_BYTES_MIN = 200 * 2**20

@@ -7,8 +7,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 from wirebench.drivers import Job
+from wirebench.measure.toxiproxy import start_toxiproxy
 from wirebench.system.network_namespace import open_namespace
-from wirebench.targets.toxiproxy import start_toxiproxy
 
 #: So many packets may wait in the kernel for their delay.
 _QUEUED_PACKETS_MAX = "1000000"

@@ -10,10 +10,10 @@ from pathlib import Path
 import psutil
 
 from wirebench.drivers import DRIVERS
+from wirebench.measure import toxiproxy
 from wirebench.system import processes
 from wirebench.system.paths import IS_WHEEL, ROOT
 from wirebench.system.processes import ProcessError
-from wirebench.targets import toxiproxy
 from wirebench.targets.cores import Cores
 
 _PACKAGES = (

@@ -12,6 +12,7 @@ import psutil
 
 from wirebench.drivers import DRIVERS
 from wirebench.errors import UsageError
+from wirebench.measure import toxiproxy
 from wirebench.model.run_info import RunInfo
 from wirebench.plan.plan import Plan
 from wirebench.run import environment
@@ -19,7 +20,6 @@ from wirebench.run.ids import IdLayout, lay_out
 from wirebench.run.live_metrics import check_receiver
 from wirebench.run.own_variants import check_variants
 from wirebench.system.network_namespace import explain_no_netem
-from wirebench.targets import toxiproxy
 from wirebench.targets.target import Target
 
 #: Files that a process has open besides its connections.
