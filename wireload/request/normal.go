@@ -35,7 +35,7 @@ func normalize(value any, of protoreflect.Descriptor) any {
 			key, inner, _ := findMember(message, name)
 			fields[key] = normalize(each, inner)
 		}
-		if message != nil {
+		if message != nil && !message.IsMapEntry() {
 			maps.DeleteFunc(fields, func(_ string, each any) bool { return isEmpty(each) })
 		}
 		return fields
@@ -71,7 +71,10 @@ func normalizeScalar(value any, field protoreflect.FieldDescriptor) any {
 	encoded, _ := protojson.MarshalOptions{AllowPartial: true, UseProtoNames: true, UseEnumNumbers: true}.Marshal(message)
 	made, _ := decodeJSON(encoded)
 	if made = pick(made, name); field.IsList() {
-		return pick(made, "0")
+		made = pick(made, "0")
+	}
+	if made == "0" && field.Kind() != protoreflect.StringKind && field.Message() == nil {
+		return nil // A whole number of 64 bits.
 	}
 	return made
 }

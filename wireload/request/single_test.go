@@ -27,6 +27,8 @@ func library(t *testing.T) []byte {
 			field {name: "sequel" number: 7 label: LABEL_OPTIONAL type: TYPE_MESSAGE type_name: ".lib.Book"}
 			field {name: "others" number: 8 label: LABEL_REPEATED type: TYPE_MESSAGE type_name: ".lib.Book"}
 			field {name: "title" number: 9 label: LABEL_OPTIONAL type: TYPE_STRING}
+			field {name: "rank" number: 10 label: LABEL_OPTIONAL type: TYPE_INT64 proto3_optional: true oneof_index: 0}
+			oneof_decl {name: "_rank"}
 		}
 		service {name: "Library" method {name: "Get" input_type: ".lib.Book" output_type: ".lib.Book"}}`, timestamppb.File_google_protobuf_timestamp_proto)
 }
@@ -44,7 +46,7 @@ func TestValuesAreAlikeInProtobufsJSON(t *testing.T) {
 		{"kind", `"BOOK_KIND_NOVEL"`, `null`, false}, {"kinds", `["BOOK_KIND_NOVEL", "NOT_FOUND"]`, `["novel", 2]`, true},
 		{"kinds", `[]`, `null`, true}, {"kinds.*", `["BOOK_KIND_NOVEL"]`, `["novel"]`, true}, {"kinds.0", `["BOOK_KIND_NOVEL"]`, `["novel"]`, true},
 		{"cover", `"+/8="`, `"-_8"`, true}, {"cover", `"+/8="`, `"-_7"`, false}, {"title", `"+/8="`, `"-_8="`, false}, {"title", `""`, `null`, true},
-		{"title", `"7"`, `7`, true}, {"price", `0.1`, `0.10000000149011612`, true}, {"price", `1`, `1.0`, true},
+		{"title", `"7"`, `7`, true}, {"title", `"0"`, `null`, false}, {"rank", `"0"`, `null`, true}, {"rank", `null`, `0`, true}, {"price", `0.1`, `0.10000000149011612`, true}, {"price", `1`, `1.0`, true},
 		{"added", `"2026-01-01T00:00:00Z"`, `"2026-01-01T01:00:00+01:00"`, true}, {"added", `null`, `null`, true},
 		{"sequel", `{"item_id": "7", "kind": "BOOK_KIND_NOVEL", "title": ""}`, `{"itemId": 7, "kind": "NOVEL"}`, true},
 		{"sequel", `{"item_id": "7"}`, `{"itemId": 7, "pages": 3}`, false}, {"sequel.kind", `{"kind": "BOOK_KIND_NOVEL"}`, `{"kind": 1}`, true},
