@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -37,6 +38,8 @@ _WELL_KNOWN = {
     "BoolValue": True,
 }
 _GOOGLE = "google.protobuf"
+#: What a path has by name.
+_NAMED = (FieldDescriptor.TYPE_ENUM, FieldDescriptor.TYPE_BOOL)
 _VERBS = ("get", "put", "post", "delete", "patch")
 
 
@@ -53,7 +56,7 @@ class Schema:
             try:
                 pool.Add(file)
             except TypeError as error:
-                raise UsageError(f"{file.name}: {error}", "correct the proto file") from None
+                raise UsageError(f"{file.name}: {' '.join(str(error).split())}", "correct the proto file") from None
             for service in pool.FindFileByName(file.name).services_by_name.values():
                 for method in () if _INFRASTRUCTURE.match(service.full_name) else service.methods:
                     call = f"{service.full_name}/{method.name}"
@@ -128,7 +131,7 @@ class _Message:
     def fill(self, kind: Descriptor, path: str = "", above: tuple[str, ...] = ()) -> Any:  # noqa: ANN401 - JSON
         """Return the values that are given, have to be there or are useful: of each `oneof` one."""
         if kind.file.package == _GOOGLE:
-            return _WELL_KNOWN.get(kind.name, {})
+            return _WELL_KNOWN.get(kind.name)
         values: dict[str, Any] = {}
         oneofs = set()
         places = {f"{path}{field.name}": field for field in kind.fields}
@@ -140,7 +143,7 @@ class _Message:
                 continue
             if place in self.given:
                 value = _adapt(field, self.given.pop(place))
-                if field.enum_type and not self.only_given:  # It is an input, and no name yet.
+                if field.type in _NAMED and not self.only_given:
                     self.draft.inputs[value.strip("{}")] = _choose_scalar(field)
             else:
                 value = self._make(field, place, (*above, kind.full_name))
@@ -166,6 +169,8 @@ class _Message:
         kind = field.message_type
         self.fields_left -= 1
         if kind is None:
+            if _is_id(field):
+                self.draft.notes.append(f"Choose a value that exists: {place}.")
             return _choose_scalar(field)
         in_query = self.body not in ("*", place.partition(".")[0])
         is_opaque = kind.GetOptions().map_entry or (kind.file.package == _GOOGLE and kind.name not in _WELL_KNOWN)
@@ -180,6 +185,8 @@ class _Message:
 
 def _adapt(field: FieldDescriptor, value: Any) -> Any:  # noqa: ANN401 - any JSON
     """Return a value of a REST request in the form that a field of a message takes."""
+    if isinstance(value, str) and value.startswith("{"):  # an input
+        return value
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if isinstance(value, list):
         return [_adapt(field, each) for each in value]
@@ -191,13 +198,17 @@ def _adapt(field: FieldDescriptor, value: Any) -> Any:  # noqa: ANN401 - any JSO
     return str(value) if is_number and field.type == FieldDescriptor.TYPE_STRING else value
 
 
+def _is_id(field: FieldDescriptor) -> bool:
+    return f"_{to_snake_case(field.name)}".endswith("_id")
+
+
 def _choose_scalar(field: FieldDescriptor) -> Any:  # noqa: ANN401 - a single value of any type
     if field.enum_type:
         return field.enum_type.values[min(1, len(field.enum_type.values) - 1)].name  # the first: nothing was chosen
     if field.type == FieldDescriptor.TYPE_BYTES:
         return "AQID"
     if field.type == FieldDescriptor.TYPE_STRING:
-        return "1" if fold_name(field.name).endswith("id") else field.name
+        return "1" if _is_id(field) else field.name
     return True if field.type == FieldDescriptor.TYPE_BOOL else 1
 
 
@@ -261,11 +272,15 @@ def _draft_rest(rule: str, body: str, templates: Mapping[str, str], values: Any)
     """Return a REST request: what isn't in the path is in the body, or otherwise in the query."""
     request = _VARIABLE.sub(lambda match: templates[match[1]], rule)
     left = _leave_out(values, templates)
-    if body == "*":
-        return {"request": request, "body": left}
-    sent = {"body": left.pop(body, {})} if body else {}
-    query = "&".join(_list_parameters(left.items()))
-    return {"request": f"{request}?{query}" if query else request, **sent}
+    sent = {"body": left}
+    if body != "*":
+        left = left if isinstance(left, dict) else {"value": left}
+        sent = {"body": left.pop(body, {})} if body else {}
+        query = "&".join(_list_parameters(left.items()))
+        request = f"{request}?{query}" if query else request
+    if not isinstance(sent.get("body", {}), dict | list):
+        sent = {"headers": {"Content-Type": "application/json"}, "body": json.dumps(sent["body"])}
+    return {"request": request, **sent}
 
 
 def _leave_out(values: Any, paths: Collection[str], above: str = "") -> Any:  # noqa: ANN401 - JSON
