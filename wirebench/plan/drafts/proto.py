@@ -21,10 +21,8 @@ from wirebench.plan.drafts.files import Draft, check_named, fold_name, to_snake_
 _INFRASTRUCTURE = re.compile(r"grpc\.(reflection|health|channelz)\.")
 _VARIABLE = re.compile(r"\{([\w.]+)(?:=([^{}]+))?\}")
 _BRACES = re.compile(r"\{[^{}]*\}")
-#: How deep a message is filled, and with how many fields, unless more are required.
-_DEPTH_MAX, _FIELDS_MAX = 4, 100
-#: How deep a message may have what a REST request has at its top.
-_SHARED_DEPTH_MAX = 2
+#: How many fields are filled, unless more are required, and how deep a message has what a REST request has at its top.
+_FIELDS_MAX, _DEPTH_MAX = 100, 2
 #: A field that only a reply can fill (pages: AIP-158).
 _SKIPPED = "page_token"
 #: Messages with a form of their own in JSON. What others of this package hold is known to the service alone.
@@ -40,6 +38,7 @@ _WELL_KNOWN = {
 _GOOGLE = "google.protobuf"
 #: What a path has by name.
 _NAMED = (FieldDescriptor.TYPE_ENUM, FieldDescriptor.TYPE_BOOL)
+_ID = "_id"
 _VERBS = ("get", "put", "post", "delete", "patch")
 
 
@@ -91,10 +90,12 @@ class Schema:
         )
         if request and draft.stream != bool(rest and rest.stream):
             raise UsageError(f"{draft.about}: one of them is a stream", "pair it with another one, or name it alone")
-        rule, body = _find_rule(rules, request)
+        same = (each for each in rules if _BRACES.sub("{}", each) == _BRACES.sub("{}", request))
+        rule = next(same, request)  # whatever its variables are called, or as if it were one
+        body = rules.get(rule, "" if rule.startswith("GET ") else "*")
         given: dict[str, Any] = _insert_variables(draft, rule)
         if rest:
-            draft.rest, draft.notes = rest.rest, rest.notes
+            draft.rest, draft.notes = rest.rest, [*rest.notes]
             draft.inputs = {name: str(value) for name, value in rest.inputs.items()}
             given = dict(_list_values(draft, method.input_type))
         message = _Message(draft, dict(given), body, only_given=rest is not None)
@@ -106,14 +107,6 @@ class Schema:
             draft.rest = _draft_rest(rule, body, given, values)
         draft.grpc = {"call": call, **({"message": values} if values else {})}
         return draft
-
-
-def _find_rule(rules: Mapping[str, str], request: str) -> tuple[str, str]:
-    """Return the rule of a request, whatever its variables are called, or one like it; and the field in its body."""
-    for rule, body in rules.items():
-        if _BRACES.sub("{}", rule) == _BRACES.sub("{}", request):
-            return rule, body
-    return request, "" if request.startswith("GET ") else "*"
 
 
 @dataclass(slots=True)
@@ -139,7 +132,7 @@ class _Message:
         for place in dict.fromkeys((*given, *places)):
             field = places[place]
             oneof = field.containing_oneof and field.containing_oneof.name
-            if oneof in oneofs or not (place in given or self._wants(field, len(above))):
+            if oneof in oneofs or not (place in given or self._wants(field)):
                 continue
             if place in self.given:
                 value = _adapt(field, self.given.pop(place))
@@ -153,23 +146,23 @@ class _Message:
                 oneofs |= {oneof} - {None}
         return values
 
-    def _wants(self, field: FieldDescriptor, depth: int) -> bool:
+    def _wants(self, field: FieldDescriptor) -> bool:
         """Return whether a field is required, by its label or its options, or is useful and isn't for replies."""
         behaviors = {*field.GetOptions().Extensions[field_behavior_pb2.field_behavior]}
         if field.is_required or field_behavior_pb2.REQUIRED in behaviors:
             return True
         # protoc puts each field with the label `optional` of proto3 into a `oneof` of its own.
-        is_labelled = field.containing_oneof is not None and field.containing_oneof.name == f"_{field.name}"
+        is_labelled = field.containing_oneof and field.containing_oneof.name == f"_{field.name}"
         without = {field_behavior_pb2.OPTIONAL, field_behavior_pb2.OUTPUT_ONLY} & behaviors
         is_left_out = self.only_given or is_labelled or without or field.name == _SKIPPED
-        return not is_left_out and depth < _DEPTH_MAX and self.fields_left > 0
+        return not is_left_out and self.fields_left > 0
 
     def _make(self, field: FieldDescriptor, place: str, above: tuple[str, ...]) -> Any:  # noqa: ANN401 - JSON
         """Return an example of what a field holds; None if it is left out."""
         kind = field.message_type
         self.fields_left -= 1
         if kind is None:
-            if _is_id(field):
+            if f"_{to_snake_case(field.name)}".endswith(_ID):
                 self.draft.notes.append(f"Choose a value that exists: {place}.")
             return _choose_scalar(field)
         in_query = self.body not in ("*", place.partition(".")[0])
@@ -198,18 +191,12 @@ def _adapt(field: FieldDescriptor, value: Any) -> Any:  # noqa: ANN401 - any JSO
     return str(value) if is_number and field.type == FieldDescriptor.TYPE_STRING else value
 
 
-def _is_id(field: FieldDescriptor) -> bool:
-    return f"_{to_snake_case(field.name)}".endswith("_id")
-
-
 def _choose_scalar(field: FieldDescriptor) -> Any:  # noqa: ANN401 - a single value of any type
     if field.enum_type:
         return field.enum_type.values[min(1, len(field.enum_type.values) - 1)].name  # the first: nothing was chosen
-    if field.type == FieldDescriptor.TYPE_BYTES:
-        return "AQID"
-    if field.type == FieldDescriptor.TYPE_STRING:
-        return "1" if _is_id(field) else field.name
-    return True if field.type == FieldDescriptor.TYPE_BOOL else 1
+    text = "1" if f"_{to_snake_case(field.name)}".endswith(_ID) else field.name
+    values = {FieldDescriptor.TYPE_STRING: text, FieldDescriptor.TYPE_BYTES: "AQID", FieldDescriptor.TYPE_BOOL: True}
+    return values.get(field.type, 1)
 
 
 def _list_values(draft: Draft, kind: Descriptor) -> Iterator[tuple[str, Any]]:
@@ -246,7 +233,7 @@ def _list_paths(kind: Descriptor, above: str = "", depth: int = 0) -> Iterator[s
     for field in kind.fields:
         yield above + field.name
         inner = field.message_type
-        if inner and inner.file.package != _GOOGLE and not field.is_repeated and depth < _SHARED_DEPTH_MAX:
+        if inner and inner.file.package != _GOOGLE and not field.is_repeated and depth < _DEPTH_MAX:
             yield from _list_paths(inner, f"{above}{field.name}.", depth + 1)
 
 
