@@ -64,8 +64,10 @@ def compare_runs(base: Run, head: Run) -> RunComparison:
     )
     both = [key for key in of_head if key in of_base]
     if not both:
+        nearest = min((dict({*one} ^ {*other}) for one in of_base for other in of_head), key=len, default={})
+        differing = f": even the most alike differ in {', '.join(sorted(nearest))}" if nearest else ""
         raise UsageError(
-            f"{base.info.id} and {head.info.id} have measured no cell in common",
+            f"{base.info.id} and {head.info.id} have measured no cell in common{differing}",
             "compare runs of one scenario that have figures: `wirebench list` shows them",
         )
     margin = head.info.equivalence_margin
