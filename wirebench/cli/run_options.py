@@ -17,6 +17,7 @@ import typer
 from wirebench.cli.options import RequestOptions, Services
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.model.contract import TRANSPORTS
+from wirebench.system.files import name_temporary
 from wirebench.system.paths import APPLICATION, ROOT
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ def write_requests(services: Services, options: RequestOptions, overrides: Seque
         limit=limit,
         ignore_bodies=options.ignore_bodies,
     )
-    with tempfile.TemporaryDirectory(prefix="wirebench-") as folder:
+    with tempfile.TemporaryDirectory(prefix=name_temporary()) as folder:
         path = Path(folder, "requests.yaml")
         path.with_name(APPLICATION_NAME).write_text(application, encoding="utf-8")
         path.write_text(scenario, encoding="utf-8")

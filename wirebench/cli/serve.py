@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -43,8 +45,9 @@ def serve(
     if not out.is_dir():
         raise UsageError(f"--out {out}: no such folder", "name the folder of the runs; `wirebench run` makes results/")
     grafana_url = parse_base_url(grafana, "Grafana") if grafana else ""
-    store = Store(out, find_database_url(out))
-    with listen(host, port) as listener:
+    with listen(host, port) as listener, tempfile.TemporaryDirectory(prefix="wirebench-index-") as scratch:
+        # A folder that is read-only has its index elsewhere.
+        store = Store(out, find_database_url(out if os.access(out, os.W_OK) else Path(scratch)))
         hosts = Hosts.of(host, listener.getsockname()[0], allowed_host or ())
         app = make_app(store, hosts=hosts, grafana=grafana_url)
         sys.stdout.write(f"results of {out}/ at {format_url(listener)} (Ctrl-C ends it)\n")

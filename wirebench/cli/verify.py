@@ -23,6 +23,7 @@ from wirebench.run.ids import CREATED_FIRST_ID
 from wirebench.run.load_source import LoadSource
 from wirebench.run.own_variants import VERIFIED_IDS, Variants, check_variants, describe_verification
 from wirebench.run.target_options import choose_target, plan_for_target
+from wirebench.system.files import name_temporary
 from wirebench.targets.endpoint import Endpoint
 
 
@@ -55,7 +56,7 @@ def verify(
     if unused := given.keys() - {service.transport for service in verified}:
         flags = ", ".join(f"--{name}" for name in sorted(unused))
         raise UsageError(f"{flags}: {scenario} has no such service", "remove it, or name a scenario that has it")
-    with tempfile.TemporaryDirectory(prefix="wirebench-") as folder:
+    with tempfile.TemporaryDirectory(prefix=name_temporary()) as folder:
         target = options.make_target(plan.scenario, "", Path(folder))
         try:
             check_variants(plan.scenario)

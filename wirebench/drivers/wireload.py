@@ -12,6 +12,7 @@ from pydantic_core import to_json
 from wirebench.drivers.driver import Driver, Job
 from wirebench.model.histogram_file import HistogramFile
 from wirebench.system import processes
+from wirebench.system.files import name_temporary
 from wirebench.system.paths import TOOLS
 
 #: Streams may have a hundred thousand items.
@@ -38,7 +39,7 @@ def render_requests(job: Job, count: int) -> list[dict[str, Any]]:
 
 def carry_out(command: str, job: dict[str, Any]) -> list[str]:
     """Run a command of wireload, and return the lines that it prints. Raises ProcessError."""
-    with tempfile.NamedTemporaryFile(prefix="wirebench-", suffix=".json") as description:
+    with tempfile.NamedTemporaryFile(prefix=name_temporary(), suffix=".json") as description:
         description.write(to_json(job))
         description.flush()
         printed = processes.run("wireload", [TOOLS / "wireload", command, description.name], _REQUEST_TIMEOUT_S)

@@ -18,6 +18,7 @@ from wirebench.model.histogram import Histogram
 from wirebench.model.histogram_file import HistogramFile
 from wirebench.model.scenario import Load
 from wirebench.system import processes
+from wirebench.system.files import name_temporary
 from wirebench.system.paths import TOOLS
 from wirebench.system.ports import LOOPBACK, reserve_ports, wait_ready
 from wirebench.targets.cores import Cores
@@ -41,7 +42,7 @@ class TruthMeasurement:
 
 def measure_truth(cell: Cell, load: Load, behaviour: Sequence[str], seed: int, cores: Cores) -> TruthMeasurement:
     """Send a cell's load once to a server with these flags, each on cores of its own. Raises WirebenchError."""
-    with tempfile.TemporaryDirectory(prefix="wirebench-") as name:
+    with tempfile.TemporaryDirectory(prefix=name_temporary()) as name:
         folder = Path(name)
         flags = [*behaviour, "-seed", str(seed)]
         with run_server(cell.transport, flags, cores.server, folder / "truth.log") as (port, admin_port):

@@ -18,7 +18,7 @@ from pydantic import ConfigDict, Field, ValidationError
 from wirebench.errors import UsageError
 from wirebench.model.frozen import ONE_OR_MORE, FrozenModel
 from wirebench.model.source import Source, read_yaml
-from wirebench.model.variant import InCluster, Limit, Variant
+from wirebench.model.variant import Limit, Variant
 from wirebench.system import processes
 from wirebench.system.paths import APPLICATION, TOOLS
 from wirebench.system.processes import ProcessError
@@ -27,11 +27,7 @@ from wirebench.system.tls import ClientTls
 _EMPTY: Any = Field(default={})
 _RESOLVE_TIMEOUT_S = 60.0
 #: The parts of the file that are checked here.
-_SECTIONS: dict[str, type[FrozenModel]] = {
-    "variants.*": Variant,
-    "variants.*.limit": Limit,
-    "variants.*.kubernetes": InCluster,
-}
+_SECTIONS: dict[str, type[FrozenModel]] = {"variants.*": Variant, "variants.*.limit": Limit}
 
 #: A request as an application file has it: `request`, `headers` and so on.
 Request = Mapping[str, Any]

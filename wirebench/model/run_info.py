@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import AwareDatetime
+from pydantic import AwareDatetime, ConfigDict, Field
 
 from wirebench.errors import pluralise
 from wirebench.model.cell import Comparable
@@ -22,11 +22,13 @@ APPLICATION_FILE = "application.json"
 class RunInfo(FrozenModel):
     """Data of a whole run: `run.json`."""
 
+    model_config = ConfigDict(str_max_length=20_000)  # A page shows most of its texts.
+
     schema_version: Literal["wirebench.run/1"] = "wirebench.run/1"
     id: str
     scenario: str
     #: With overrides applied.
-    scenario_text: str
+    scenario_text: Annotated[str, Field(max_length=1_000_000)]
     #: What options changed in the scenario file, such as `factors.concurrency 1, 16 -> 64`.
     overrides: tuple[str, ...] = ()
     #: Path of the application file; None for the built-in application.

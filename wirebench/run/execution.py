@@ -45,6 +45,7 @@ from wirebench.run.load_source import LoadSource
 from wirebench.run.own_variants import VERIFIED_IDS, Variants, describe_verification
 from wirebench.run.progress import Progress
 from wirebench.store.runs import RunWriter
+from wirebench.system.files import name_temporary
 from wirebench.system.processes import ProcessError
 from wirebench.system.signals import Interrupted
 from wirebench.targets.cluster.load_pods import LOAD_CORES
@@ -67,7 +68,7 @@ class Execution:
     def __init__(self, plan: Plan, target: Target, ids: IdLayout, writer: RunWriter, progress: Progress) -> None:
         self.plan, self.target, self.ids, self.writer, self.progress = plan, target, ids, writer, progress
         self.source = LoadSource(target.load_pods)
-        self.folder = tempfile.TemporaryDirectory(prefix="wirebench-")
+        self.folder = tempfile.TemporaryDirectory(prefix=name_temporary())
         self.variants: Variants | None = None
         if plan.scenario.variants:
             self.variants = Variants(plan.scenario, Path(self.folder.name), self.source)

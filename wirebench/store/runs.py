@@ -25,12 +25,14 @@ from wirebench.errors import UsageError, WirebenchError, pluralise
 from wirebench.model.record import Record
 from wirebench.model.run_info import Run, RunInfo
 from wirebench.model.validation_messages import describe_first
-from wirebench.system.files import make_write_error, write_atomic
+from wirebench.system.files import make_write_error, read_limited, write_atomic
 from wirebench.system.paths import DEFAULT_FOLDER, LAST
 
 _LOG = logging.getLogger(__name__)
 #: How far two readings of when a process began lie apart at most, in seconds: the clock may be set meanwhile.
 _BEGAN_TOLERANCE_S = 60.0
+#: Of run.json and of a record.
+FILE_BYTES_MAX = 2_000_000
 _LAST_BUT = re.compile(rf"{LAST}(?:~([0-9]{{1,9}}))?")
 
 #: How long a scenario's name may be, in characters: its runs' names are those of folders, and of files beside them.
@@ -261,9 +263,10 @@ def run_folders(folder: Path) -> list[Path]:
 
 def _read(path: Path, model: type[_Model]) -> _Model:
     try:
-        return model.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise WirebenchError(f"can't read {path}: {error.strerror}", "is the folder that of a run?") from error
+        hint = "is the folder that of a run?"
+        return model.model_validate_json(read_limited(path, FILE_BYTES_MAX, hint, f"none of ours is as long: {hint}"))
+    except UsageError as error:
+        raise WirebenchError(error.message, error.hint) from None
     except ValidationError as error:
         hint = "it was written by another version, or damaged: move the folder away, or choose another run"
         raise WirebenchError(f"{path}: {describe_first(error)}", hint) from None

@@ -24,8 +24,9 @@ def write_atomic(path: Path, content: str | bytes) -> None:
         if place.is_symlink():
             place.stat()  # raises an error: it leads to itself
         temporary = place.with_name(f"{place.name}.{os.getpid()}.tmp")
+        temporary.unlink(missing_ok=True)  # also a link that somebody has put there, which would be followed
         try:
-            with temporary.open("wb") as file:
+            with temporary.open("xb") as file:
                 file.write(written)
                 file.flush()
                 os.fsync(file.fileno())
@@ -48,6 +49,11 @@ def read_limited(path: Path, bytes_max: int, hint: str, hint_too_long: str) -> b
     if len(content) > bytes_max:
         raise UsageError(f"{path}: over {bytes_max // 1_000_000} MB", hint_too_long)
     return content
+
+
+def name_temporary() -> str:
+    """Return what the names of our temporary files begin with; `processes` removes them if we are killed."""
+    return f"wirebench-{os.getpid()}-"
 
 
 def make_write_error(path: Path, error: OSError) -> WirebenchError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 import logging
@@ -12,6 +13,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +22,7 @@ from pathlib import Path
 import psutil
 
 from wirebench.errors import WirebenchError
-from wirebench.system.files import make_write_error
+from wirebench.system.files import make_write_error, name_temporary
 
 _LOG = logging.getLogger(__name__)
 #: How many lines of a program's errors, and of the log of one that runs beside us, an error carries.
@@ -31,10 +33,34 @@ _POLL_S = 0.01
 #: How long a program may take to end after SIGTERM, and again after SIGKILL.
 _END_TIMEOUT_S = 5.0
 _CPUCLOCK_SCHED = 2
+#: Of each program that `start` starts, with our process id.
+_STARTED_BY = "STARTED_BY_WIREBENCH"
+#: Waits until we have ended, and then ends what we have started and left, and removes our temporary folders.
+_GUARD = """
+read -r _
+sleep 5
+for each in /proc/[0-9]*; do
+  tr '\\0' '\\n' 2>/dev/null <"$each/environ" | grep -qx "$1" && kill -KILL "${each#/proc/}"
+done
+rm -rf -- "$2"*
+"""
 
 
 class ProcessError(WirebenchError):
     """A program that couldn't be started, took too long, or ended badly; `details` are its last lines."""
+
+
+@functools.cache
+def _start_guard(pid: int) -> None:
+    ours = f"{tempfile.gettempdir()}/{name_temporary()}"
+    guard = subprocess.Popen(
+        ["sh", "-c", _GUARD, "wirebench-guard", f"{_STARTED_BY}={pid}", ours],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    atexit.register(lambda: (guard.kill(), guard.communicate()))
 
 
 @dataclass(slots=True)
@@ -108,6 +134,7 @@ def start(  # noqa: PLR0913 - what a program is, and where it runs
     folder: Path | None = None,
 ) -> Child:
     """Start a program in a folder, on the given cores, with its output in `log`. Raises ProcessError if it can't."""
+    _start_guard(os.getpid())
     # With setpriv it ends when we do; the kernel's bond is to this thread.
     wrapper = ["setpriv", "--pdeathsig", "TERM", "--"] if shutil.which("setpriv") else []
     if cores:
@@ -124,7 +151,7 @@ def start(  # noqa: PLR0913 - what a program is, and where it runs
             stdout=output,
             stderr=subprocess.STDOUT,
             cwd=folder,
-            env={**os.environ, **(environment or {})},
+            env={**os.environ, **(environment or {}), _STARTED_BY: str(os.getpid())},
             start_new_session=True,
         )
     return Child(name, log, process)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from trustme import CA, KeyType
 
+from wirebench.system.files import name_temporary
 from wirebench.system.tls import ClientTls
 
 #: Longer than any run should take; and how far clocks of a cluster's nodes may be apart.
@@ -46,7 +47,7 @@ class CertificateFolder:
     """Certificates as files in a folder that only this user may enter, until they are removed."""
 
     def __init__(self, server_names: Sequence[str]) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="wirebench-tls-")
+        self._folder = tempfile.TemporaryDirectory(prefix=name_temporary())
         path = Path(self._folder.name)
         for name, content in issue(server_names).items():
             (path / name).write_bytes(content)

@@ -6,6 +6,7 @@ import contextlib
 import logging
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -17,13 +18,15 @@ from wirebench.errors import UsageError
 #: How long answers that are on their way may take once the server is to stop; those still unfinished are cut off.
 GRACE_S = 1
 _BACKLOG = 128
+#: How long a client may read nothing of an answer.
+_WRITE_TIMEOUT_S = 20
 
 
 def listen(host: str, port: int) -> socket.socket:
     """Return a socket that listens there; port 0 takes a free one. Raises UsageError."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        return socket.create_server(
+        listener = socket.create_server(
             address[:2],
             family=family,
             backlog=_BACKLOG,
@@ -36,6 +39,9 @@ def listen(host: str, port: int) -> socket.socket:
             f"can't listen on {host}, port {port}: {reason[:1].lower()}{reason[1:]}",
             "choose another --port (0 takes a free one), or an address of this machine as --host",
         ) from error
+    if sys.platform == "linux":  # a connection has the options of its listener
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _WRITE_TIMEOUT_S * 1000)
+    return listener
 
 
 def format_url(listener: socket.socket) -> str:

@@ -27,13 +27,15 @@ def test_a_full_disk_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_link_stays_and_leads_to_what_is_written(tmp_path: Path) -> None:
-    """Whether it has led to a file or to none yet."""
+    """Whether it has led to a file or to none yet. One in the place of the temporary file isn't followed."""
     (tmp_path / "there").write_text("old")
+    (tmp_path / f"there.{os.getpid()}.tmp").symlink_to(tmp_path / "planted")
     for name in ("there", "new"):
         link = tmp_path / f"to-{name}"
         link.symlink_to(name)
         write_atomic(link, "text")
         assert (name, "text\n") == (str(link.readlink()), (tmp_path / name).read_text())
+    assert not (tmp_path / "planted").exists()
 
 
 @pytest.mark.parametrize(

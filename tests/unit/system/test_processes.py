@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.support.waiting import TIMEOUT_S, wait_until
+from tests.support.waiting import TIMEOUT_S, run_program, wait_until
 from wirebench.errors import WirebenchError
 from wirebench.system import processes
 
@@ -39,6 +40,27 @@ def test_what_a_program_started_ends_with_it(tmp_path: Path, leave: str, parent:
     assert stubborn.is_running()
     child.stop(0.1)
     assert not stubborn.is_running() or stubborn.status() == psutil.STATUS_ZOMBIE
+
+
+#: Starts it, makes a temporary folder, and is killed.
+KILLED = """
+import os, pathlib, sys, tempfile, time
+from wirebench.system import files, processes
+tempfile.mkdtemp(prefix=files.name_temporary())
+processes.start("a program", [sys.executable, "-c", sys.argv[1], "stays"], pathlib.Path("log"))
+while not pathlib.Path("log").read_text():
+    time.sleep(0.01)
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_nothing_is_left_of_us_if_we_are_killed(tmp_path: Path) -> None:
+    """No program, even if it ignores SIGTERM, and no temporary folder."""
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    run_program([sys.executable, "-c", KILLED, STUBBORN], cwd=tmp_path, env=environment)
+    stubborn = psutil.Process(int((tmp_path / "log").read_text()))
+    wait_until(lambda: not stubborn.is_running(), "it has ended")
+    wait_until(lambda: ["log"] == [each.name for each in tmp_path.iterdir()], "the folder is removed")
 
 
 def test_the_cpu_time_of_a_program_is_known_after_its_end(tmp_path: Path) -> None:
