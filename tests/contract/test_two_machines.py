@@ -12,11 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.network_namespace import NetworkNamespace, open_namespace
 from tests.support.runs import needs_tools, only_run, second_lane, wirebench
 from tests.support.waiting import TIMEOUT_S
-from wirebench.model.metric import METRICS
 from wirebench.system import processes
-from wirebench.system.network_namespace import NetworkNamespace, explain_no_netem, open_namespace
 from wirebench.system.paths import ROOT, TOOLS
 from wirebench.system.ports import accepts_connections, wait_ready
 
@@ -78,32 +77,4 @@ def test_a_service_on_another_machine_is_measured_as_the_guide_says(tmp_path: Pa
         assert {} == record.errors
         assert record.server.cpu_us_per_request is not None
         assert 1 < record.server.cpu_us_per_request < 100_000
-    assert set() == list_interfaces()
-
-
-LOSSY = """\
-question: What does loss cost?
-factors: {transport: socket, delay_ms: 0, loss_percent: [0, 5]}
-load: {warmup_s: 0.2, window_s: 2}
-blocks: 1
-"""
-
-
-def test_lost_packets_make_requests_wait_or_are_rejected_with_the_reason(tmp_path: Path) -> None:
-    """With netem, a loss of 5 % shows in the p99 as TCP's timeout; without, nothing starts and the line is named."""
-    missing = explain_no_netem()
-    path = tmp_path / "loss.yaml"
-    path.write_text(LOSSY)
-    done = wirebench("run", path, "--out", tmp_path / "results", "--no-calibrate")
-    if missing:
-        assert 2 == done.returncode
-        assert f"{path}:2: factors.loss_percent: packet loss is not available here: tc " in done.stderr
-        assert not (tmp_path / "results").exists()
-    else:
-        assert 0 == done.returncode, done.stderr
-        p99_ms = {
-            record.factors["loss_percent"]: METRICS["p99"].of(record) or 0.0
-            for record in only_run(tmp_path / "results").records
-        }
-        assert p99_ms[5] > 100
     assert set() == list_interfaces()

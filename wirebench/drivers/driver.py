@@ -17,7 +17,6 @@ from wirebench.model.cell import Cell
 from wirebench.model.histogram_file import HistogramFile
 from wirebench.model.scenario import Load
 from wirebench.system import processes
-from wirebench.system.network_namespace import NetworkNamespace
 from wirebench.system.paths import APPLICATION, CONTRACT
 from wirebench.system.processes import Child
 from wirebench.system.tls import ClientTls
@@ -65,8 +64,6 @@ class Job:
     replicas: tuple[str, ...] = ()
     metrics_push: MetricsPush | None = None
     tls: ClientTls | None = None
-    #: Where the driver runs, if not on this machine's network.
-    namespace: NetworkNamespace | None = None
     application: Annotated[Path, _LOCAL] = APPLICATION
     descriptors: Annotated[Path, _LOCAL] = CONTRACT
 
@@ -117,8 +114,6 @@ class Driver(ABC):
             with tempfile.TemporaryDirectory(prefix=f"{self.name}-", dir=job.output.parent) as folder:
                 own = replace(job, output=Path(folder).absolute() / "output")
                 arguments = self.build_arguments(own)
-                if job.namespace:
-                    arguments = job.namespace.wrap(arguments)
                 # Loads go past the proxies that the environment may name; times are in UTC.
                 environment = {"NO_PROXY": "*", "no_proxy": "*", "TZ": "UTC"}
                 child = processes.start(self.name, arguments, job.log, job.cores, environment)

@@ -40,16 +40,16 @@ class Toxiproxy:
     port: int
     _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
-    def open_route(self, upstream: str, delay_ms: int = 0, host: str = LOOPBACK) -> str:
+    def open_route(self, upstream: str, delay_ms: int) -> str:
         """Have connections passed on to `host:port`, with a delay of each round trip; return where to connect instead.
 
-        `host` is the address of this machine to connect to. Raises WirebenchError.
+        Raises WirebenchError.
         """
         name = f"route-{next(self._numbers)}"
         # It answers with all attributes, and its answer has to be what was asked for.
         delay = {"name": "delay", "type": "latency", "stream": "downstream", "toxicity": 1}
         wanted = [{**delay, "attributes": {"latency": delay_ms, "jitter": 0}}] if delay_ms else []
-        opened = self._call("POST", "/proxies", {"name": name, "listen": f"{host}:0", "upstream": upstream})
+        opened = self._call("POST", "/proxies", {"name": name, "listen": f"{LOOPBACK}:0", "upstream": upstream})
         for toxic in wanted:
             self._call("POST", f"/proxies/{name}/toxics", toxic)
         found = self._call("GET", f"/proxies/{name}/toxics")

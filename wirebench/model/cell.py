@@ -149,17 +149,6 @@ class Cell(ServiceSpec):
     delay_ms: int | None = declare(
         None, "network", mark="d{}", limits=(0, 5_000), noun="a delay of {} ms", none="no proxy"
     )
-    #: Of the packets of each direction. The kernel (netem) then does all that the network does, the delay, too. It
-    #: needs a privileged container, and load pods have none; certificates name this machine and not an address beyond.
-    loss_percent: float | None = declare(
-        None,
-        "network",
-        mark="loss{:g}",
-        limits=(0, 50),
-        needs={"placement": (None,), "tls": ("none",)},
-        noun="a loss of {} % of packets",
-        none="no loss of packets",
-    )
     #: One of the application's, or the name of a workload.
     operation: str = _load("users.get")
     #: None is the operation's own.

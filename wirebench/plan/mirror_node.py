@@ -58,10 +58,11 @@ def read_message_times(topic: str, network: Network, limit: int) -> list[str]:
 def _read_page(url: str) -> _MessagePage:
     try:
         reply = fetch(url, timeout_s=_TIMEOUT_S)
+    except OSError as error:
+        hint = "check the topic, its --network, and that this machine reaches it; or try again later"
+        raise WirebenchError(f"{url}: {error}", hint) from None
+    try:
         return _MessagePage.model_validate_json(reply.body)
     except ValidationError as error:
         problem = f"not a page of messages (status {reply.status}): {describe_first(error)}"
         raise WirebenchError(f"{url}: {problem}", "try again later") from None
-    except OSError as error:
-        hint = "check the topic, its --network, and that this machine reaches it; or try again later"
-        raise WirebenchError(f"{url}: {error}", hint) from None

@@ -280,7 +280,7 @@ def _validate_operations(cell: Cell, scenario: Scenario, operations: Sequence[Op
 
 
 def _validate_connections(cell: Cell) -> CellMessages:
-    """Reject connections that users can't share, and a loss on a load that has no proxy."""
+    """Reject connections that users can't share."""
     if cell.connections and cell.transport != "grpc" and not cell.http:
         version = "REST over HTTP/1.1" if cell.transport == "rest" else "the socket"
         hint = "give connections to gRPC alone, or to REST with http: 2"
@@ -288,9 +288,6 @@ def _validate_connections(cell: Cell) -> CellMessages:
     if cell.connections and cell.connections > cell.concurrency:
         message = f"{cell.connections} connections are more than one for each of {cell.concurrency}"
         yield "connections", message, "raise factors.concurrency, or leave connections out"
-    if cell.loss_percent is not None and cell.delay_ms is None:
-        message = "a load that goes straight to the service loses no packets"
-        yield "loss_percent", message, "set delay_ms to 0 in place of none"
 
 
 def _validate_driver(cell: Cell, scenario: Scenario, operations: Sequence[Operation]) -> CellMessages:

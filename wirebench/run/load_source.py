@@ -60,7 +60,6 @@ def make_pod_job(job: Job, endpoint: Endpoint) -> Job:
         output=Path(job.output.name),
         log=Path(job.log.name),
         cores=None,
-        namespace=None,
         tls=endpoint.tls,
         metrics_push=job.metrics_push and replace(job.metrics_push, labels={}),
     )

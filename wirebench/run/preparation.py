@@ -19,7 +19,6 @@ from wirebench.run import environment
 from wirebench.run.ids import IdLayout, lay_out
 from wirebench.run.live_metrics import check_receiver
 from wirebench.run.own_variants import check_variants
-from wirebench.system.network_namespace import explain_no_netem
 from wirebench.targets.target import Target
 
 #: Files that a process has open besides its connections.
@@ -43,10 +42,6 @@ def prepare(plan: Plan, target: Target) -> IdLayout:
     shaped = target.load_pods is None and any(cell.delay_ms is not None for cell in plan.cells)
     if shaped and toxiproxy.read_version() is None:
         raise UsageError(f"toxiproxy, which factors.delay_ms needs, is not at {toxiproxy.PROGRAM}", "run `make setup`")
-    if any(cell.loss_percent is not None for cell in plan.cells) and (missing := explain_no_netem()):
-        where = plan.scenario.source.locate(("factors", "loss_percent"))
-        hint = "it needs root and the kernel's sch_netem; without loss_percent a proxy adds the delay"
-        raise UsageError(f"{where}: packet loss is not available here: {missing}", hint)
     if target.load_pods is None:
         check_open_files(plan, raise_open_files())
         check_ports(plan, read_ports(), is_local=target.restarts_services)

@@ -36,11 +36,6 @@ class NetworkNamespace:
         """Return a command line that runs another one in the namespace, with the same process id."""
         return ["ip", "netns", "exec", self.name, *arguments]
 
-    def shape(self, towards: Sequence[str], back: Sequence[str]) -> None:
-        """Have the kernel shape what comes in and what leaves, in the words of tc-netem(8). Raises ProcessError."""
-        _run("tc", "qdisc", "replace", "dev", self.host_interface, "root", "netem", *towards)
-        _run(*self.wrap(["tc", "qdisc", "replace", "dev", self.interface, "root", "netem", *back]))
-
 
 @contextlib.contextmanager
 def open_namespace() -> Iterator[NetworkNamespace]:
@@ -66,16 +61,6 @@ def open_namespace() -> Iterator[NetworkNamespace]:
         # Its end of the pair goes with it, and ours with its end; at once, and not when the kernel gets to it.
         _try("ip", "link", "delete", made.host_interface)
         _try("ip", "netns", "delete", made.name)
-
-
-def explain_no_netem() -> str:
-    """Return why a network can't be shaped here by ip and tc (Debian: iproute2); empty if it can."""
-    try:
-        with open_namespace() as namespace:
-            namespace.shape(["loss", "1%"], ["loss", "1%"])
-    except ProcessError as error:
-        return f"{error}: {error.details.strip()}" if error.details else str(error)
-    return ""
 
 
 def _try(*arguments: str) -> None:
