@@ -72,7 +72,7 @@ def verify(
             "\n".join(outcome.mismatches),
         )
     names = ", ".join(service.variant or str(service) for service in verified)
-    what = describe_verification(plan.scenario) if plan.scenario.variants else "equal replies to random requests"
+    what = describe_verification(plan.scenario, verified)
     sys.stdout.write(f"verified by {outcome.requests} requests to {names}: {what}\n")
 
 

@@ -190,9 +190,8 @@ class Execution:
 
     def _verify(self, turns: Iterable[AbstractContextManager[Mapping[ServiceSpec, Endpoint]]]) -> None:
         """Verify that services answer alike, which run in turns or all at once. Raises WirebenchError if they don't."""
-        is_first, scenario = not self.is_verified, self.plan.scenario
-        what = describe_verification(scenario) if self.variants else "equal replies to random requests"
-        self.progress.step(f"verifying {what}")
+        is_first = not self.is_verified
+        self.progress.step(f"verifying {describe_verification(self.plan.scenario, self.plan.services)}")
         answered: Answered = ()
         first_ids = defaultdict[object, int](self.verified_ids.__next__)
         for turn in turns:

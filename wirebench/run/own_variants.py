@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -142,11 +142,13 @@ def check_variants(scenario: Scenario) -> None:
                 raise UsageError(f"{where}: {error.message}", error.hint, error.details) from None
 
 
-def describe_verification(scenario: Scenario) -> str:
-    """Return what is verified of the replies of variants, in words."""
+def describe_verification(scenario: Scenario, services: Sequence[ServiceSpec]) -> str:
+    """Return what is verified of the replies of these services, in words."""
+    if not scenario.variants:
+        return f"{'equal ' if len(services) > 1 else ''}replies to random requests"
     paths = {path for each in _find_operations(scenario).values() for same in each.same for path in same.values()}
     compared = "equal bodies" if paths == {""} else "equal values of `same`" if paths else "nothing compared"
-    return f"status, expectations, {compared}" if len(scenario.variants) > 1 else "status, expectations"
+    return f"status, expectations, {compared}" if len(services) > 1 else "status, expectations"
 
 
 def _find_operations(scenario: Scenario) -> dict[str, Operation]:
