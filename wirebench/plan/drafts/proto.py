@@ -154,8 +154,8 @@ class _Message:
         # protoc puts each field with the label `optional` of proto3 into a `oneof` of its own.
         is_labelled = field.containing_oneof and field.containing_oneof.name == f"_{field.name}"
         without = {field_behavior_pb2.OPTIONAL, field_behavior_pb2.OUTPUT_ONLY} & behaviors
-        is_left_out = self.only_given or is_labelled or without or field.name == _SKIPPED
-        return not is_left_out and self.fields_left > 0
+        is_usual = field.type != FieldDescriptor.TYPE_BOOL and field.name != _SKIPPED  # A flag is for what is unusual.
+        return is_usual and not (self.only_given or is_labelled or without) and self.fields_left > 0
 
     def _make(self, field: FieldDescriptor, place: str, above: tuple[str, ...]) -> Any:  # noqa: ANN401 - JSON
         """Return an example of what a field holds; None if it is left out."""
