@@ -96,9 +96,9 @@ def test_what_is_named_is_drafted(sources: tuple[str | Path, ...]) -> None:
             "grpc": {"call": f"{call}/GetItem", "message": {"name": "shelves/{shelves_id}/items/{items_id}"}},
         },
         "catalog.find": {
-            "inputs": {"item_id": {"list": ["7"]}},
+            "inputs": {"item_id": {"list": [7]}},
             "rest": {"request": "GET /items/{item_id}"},
-            "grpc": {"call": f"{call}/Find", "message": {"name": "{item_id}"}},
+            "grpc": {"call": f"{call}/Find", "message": {"name": "{item_id|text}"}},
         },
         "catalog.buy": {
             "writes": True,

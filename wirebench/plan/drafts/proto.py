@@ -95,8 +95,7 @@ class Schema:
         body = rules.get(rule, "" if rule.startswith("GET ") else "*")
         given: dict[str, Any] = _insert_variables(draft, rule)
         if rest:
-            draft.rest, draft.notes = rest.rest, [*rest.notes]
-            draft.inputs = {name: str(value) for name, value in rest.inputs.items()}
+            draft.rest, draft.notes, draft.inputs = rest.rest, [*rest.notes], dict(rest.inputs)
             given = dict(_list_values(draft, method.input_type))
         message = _Message(draft, dict(given), body, only_given=rest is not None)
         values = message.fill(method.input_type)
@@ -178,8 +177,8 @@ class _Message:
 
 def _adapt(field: FieldDescriptor, value: Any) -> Any:  # noqa: ANN401 - any JSON
     """Return a value of a REST request in the form that a field of a message takes."""
-    if isinstance(value, str) and value.startswith("{"):  # an input
-        return value
+    if isinstance(value, str) and value.startswith("{"):  # an input, which may be a number
+        return value.replace("}", "|text}") if field.type == FieldDescriptor.TYPE_STRING else value
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if isinstance(value, list):
         return [_adapt(field, each) for each in value]
