@@ -26,7 +26,6 @@ _OTHER_FILES = 200
 #: The highest limit that Linux allows by default: fs.nr_open.
 _FILES_MAX = 1_048_576
 _PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
-_PORTS_MAX = 65_535
 
 
 def prepare(plan: Plan, target: Target) -> IdLayout:
@@ -79,9 +78,7 @@ def check_open_files(plan: Plan, files: int) -> None:
 
 def read_ports() -> int:
     """Return how many ports this machine has for connections to one address."""
-    if not _PORTS.exists():
-        return _PORTS_MAX
-    low, high = map(int, _PORTS.read_text().split())
+    low, high = map(int, _PORTS.read_text().split()) if _PORTS.exists() else (1, 65_535)
     return high - low + 1
 
 
