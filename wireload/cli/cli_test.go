@@ -120,24 +120,6 @@ func TestAnInterruptedLoadWritesWhatWasMeasured(t *testing.T) {
 	}
 }
 
-func TestAStreamThatOutlastsTheLoadIsNoFailure(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		for item := time.NewTicker(time.Millisecond); r.Context().Err() == nil; <-item.C {
-			if _, err := w.Write([]byte("data: {}\n\n")); err != nil {
-				return
-			}
-			w.(http.Flusher).Flush()
-		}
-	}))
-	t.Cleanup(server.Close)
-	output := filepath.Join(t.TempDir(), "out.json")
-	exit, out, log := run(t, "rest", server.URL, "--stream", "-c", "1", "-d", "300ms", "--warmup", "0s", "--output", output)
-	if file := read(t, output); exit != 0 || file.RequestsTotal[histogram.OK] != 0 || file.Streams.Items == 0 {
-		t.Errorf("exit %d, %v, %s, %s", exit, file.RequestsTotal, out, log)
-	}
-}
-
 func writeJob(t *testing.T, job map[string]any) string {
 	t.Helper()
 	text, err := json.Marshal(job)
@@ -250,5 +232,10 @@ func TestHelpNamesEveryOption(t *testing.T) {
 	exit, out, _ := run(t, "--help")
 	if exit != 0 || !strings.Contains(out, "-cacert file\n") || !strings.Contains(out, "-d time\n") || !strings.Contains(out, "wireload render JOB.json") {
 		t.Errorf("exit %d: %s", exit, out)
+	}
+	for line := range strings.Lines(out) {
+		if len(line) > 81 {
+			t.Errorf("wider than 80 columns: %s", line)
+		}
 	}
 }
