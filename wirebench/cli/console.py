@@ -15,6 +15,8 @@ from wirebench.system.paths import IS_WHEEL, ROOT
 
 #: As wide as a table may get where there is no terminal to set a limit.
 _PLAIN_WIDTH = 10_000
+#: Of a line of an error.
+_LINE_CHARACTERS_MAX = 1_000
 
 
 def print_error(error: WirebenchError) -> None:
@@ -22,7 +24,9 @@ def print_error(error: WirebenchError) -> None:
     lines = [f"error: {error.message}", *(f"  | {line}" for line in error.details.splitlines())]
     if error.hint:
         lines.append(f"next: {fit_installation(error.hint)}")
-    sys.stderr.write("".join(f"{escape_controls(line)}\n" for line in lines))
+    # The log of a service may have lines of any length.
+    shown = (line if len(line) <= _LINE_CHARACTERS_MAX else f"{line[:_LINE_CHARACTERS_MAX]} …" for line in lines)
+    sys.stderr.write("".join(f"{escape_controls(line)}\n" for line in shown))
 
 
 def fit_installation(text: str) -> str:

@@ -22,7 +22,7 @@ APPLICATION_FILE = "application.json"
 class RunInfo(FrozenModel):
     """Data of a whole run: `run.json`."""
 
-    model_config = ConfigDict(str_max_length=20_000)  # A page shows most of its texts.
+    model_config = ConfigDict(str_max_length=200_000)  # A page shows most of its texts.
 
     schema_version: Literal["wirebench.run/1"] = "wirebench.run/1"
     id: str
