@@ -111,14 +111,11 @@ class RequestOptions:
     @property
     def headers(self) -> dict[str, dict[str, str]]:
         """Headers by transport. Raises UsageError, without the text: it may be a secret."""
-        found = dict[str, dict[str, str]]()
-        for transport, flag in (("rest", "header"), ("grpc", "metadata")):
-            for text in getattr(self, flag) or ():
-                name, colon, value = text.partition(":")
-                if not (colon and name.strip()):
-                    raise UsageError(f"--{flag}: not a name and a value", f"write --{flag} 'NAME: VALUE'")
-                found.setdefault(transport, {})[name.strip()] = value.strip()
-        return found
+        given = {"rest": self.header or (), "grpc": self.metadata or ()}
+        if not all(":" in text for texts in given.values() for text in texts):
+            raise UsageError("--header, --metadata: not a name and a value", "write 'NAME: VALUE'")
+        pairs = {transport: [text.partition(":")[::2] for text in texts] for transport, texts in given.items() if texts}
+        return {transport: {name.strip(): value.strip() for name, value in each} for transport, each in pairs.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,7 +124,7 @@ def test_headers_and_bodies_are_those_of_an_application_file(tmp_path: Path) -> 
     [
         (("--header", "X-A: {b}"), "error: --header: {b}: there is no input"),
         (("--header", "X-A: ${NO_SUCH_KEY}"), "error: --header: the environment variable NO_SUCH_KEY is not set"),
-        (("--header", "s3cret"), "error: --header: not a name and a value"),
+        (("--header", "s3cret"), "error: --header, --metadata: not a name and a value"),
         (("--rest", "GET http://localhost/{id}"), "error: --rest: {id}: there is no input"),
         (("--grpc", GRPC, "--metadata", "key-bin: ?"), "error: --metadata: its value isn't base64"),
         (("--blocks", "x"), "error: --blocks x: blocks: must be"),
