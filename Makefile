@@ -23,8 +23,8 @@ PAYLOAD ?= ## its size: small, profile, list, batch, 512k, or a number
 PLACEMENT ?= ## where load-* runs: same-pod, same-node or cross-node
 DRIVER ?= ## what sends load-*, if not k6 (rest), ghz (grpc), wireload (socket)
 OUT ?= ## dev: folder of the results, if not one of its own in results/
-TOPIC ?= ## dev: of fetch-hcs-timing: a topic of the Hedera Consensus Service, 0.0.N
-TIMING ?= ## dev: the timing file that fetch-hcs-timing writes and benchmark-replay replays
+TIMING ?= ## dev: the timing file that benchmark-replay replays
+SPEEDUP ?= ## dev: how much faster than it was recorded
 IP_FAMILY ?= ## dev: of a new cluster: ipv4, ipv6 or dual
 ARGS ?= ## further options of the command that a target runs (ARGS=--help)
 PYTHON ?= python3 ## dev: the Python that .venv is made of (to change it, make clean)

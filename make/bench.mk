@@ -1,7 +1,7 @@
 # Measure, report and show.
 
 ##@ Measure
-.PHONY: bench known-scenario benchmark-replay fetch-hcs-timing report serve doctor accuracy coverage replicate
+.PHONY: bench known-scenario benchmark-replay report serve doctor accuracy coverage replicate
 bench: known-scenario setup$(if $(filter %/quick.yaml quick.yaml quick,$(SCENARIO)),-quick) ## run SCENARIO, and report what differs
 	@$(BIN)/wirebench run "$$SCENARIO" $(if $(TARGET),--target '$(TARGET)') \
 	  $(if $(BLOCKS),--blocks $(BLOCKS)) $(if $(SEED),--seed $(SEED)) $(if $(OUT),--out "$$OUT") $(ARGS)
@@ -10,11 +10,8 @@ known-scenario:
 	@for each in "$$SCENARIO" scenarios/"$$SCENARIO"{,.yaml} scenarios/examples/"$$SCENARIO.yaml"; do [[ ! -f $$each ]] || exit 0; done; \
 	  echo "bench: no scenario '$$SCENARIO'; next: name a file, or one of: $$(basename -s .yaml scenarios/*.yaml | paste -sd ' ')" >&2; exit 2
 
-fetch-hcs-timing: .venv/.installed ## dev: fetch when messages came to TOPIC, for benchmark-replay
-	@$(BIN)/wirebench timing $(if $(TOPIC),--topic '$(TOPIC)') $(if $(TIMING),--out '$(TIMING)') $(ARGS)
-
-benchmark-replay: setup ## replay recorded arrivals on all transports: TIMING
-	@$(BIN)/wirebench run scenarios/replay.yaml $(if $(TARGET),--target '$(TARGET)') $(if $(TIMING),--set load.timing="$$(realpath "$$TIMING")") \
+benchmark-replay: setup ## replay recorded arrivals on all transports: TIMING, SPEEDUP
+	@$(BIN)/wirebench run scenarios/replay.yaml $(if $(TARGET),--target '$(TARGET)') $(if $(TIMING),--set load.timing="$$(realpath "$$TIMING")") $(if $(SPEEDUP),--set load.speedup=$(SPEEDUP)) \
 	  $(if $(BLOCKS),--blocks $(BLOCKS)) $(if $(SEED),--seed $(SEED)) $(if $(OUT),--out "$$OUT") $(ARGS)
 
 report: setup ## write the report of the last run

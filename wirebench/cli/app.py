@@ -35,7 +35,6 @@ GROUPS = {
     "Prepare": {
         "init": "Draft an application file and a scenario for your own service.",
         "doctor": "Check this machine for what would spoil runs or their figures.",
-        "timing": "Fetch when messages came to a Hedera topic, for loads to replay.",
     },
     "Services": {"client": "Talk to a service: one call, an interactive menu, or a demo."},
 }

@@ -60,7 +60,8 @@ def _start_guard(pid: int) -> None:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    atexit.register(lambda: (guard.kill(), guard.communicate()))
+    atexit.register(guard.communicate)
+    atexit.register(guard.kill)  # before: the last that is registered is the first to run
 
 
 @dataclass(slots=True)

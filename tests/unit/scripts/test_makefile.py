@@ -75,12 +75,8 @@ def test_the_path_of_a_checkout_may_hold_any_character() -> None:
         ),
         (["run-socket", "RUNTIME=goroutines"], "exec .tools/bin/wirebench-go socket --runtime 'goroutines'"),
         (
-            ["fetch-hcs-timing", "TOPIC=0.0.7", "TIMING=hcs.json", "ARGS=--network testnet"],
-            ".venv/bin/wirebench timing --topic '0.0.7' --out 'hcs.json' --network testnet",
-        ),
-        (
-            ["benchmark-replay", "TIMING=hcs.json", "BLOCKS=2"],
-            '.venv/bin/wirebench run scenarios/replay.yaml --set load.timing="$(realpath "$TIMING")" --blocks 2',
+            ["benchmark-replay", "TIMING=hcs.json", "SPEEDUP=5"],
+            '.venv/bin/wirebench run scenarios/replay.yaml --set load.timing="$(realpath "$TIMING")" --set load.speedup=5',
         ),
     ],
     ids=lambda value: value if isinstance(value, str) else value[0],
