@@ -170,8 +170,7 @@ def _choose_levels(
     factors, defaults = scenario.factors, find_defaults(transport, implementation, target)
     defaults["operation"] = next(iter(scenario.application.operations))
     defaults["shape"] = scenario.load.shape
-    if any(getattr(factors, name) for name, factor in FACTORS.items() if factor.group == "network"):
-        # What is compared takes the same way: without a delay in the scenario it is 0, through the proxy.
+    if factors.delay_ms:  # what is compared takes the same way: through the proxy
         defaults["delay_ms"] = 0
     left_to_defaults = ("transport", "variant", "shape", *_list_foreign(target))
     levels: dict[str, tuple[Any, ...]] = {}

@@ -75,8 +75,8 @@ def test_the_path_of_a_checkout_may_hold_any_character() -> None:
         ),
         (["run-socket", "RUNTIME=goroutines"], "exec .tools/bin/wirebench-go socket --runtime 'goroutines'"),
         (
-            ["benchmark-replay", "TIMING=hcs.json", "SPEEDUP=5"],
-            '.venv/bin/wirebench run scenarios/replay.yaml --set load.timing="$(realpath "$TIMING")" --set load.speedup=5',
+            ["benchmark-replay", "TIMING=hcs.json", "SEED=5"],
+            '.venv/bin/wirebench run scenarios/replay.yaml --set load.timing="$(realpath "$TIMING")" --seed 5',
         ),
     ],
     ids=lambda value: value if isinstance(value, str) else value[0],
