@@ -14,7 +14,7 @@ import typer
 
 from wirebench.cli import options as common
 from wirebench.cli.target import make_target_options
-from wirebench.errors import UsageError, WirebenchError
+from wirebench.errors import UsageError
 from wirebench.measure.conformance import Conformance, check_services
 from wirebench.model.cell import ServiceSpec
 from wirebench.plan.load import read_scenario
@@ -65,12 +65,7 @@ def verify(
         finally:
             target.stop()
             target.clean_up()
-    if not outcome.passed:
-        raise WirebenchError(
-            f"{len(outcome.mismatches)} of {outcome.requests} requests were answered differently",
-            f"repeat them with --seed {plan.seed}",
-            "\n".join(outcome.mismatches),
-        )
+    outcome.require_passed(of_variants=bool(plan.scenario.variants))
     names = ", ".join(service.variant or str(service) for service in verified)
     what = describe_verification(plan.scenario, verified)
     sys.stdout.write(f"verified by {outcome.requests} requests to {names}: {what}\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from wirebench_services.client import OPERATIONS, Client, ClientError, Fields, Reply
 
-from wirebench.errors import WirebenchError
+from wirebench.errors import WirebenchError, pluralise
 from wirebench.measure.client import connect
 from wirebench.model.application import Operation, load_builtin
 from wirebench.model.contract import TRANSPORTS
@@ -40,7 +41,7 @@ _NUMBERS = {
     "since": (1_767_225_600, 1_767_268_800, 1_767_315_600, -1),
     "account_id": (1, 7, 5000, 10_000, 10_001, 0, -1),
 }
-_SHOWN_CHARACTERS = 300
+_SHOWN_CHARACTERS, _SHOWN_PROBLEMS = 300, 10
 
 #: The name of an operation, and its fields.
 Request = tuple[str, Fields]
@@ -53,9 +54,18 @@ class Conformance:
     requests: int
     mismatches: tuple[str, ...]
 
-    @property
-    def passed(self) -> bool:
-        return not self.mismatches
+    def require_passed(self, *, of_variants: bool) -> None:
+        """Raise WirebenchError if a reply was wrong, or not like others; what happened to many requests is one line."""
+        alike: dict[str, list[str]] = {}
+        for line in self.mismatches:
+            alike.setdefault(re.sub(r"request \d+", "", line), []).append(line)
+        if alike:
+            shown = [f"{lines[0]}{f' ({len(lines)} times)' * (len(lines) > 1)}" for lines in alike.values()]
+            raise WirebenchError(
+                f"{pluralise(len(self.mismatches), 'problem')} in the replies to {self.requests} requests",
+                f"correct the {'variant or the application file' if of_variants else 'service'}",
+                "\n".join(shown[:_SHOWN_PROBLEMS]),
+            )
 
 
 def check_services(services: Sequence[Endpoint], seed: int) -> Conformance:

@@ -233,13 +233,7 @@ class Execution:
             conformance_requests=info.conformance_requests + outcome.requests,
             conformance_mismatches=(*info.conformance_mismatches, *outcome.mismatches),
         )
-        if not outcome.passed:
-            raise WirebenchError(
-                f"{pluralise(len(outcome.mismatches), 'problem')} in the replies to {outcome.requests} requests",
-                f"correct the {'variant or the application file' if self.variants else 'service'}, "
-                "and try `wirebench verify`",
-                "\n".join(outcome.mismatches[:10]),
-            )
+        outcome.require_passed(of_variants=self.variants is not None)
         self.is_verified = True
 
     def _begin(self) -> None:

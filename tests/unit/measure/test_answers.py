@@ -10,8 +10,9 @@ import pytest
 
 from tests.support.report_run import cell
 from wirebench.drivers import Job
+from wirebench.errors import WirebenchError
 from wirebench.measure.answers import Answer, compare_answers
-from wirebench.measure.conformance import IDS, draw_requests
+from wirebench.measure.conformance import IDS, Conformance, draw_requests
 from wirebench.model.scenario import Load
 
 ALIKE = {"get": ({"rest": "data.id", "grpc": "id"}, {"rest": "data.kind", "grpc": "kind"})}
@@ -62,3 +63,14 @@ def test_writes_keep_to_their_ids(operation: str) -> None:
     written = list(map(int, re.findall(r'"id": (-?\d+)', fields)))
     assert written
     assert all(each in IDS for each in written if each > 0)
+
+
+def test_what_happened_to_many_requests_is_one_line() -> None:
+    """Ten lines that differ in the number of the request alone hide another one."""
+    mismatches = (
+        *(f"rest, get, request {number}: HTTP status 404" for number in range(1, 11)),
+        "grpc, get, request 1: x",
+    )
+    with pytest.raises(WirebenchError, match="11 problems in the replies to 20 requests") as raised:
+        Conformance(20, mismatches).require_passed(of_variants=True)
+    assert ["rest, get, request 1: HTTP status 404 (10 times)", mismatches[-1]] == raised.value.details.splitlines()
