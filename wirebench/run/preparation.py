@@ -42,8 +42,7 @@ def prepare(plan: Plan, target: Target) -> IdLayout:
     if shaped and toxiproxy.read_version() is None:
         raise UsageError(f"toxiproxy, which factors.delay_ms needs, is not at {toxiproxy.PROGRAM}", "run `make setup`")
     if target.load_pods is None:
-        check_open_files(plan, raise_open_files())
-        check_ports(plan, read_ports(), is_local=target.restarts_services)
+        check_connections(plan, raise_open_files(), read_ports(), on_loopback=target.on_loopback)
     if target.prometheus:
         check_receiver(target.prometheus)
     ids = lay_out(plan, restarts_services=target.restarts_services)
@@ -60,9 +59,18 @@ def raise_open_files() -> int:
     return files
 
 
-def check_open_files(plan: Plan, files: int) -> None:
-    """Raise UsageError for more users than a process may have connections."""
-    load = plan.scenario.load
+def read_ports() -> int:
+    """Return how many ports this machine has for connections to one address."""
+    low, high = map(int, _PORTS.read_text().split()) if _PORTS.exists() else (1, 65_535)
+    return high - low + 1
+
+
+def check_connections(plan: Plan, files: int, ports: int, *, on_loopback: bool) -> None:
+    """Raise UsageError for more users than a process may have connections, or this machine ports to an address.
+
+    The side that closes a connection keeps its port: for a minute, and for a second on loopback (tcp_tw_reuse).
+    """
+    load, locate = plan.scenario.load, plan.scenario.source.locate
     for cell in map(load.add_connections, plan.cells):
         each = 1 if cell.delay_ms is None else 2  # a proxy between has two for each
         fitting = max(0, files - _OTHER_FILES) // each
@@ -70,32 +78,16 @@ def check_open_files(plan: Plan, files: int) -> None:
             field = ("load", "concurrency_max") if load.swept or load.concurrency_max else ("factors", "concurrency")
             taken = each * cell.concurrency
             raise UsageError(
-                f"{plan.scenario.source.locate(field)}: {cell.concurrency:,} users take {taken:,} open files, and a "
-                f"process may have {files:,} (ulimit -Hn): {fitting:,} fit",
+                f"{locate(field)}: {cell.concurrency:,} users take {taken:,} open files, and a process may have "
+                f"{files:,} (ulimit -Hn): {fitting:,} fit",
                 "lower it, or raise the limit",
             )
-
-
-def read_ports() -> int:
-    """Return how many ports this machine has for connections to one address."""
-    low, high = map(int, _PORTS.read_text().split()) if _PORTS.exists() else (1, 65_535)
-    return high - low + 1
-
-
-def check_ports(plan: Plan, ports: int, *, is_local: bool) -> None:
-    """Raise UsageError for more connections to one address than there are ports.
-
-    The side that closes a connection keeps its port: for a minute, and for a second on loopback (tcp_tw_reuse).
-    """
-    kept_s = 1 if is_local else 60
-    for cell in map(plan.scenario.load.add_connections, plan.cells):
         reopened_per_s = (cell.rate_per_s or 0) if cell.connection == "reopen" else 0
-        taken = cell.concurrency + reopened_per_s * kept_s
+        taken = cell.concurrency + reopened_per_s * (1 if on_loopback else 60)
         if ports < taken:
-            field = ("factors", "rate_per_s" if reopened_per_s else "concurrency")
             raise UsageError(
-                f"{plan.scenario.source.locate(field)}: connections take {taken:,} ports at once, and this machine has "
-                f"{ports:,} for an address (net.ipv4.ip_local_port_range)",
+                f"{locate(('factors', 'rate_per_s' if reopened_per_s else 'concurrency'))}: connections take {taken:,} "
+                f"ports at once, and this machine has {ports:,} for an address (net.ipv4.ip_local_port_range)",
                 "lower it, keep connections, or widen the range",
             )
 

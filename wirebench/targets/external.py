@@ -36,6 +36,7 @@ class ExternalTarget(Target):
         """
         self._addresses = {name: _parse_address(name, address) for name, address in addresses.items()}
         self._tls = {name: split_address(address, tls)[1] for name, address in addresses.items()}
+        self.on_loopback = all(is_loopback(str(each)) for each in self._addresses.values())
         self._variants: Mapping[str, Variant] = {}
         self._claim: CoreClaim | None = None
         #: Of services on this machine, by the service's name.

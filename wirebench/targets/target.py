@@ -20,6 +20,8 @@ class Target:
     restarts_services: bool = True
     #: Whether the services of all cells of a block run at once, or each for its cells alone.
     runs_all_services: bool = True
+    #: Whether requests stay on this machine.
+    on_loopback: bool = True
     #: Where load comes from if not from this process.
     load_pods: LoadPods | None = None
     #: The Prometheus that load tools push live metrics to, as they reach it; None if to none.

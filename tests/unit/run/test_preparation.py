@@ -15,7 +15,7 @@ from wirebench.drivers.wireload import Wireload
 from wirebench.errors import UsageError
 from wirebench.model.contract import Driver
 from wirebench.run import preparation
-from wirebench.run.preparation import check_ports, create_info, prepare
+from wirebench.run.preparation import check_connections, create_info, prepare
 from wirebench.run.target_options import TargetOptions, plan_for_target
 from wirebench.targets.external import ExternalTarget
 
@@ -69,7 +69,7 @@ def test_a_driver_that_is_asked_for_is_not_skipped(
 
 
 @pytest.mark.parametrize(
-    ("rest", "is_local", "expected"),
+    ("rest", "on_loopback", "expected"),
     [
         ("  concurrency: [1, 300]\n", True, "4: factors.concurrency: connections take 300 ports"),
         (
@@ -81,11 +81,11 @@ def test_a_driver_that_is_asked_for_is_not_skipped(
         ("  concurrency: 200\n", True, ""),
     ],
 )
-def test_connections_need_ports(tmp_path: Path, rest: str, is_local: bool, expected: str) -> None:  # noqa: FBT001
+def test_connections_need_ports(tmp_path: Path, rest: str, on_loopback: bool, expected: str) -> None:  # noqa: FBT001
     """Those that are reopened keep theirs for a while; elsewhere for a minute."""
     plan = plan_for_target(read(tmp_path, f"question: x\nfactors:\n  transport: rest\n{rest}"), TargetOptions(), seed=1)
     with pytest.raises(UsageError, match=expected) if expected else contextlib.nullcontext():
-        check_ports(plan, 200, is_local=is_local)
+        check_connections(plan, 1000, 200, on_loopback=on_loopback)
 
 
 @pytest.mark.parametrize(
