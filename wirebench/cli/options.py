@@ -181,11 +181,3 @@ Calibrate = Annotated[
         help="Measure unknown driver errors: 30 s at most.",
     ),
 ]
-
-
-def check_folder(out: Path) -> Path:
-    """Return the folder of the runs, if it is there. Raises UsageError."""
-    if not out.is_dir():
-        hint = "name the folder that the runs are in; `wirebench run` makes results/"
-        raise UsageError(f"--out {out}: no such folder", hint)
-    return out

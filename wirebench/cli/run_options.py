@@ -54,7 +54,7 @@ def _complete_list(list_names: Callable[[], Iterable[str]]) -> Callable[[str], l
 
 
 # Completion finds names in texts: the models of applications and scenarios take longer to import than a user waits.
-def _list_operations() -> Iterable[str]:
+def list_operations() -> Iterable[str]:
     return re.findall(r"(?m)^  (\S+):$", APPLICATION.read_text("utf-8").partition("\noperations:\n")[2])
 
 
@@ -86,7 +86,7 @@ class LoadOptions:
         _override_option(
             metavar="NAME,…",
             help="What is requested, such as users.get.",
-            autocompletion=_complete_list(_list_operations),
+            autocompletion=_complete_list(list_operations),
         ),
     ] = None
     driver: Annotated[str | None, _override_option(metavar="NAME", help="wireload, k6, ghz, oha or locust.")] = None

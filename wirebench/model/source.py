@@ -20,15 +20,9 @@ FILE_BYTES_MAX = 1_000_000
 
 
 class _Loader(yaml.SafeLoader):
-    """Reads YAML 1.2, as wireload does; numbers that have another value in YAML 1.1 are an error."""
+    """Reads YAML 1.2, as wireload does; what begins with a zero, and has another value in YAML 1.1, is a text."""
 
     yaml_implicit_resolvers = {}  # noqa: RUF012 - PyYAML's
-
-    def construct_scalar(self, node: Any) -> Any:  # noqa: ANN401 - PyYAML's
-        if node.tag.endswith((":int", ":float")) and re.match("[-+]?0[0-9]", node.value):
-            problem = f"{node.value} has one value in YAML 1.1 and another in 1.2: quote it, or leave out the zero"
-            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
-        return super().construct_scalar(node)
 
 
 class _Dumper(yaml.SafeDumper):
@@ -38,6 +32,7 @@ class _Dumper(yaml.SafeDumper):
         return True
 
 
+_Loader.add_implicit_resolver("tag:yaml.org,2002:str", re.compile(r"^[-+]?0[0-9]"), [*"-+0"])
 #: The core schema: https://yaml.org/spec/1.2.2/#103-core-schema
 for _name, _pattern in (
     ("null", r"~|null|Null|NULL|"),

@@ -19,13 +19,12 @@ def test_texts_are_written_as_texts() -> None:
 
 def test_scalars_are_those_of_yaml_1_2() -> None:
     """What only YAML 1.1 takes for a number, a date or a truth is a text."""
-    texts = ["no", "on", "12:30", "1_000", "2026-02-30", "0b11", "-0o7", "1:2.5"]
+    texts = ["no", "on", "12:30", "1_000", "2026-02-30", "0b11", "-0o7", "1:2.5", "010", "-08", "00.5"]
     data, _ = parse_yaml(f"v: [{', '.join(texts)}, 0o17, 0x1F, 1e3, .5, ~, true]", Path("f"), "f", "a file")
     assert [*texts, 15, 31, 1000.0, 0.5, None, True] == data["v"]
 
 
-@pytest.mark.parametrize("value", ["1" + "0" * 5000, "010", "-08", "00.5"])
-def test_ambiguous_numbers_are_errors(value: str) -> None:
+def test_what_its_type_cannot_hold_is_an_error() -> None:
     """As all other YAML that is not valid."""
-    with pytest.raises(UsageError, match=r"f.*: not valid YAML"):
-        parse_yaml(f"a: {value}", Path("f"), "f", "a file")
+    with pytest.raises(UsageError, match="f:1: not valid YAML"):
+        parse_yaml(f"a: 1{'0' * 5000}", Path("f"), "f", "a file")

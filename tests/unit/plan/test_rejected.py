@@ -27,7 +27,7 @@ REJECTED = {
         ("blocks: 3", "source: x", "8: source: no such key"),
         ("model: closed", "model: closed, recording: x", "7: load.recording: no such key"),
         ("blocks: 3", "blocks: 3\nblocks: 4", "9: 'blocks' appears twice"),
-        ("[1, 16]", "[1, 016]", "5: not valid YAML: 016 has one value in YAML 1.1 and another in 1.2: quote it"),
+        ("[1, 16]", "[1, 016]", "5: factors.concurrency: must be a valid integer (it is '016')"),
         ("blocks: 3", "x: " + "[" * 1000, "1: nested too deeply"),
         (base.GOOD, "", "1: a scenario is a mapping"),
         (OPERATION, "runtime: {rest: aio}", "4: factors.runtime.rest: no transport and implementation here has the"),
