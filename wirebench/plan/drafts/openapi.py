@@ -32,7 +32,7 @@ _NOT_OURS = ("accept", "accept-encoding", "connection", "content-length", "user-
 #: Bodies that can be written into a file.
 _WRITABLE = re.compile(r"text/|application/(x-www-form-urlencoded|(.+\+)?(json|xml|yaml))")
 #: Values that a person would not write, such as braces and 5e-324: with empty texts, and if there is nothing else.
-_UNLIKELY = (r"\{[A-Za-z_]|\de-|\"\"", r"\{[A-Za-z_]|\de-")
+_UNLIKELY = (r"\{[A-Za-z_]|\de-|\.NotSet|\"\"", r"\{[A-Za-z_]|\de-|\.NotSet")
 _CREDENTIALS = "It needs credentials: headers: {Authorization: 'Bearer ${TOKEN}'}, or what the document says."
 
 
@@ -99,7 +99,7 @@ def _read(source: str, wanted: Sequence[str]) -> tuple[str, dict[str, str], dict
 
 def _find_obstacle(operation: Any) -> str:  # noqa: ANN401 - schemathesis'
     """Return why a request can't be measured, or an empty text."""
-    types = operation.get_request_payload_content_types()
+    types = [each.media_type for each in operation.body]
     return "" if not types or any(map(_WRITABLE.match, types)) else f"it sends {types[0]}: no JSON, form or text"
 
 
@@ -146,16 +146,19 @@ def _find_case(operation: Any) -> Any:  # noqa: ANN401 - schemathesis'
     settings = hypothesis.settings(derandomize=True, database=None, max_examples=200, deadline=None, phases=phases)
     strategies = operation.get_strategies_from_examples()[:1]
     strategies.append(operation.as_strategy(generation_mode=GenerationMode.POSITIVE))
+    types = [each.media_type for each in operation.body if _WRITABLE.match(each.media_type)]
+    media = min(types, key=lambda each: "json" not in each, default=None)  # A body that may be left out is sent.
     for unlikely, strategy in itertools.product(_UNLIKELY, strategies):
+        is_likely = functools.partial(_is_likely, media=media, unlikely=unlikely)
         with contextlib.suppress(hypothesis.errors.NoSuchExample, hypothesis.errors.Unsatisfiable):
-            return hypothesis.find(strategy, functools.partial(_is_likely, unlikely=unlikely), settings=settings)
+            return hypothesis.find(strategy, is_likely, settings=settings)
     raise ValueError("found no values that satisfy its schema")
 
 
-def _is_likely(case: Any, unlikely: str) -> bool:  # noqa: ANN401 - schemathesis'
+def _is_likely(case: Any, media: str | None, unlikely: str) -> bool:  # noqa: ANN401 - schemathesis'
     parts = (case.path_parameters, case.query, case.headers, case.cookies)
-    text = json.dumps([case.body, *(dict(part or {}) for part in parts)], default=str)
-    return _WRITABLE.match(case.media_type or "text/") is not None and not re.search(unlikely, text)
+    text = json.dumps([media and case.body, *(dict(part or {}) for part in parts)], default=str)
+    return case.media_type == media and not re.search(unlikely, text)
 
 
 def _insert_inputs(case: Any) -> dict[str, Any]:  # noqa: ANN401 - schemathesis'

@@ -102,6 +102,8 @@ class Schema:
         if message.given:
             hint = f"fields of {method.input_type.full_name}: {', '.join(method.input_type.fields_by_name)}"
             raise UsageError(f"{draft.about}: the message has no single field {next(iter(message.given))}", hint)
+        if rest and (unset := [each.name for each in method.input_type.fields if each.name not in (values or {})]):
+            draft.notes.append(f"The request has nothing for {', '.join(unset)}.")
         if request and not rest:
             draft.rest = _draft_rest(rule, body, given, values)
         draft.grpc = {"call": call, **({"message": values} if values else {})}
