@@ -55,9 +55,9 @@ define build-go
 @touch $@
 endef
 
-# $(call install-go,PACKAGE,VERSION,NOTE,LINKER FLAGS): build a published program.
-define install-go
-@GOBIN="$$PWD/$(@D)" $(STEP) "$(@F): building $(strip $(2) $(3))" go install -mod=mod -ldflags '-s -w $(4)' $(1)@$(2)
+# $(call build-module,MODULE,VERSION,PACKAGE,LINKER FLAGS): build a published program.
+define build-module
+@$(STEP) "$(@F): building $(2)" scripts/build-module $@ $(1)@$(2) $(3) -ldflags '-s -w $(4)'
 @touch $@
 endef
 

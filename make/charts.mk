@@ -8,13 +8,11 @@ test-charts: .tools/bin/helm .tools/bin/helm-unittest .tools/bin/kube-score .too
 chart-readmes: .tools/bin/helm-docs ## dev: write the tables of values in charts/*/README.md
 	@$< --log-level warning --chart-search-root charts --template-files ./README.md.gotmpl --sort-values-order file $(ARGS)
 
-.tools/bin/helm-unittest: scripts/build-module make/versions.mk | .tools/.prerequisites
-	@$(STEP) "helm-unittest: building $(HELM_UNITTEST_VERSION) $(SLOW)" scripts/build-module .tools/bin \
-	  github.com/helm-unittest/helm-unittest@$(HELM_UNITTEST_VERSION) ./cmd/helm-unittest -- -ldflags '-s -w'
-	@touch $@
+.tools/bin/helm-unittest: make/versions.mk | .tools/.prerequisites
+	$(call build-module,github.com/helm-unittest/helm-unittest,$(HELM_UNITTEST_VERSION),./cmd/helm-unittest)
 
 .tools/bin/kube-score: make/versions.mk | .tools/.prerequisites
-	$(call install-go,github.com/zegl/kube-score/cmd/kube-score,$(KUBE_SCORE_VERSION))
+	$(call build-module,github.com/zegl/kube-score,$(KUBE_SCORE_VERSION),./cmd/kube-score)
 
 .tools/bin/helm-docs: make/versions.mk | .tools/.prerequisites
-	$(call install-go,github.com/norwoodj/helm-docs/cmd/helm-docs,$(HELM_DOCS_VERSION))
+	$(call build-module,github.com/norwoodj/helm-docs,$(HELM_DOCS_VERSION),./cmd/helm-docs)

@@ -3,7 +3,7 @@
 CLUSTER_TOOLS := .tools/bin/kind .tools/bin/helm .tools/bin/kubectl
 
 ##@ Kubernetes
-.PHONY: docker-up docker-down cluster-up cluster-load deploy undeploy grafana cluster-down cluster-clean \
+.PHONY: docker-up docker-down cluster-up cluster-load deploy grafana cluster-down cluster-check \
   load-rest load-grpc load-socket cluster-preflight cluster-answers images node-image
 docker-up: ## start a Docker engine if none answers (as root, on Debian)
 docker-down: ## dev: end the engine that docker-up has started
@@ -11,13 +11,13 @@ docker-up docker-down:
 	@scripts/cluster/engine $(@:docker-%=%)
 
 cluster-up: cluster-preflight ## a kind cluster with our services, Prometheus and Grafana
-	@echo 'cluster-up: 1 of 4: kind, helm and kubectl'
+	@echo 'cluster-up: 1 of 4: kind, helm and kubectl (2 minutes, if Go has nothing cached)'
 	+@$(MAKE) --silent --no-print-directory $(CLUSTER_TOOLS)
-	@echo 'cluster-up: 2 of 4: the images of what runs in the cluster, and of its nodes'
+	@echo 'cluster-up: 2 of 4: the images of what runs in the cluster, and of its nodes (10 minutes the first time)'
 	+@$(MAKE) --silent --no-print-directory --jobs=2 PARALLEL=yes images node-image
-	@echo 'cluster-up: 3 of 4: the nodes'
+	@echo 'cluster-up: 3 of 4: the nodes (half a minute)'
 	@scripts/cluster/cluster up
-	@echo 'cluster-up: 4 of 4: images and charts onto the nodes'
+	@echo 'cluster-up: 4 of 4: images and charts onto the nodes (half a minute)'
 	@scripts/cluster/cluster load
 	@scripts/cluster/deploy deploy
 
@@ -42,15 +42,16 @@ load-socket: ## load the socket service by wireload
 load-rest load-grpc load-socket: setup-quick
 	@$(LOAD)
 
-undeploy: ## dev: remove the charts and their namespaces from the cluster
 grafana: ## print where Prometheus and Grafana are, or how to look at the dashboards without it
-undeploy grafana:
 	@scripts/cluster/deploy $@
 
 cluster-down: ## remove the cluster; images and tools stay, for the next
-cluster-clean: cluster-down ## dev: remove our images from the engine as well
-cluster-preflight cluster-answers cluster-down cluster-clean:
+cluster-preflight cluster-answers cluster-down:
 	@scripts/cluster/cluster $(@:cluster-%=%)
+
+cluster-check: ## dev: where a registry can be reached: pin its digests, and test a cluster of published images
+	@scripts/cluster/cluster pins
+	+@$(MAKE) --no-print-directory cluster-up test-cluster
 
 images: .tools/bin/wireload .tools/bin/truth .tools/bin/k6 .tools/bin/ghz .tools/bin/toxiproxy-server .tools/bin/prometheus .tools/bin/wirebench-go \
   build/locks/services.txt build/locks/load.txt
@@ -58,13 +59,4 @@ images: .tools/bin/wireload .tools/bin/truth .tools/bin/k6 .tools/bin/ghz .tools
 
 # It waits for downloads and runs on one core in places: other images are built beside it.
 node-image: .tools/bin/kubectl
-	+@scripts/cluster/node-image
-
-.tools/bin/kind: make/versions.mk | .tools/.prerequisites
-	$(call install-go,sigs.k8s.io/kind,$(KIND_VERSION))
-
-.tools/bin/helm: make/versions.mk | .tools/.prerequisites
-	$(call install-go,helm.sh/helm/v4/cmd/helm,$(HELM_VERSION),$(SLOW),-X helm.sh/helm/v4/internal/version.version=$(HELM_VERSION))
-
-.tools/bin/kubectl: images/offline/kubernetes/go.mod images/offline/kubernetes/go.sum | .tools/.prerequisites
-	$(call build-go,images/offline/kubernetes,$(SLOW),$(KUBERNETES_FLAGS),k8s.io/kubernetes/cmd/kubectl)
+	@scripts/cluster/cluster node_image

@@ -6,7 +6,7 @@ GO_CODE := $(GO_MODULES) $(wildcard images/offline/*/*.go)
 PYTHON_CODE := $(wildcard wirebench services/python/wirebench_services tests accuracy grafana proto/*.py)
 
 ##@ This project
-.PHONY: lint format proto dashboards lock
+.PHONY: lint format proto dashboards lock outdated audit
 lint: setup-dev ## dev: ruff, import-linter, mypy, buf, gofmt, go vet and shellcheck
 	@$(STEP) "ruff check" $(BIN)/ruff check --quiet
 	@$(STEP) "ruff format --check" $(BIN)/ruff format --check --diff --quiet
@@ -30,3 +30,13 @@ dashboards: setup-dev ## dev: generate grafana/generated from grafana/boards
 
 lock: .venv/bin/uv ## dev: write uv.lock from what the three pyproject.toml ask for
 	@$(BIN)/uv lock $(if $(UPGRADE),--upgrade)
+
+outdated: .venv/bin/uv ## dev: print which pinned Go modules and Python packages have a newer version
+	@scripts/outdated github.com/Shopify/toxiproxy/v2@$(TOXIPROXY_VERSION) golang.org/x/vuln@$(GOVULNCHECK_VERSION) \
+	  github.com/helm-unittest/helm-unittest@$(HELM_UNITTEST_VERSION) github.com/stefanprodan/podinfo@$(PODINFO_VERSION)
+
+audit: setup-dev .tools/bin/govulncheck build/locks/locust.txt ## dev: known vulnerabilities: govulncheck and pip-audit
+	@scripts/audit
+
+.tools/bin/govulncheck: make/versions.mk | .tools/.prerequisites
+	$(call build-module,golang.org/x/vuln,$(GOVULNCHECK_VERSION),./cmd/govulncheck)

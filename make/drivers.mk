@@ -23,4 +23,4 @@ driver-locust: .tools/locust/bin/locust ## dev: locust, for REST
 example-podinfo: .tools/bin/podinfo ## dev: podinfo, for `wirebench run podinfo`
 
 .tools/bin/podinfo: make/versions.mk | .tools/.prerequisites
-	$(call install-go,github.com/stefanprodan/podinfo/cmd/podinfo,$(PODINFO_VERSION))
+	$(call build-module,github.com/stefanprodan/podinfo,$(PODINFO_VERSION),./cmd/podinfo)

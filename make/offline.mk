@@ -1,7 +1,8 @@
-# What a node image holds of Go, where no registry can be reached: docs/cluster-offline.md.
+# What is built of images/offline: Kubernetes' tools, and the Go programs of a node image where no registry can be reached
+# (docs/cluster-offline.md).
 
-KUBERNETES_VERSION = $(shell sed -nE 's,^(require )?[[:space:]]*k8s.io/kubernetes (v[0-9.]+)$$,\2,p' images/offline/kubernetes/go.mod)
-# Without them its programs call themselves v0.0.0-master, which kubeadm rejects.
+OFFLINE := images/offline/go.mod images/offline/go.sum
+# Without them Kubernetes' programs call themselves v0.0.0-master, which kubeadm rejects.
 KUBERNETES_FLAGS = $(foreach package,k8s.io/component-base/version k8s.io/client-go/pkg/version, \
   -X $(package).gitVersion=$(KUBERNETES_VERSION) \
   -X $(package).gitMajor=$(subst v,,$(word 1,$(subst ., ,$(KUBERNETES_VERSION)))) \
@@ -9,16 +10,16 @@ KUBERNETES_FLAGS = $(foreach package,k8s.io/component-base/version k8s.io/client
   -X $(package).gitTreeState=clean)
 
 .PHONY: node-programs
-node-programs: $(addprefix .tools/node/,kubernetes etcd coredns pause)
+node-programs: $(addprefix .tools/node/,kubernetes etcd coredns)
 
-.tools/node/kubernetes: $(wildcard images/offline/kubernetes/*) | .tools/.prerequisites
-	$(call build-go,images/offline/kubernetes,$(SLOW),$(KUBERNETES_FLAGS))
+.tools/node/%: images/offline/%/main.go $(OFFLINE) | .tools/.prerequisites
+	$(call build-go,images/offline,$(SLOW),$(KUBERNETES_FLAGS),./$*)
 
-.tools/node/etcd: $(wildcard images/offline/etcd/*) | .tools/.prerequisites
-	$(call build-go,images/offline/etcd)
+.tools/bin/kubectl: $(OFFLINE) | .tools/.prerequisites
+	$(call build-go,images/offline,$(SLOW),$(KUBERNETES_FLAGS),k8s.io/kubernetes/cmd/kubectl)
 
-.tools/node/pause: images/offline/pause/main.go | .tools/.prerequisites
-	$(call build-go,images/offline/pause,,,main.go)
+.tools/bin/kind: $(OFFLINE) | .tools/.prerequisites
+	$(call build-go,images/offline,,,sigs.k8s.io/kind)
 
-.tools/node/coredns: make/versions.mk | .tools/.prerequisites
-	$(call install-go,github.com/coredns/coredns,$(COREDNS_VERSION),$(SLOW))
+.tools/bin/helm: $(OFFLINE) | .tools/.prerequisites
+	$(call build-go,images/offline,$(SLOW),-X helm.sh/helm/v4/internal/version.version=$(HELM_VERSION),helm.sh/helm/v4/cmd/helm)

@@ -1,7 +1,7 @@
 # Python packages and tools, in this folder.
 
 ##@ This project
-.PHONY: setup setup-quick setup-dev setup-cross-check setup-openapi wheel clean
+.PHONY: setup setup-quick setup-dev setup-cross-check setup-openapi wheel clean distclean
 setup: setup-quick .tools/bin/toxiproxy-server .tools/bin/wirebench-go ## install what all scenarios need into this folder
 
 # Two steps at a time: Python's take one core, and Go waits for downloads.
@@ -17,12 +17,15 @@ setup-openapi: .venv/.openapi-packages ## what `wirebench init --openapi` needs 
 wheel: setup-quick ## dev: one file in dist that pip installs where there is no checkout and no Go
 	@$(STEP) "wheel: building" $(BIN)/python scripts/build-wheel dist
 
-clean: ## remove all that was installed, built or cached here, and no results
+clean: ## remove what was installed or built here; compiled tools and results stay
 	@for each in build/cluster/kubeconfig:cluster-down build/compose/images.env:compose-down build/postgres/url:postgres-down; do \
 	  [[ ! -e $${each%:*} ]] || { echo "clean: $${each%:*} may be in use; next: make $${each#*:}" >&2; exit 1; }; done
-	rm -rf .venv .tools build dist services/python/build proto/build tests/browser/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .tools/{locust,.prerequisites} build dist services/python/build proto/build tests/browser/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name '*.egg-info' -prune -exec rm -rf {} +
 	find . -name __pycache__ -prune -exec rm -rf {} +
+
+distclean: clean ## dev: remove compiled tools as well, which takes minutes to undo
+	rm -rf .tools
 
 .tools/.prerequisites: scripts/check-prerequisites wireload/go.mod
 	@scripts/check-prerequisites $(PYTHON)
@@ -92,20 +95,14 @@ endef
 .tools/bin/ghz: ghz/go.mod ghz/go.sum | .tools/.prerequisites
 	$(call build-go,ghz,,-X main.version=$(GHZ_VERSION),github.com/bojand/ghz/cmd/ghz)
 
-# Its module calls the program `server`.
 .tools/bin/toxiproxy-server: make/versions.mk | .tools/.prerequisites
-	@GOBIN="$$PWD/.tools/toxiproxy" $(STEP) "toxiproxy: building $(TOXIPROXY_VERSION)" \
-	  go install -mod=mod -ldflags '-s -w -X github.com/Shopify/toxiproxy/v2.Version=$(TOXIPROXY_VERSION:v%=%)' \
-	  github.com/Shopify/toxiproxy/v2/cmd/server@$(TOXIPROXY_VERSION)
-	@mv .tools/toxiproxy/server $@
-	@rmdir .tools/toxiproxy
-	@touch $@
+	$(call build-module,github.com/Shopify/toxiproxy/v2,$(TOXIPROXY_VERSION),./cmd/server,\
+	  -X github.com/Shopify/toxiproxy/v2.Version=$(TOXIPROXY_VERSION:v%=%))
 
-# And promtool beside it. Of the service discoveries Kubernetes' is built, and no cloud's. The web interface is not in the
-# module: prometheus built like this has its API and no pages.
-.tools/bin/prometheus: scripts/build-module make/versions.mk | .tools/.prerequisites
-	@$(STEP) "prometheus: building $(PROMETHEUS_VERSION) $(SLOW)" scripts/build-module .tools/bin \
-	  github.com/prometheus/prometheus@$(PROMETHEUS_VERSION) ./cmd/prometheus ./cmd/promtool -- \
-	  -tags remove_all_sd,enable_kubernetes_sd \
-	  -ldflags '-s -w -X github.com/prometheus/common/version.Version=$(PROMETHEUS_RELEASE)'
-	@touch $@
+# Of the service discoveries Kubernetes' is built, and no cloud's. The web interface is not in the module: prometheus
+# built like this has its API and no pages.
+.tools/bin/prometheus .tools/bin/promtool: GOFLAGS += -tags=remove_all_sd,enable_kubernetes_sd
+.tools/bin/prometheus: | .tools/bin/promtool
+.tools/bin/prometheus .tools/bin/promtool: $(OFFLINE) | .tools/.prerequisites
+	$(call build-go,images/offline,$(SLOW),-X github.com/prometheus/common/version.Version=$(PROMETHEUS_RELEASE),\
+	  github.com/prometheus/prometheus/cmd/$(@F))

@@ -6,7 +6,7 @@ test: setup-dev ## lint, and all tests that need neither a Docker engine nor man
 	@$(MAKE) --no-print-directory --keep-going lint test-go test-charts test-browser test-bench test-unit test-contract test-timing
 
 # The race detector needs a C compiler.
-test-all: setup-cross-check driver-locust test ## dev: all of them: half an hour, or an hour and a half with a Docker engine
+test-all: setup-cross-check driver-locust test audit ## dev: all of them: half an hour, or an hour and a half with a Docker engine
 	@$(BIN)/python -m pytest tests/contract $(AT_ONCE) -m "slow and not timing"
 	@$(BIN)/python -m pytest tests/contract tests/accuracy -m "slow and timing"
 	@if command -v gcc >/dev/null; then for module in wireload services/go; do \

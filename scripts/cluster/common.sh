@@ -1,11 +1,18 @@
 # shellcheck shell=bash disable=SC2034
 # What the scripts of the cluster share; they source it from the project's folder.
 
-# Files that only a living cluster and its images need; `make cluster-clean` removes them.
+# Files that only a living cluster and its images need; `make clean` removes them.
 state=build/cluster
 kubeconfig=$state/kubeconfig
 context=kind-wirebench
 ip_family=${IP_FAMILY:-ipv4}
+# By kind's own switch, Podman is used.
+engine=docker
+if [[ ${KIND_EXPERIMENTAL_PROVIDER-} == podman ]]; then
+  engine=podman
+  docker() { podman "$@"; }
+  export -f docker # to scripts/step
+fi
 
 kubectl_ours() {
   .tools/bin/kubectl --kubeconfig "$kubeconfig" --context "$context" "$@"
@@ -24,7 +31,7 @@ say() {
 
 # The engine that `docker` talks to answers.
 engine_answers() {
-  command -v docker >/dev/null && timeout 20 docker version --format '{{.Server.Version}}' >/dev/null 2>&1
+  command -v "$engine" >/dev/null && timeout 20 "$engine" info >/dev/null 2>&1
 }
 
 require_engine() {
@@ -82,7 +89,7 @@ folder_bytes() { # folder
 
 # Prints the published image of a name in images/published.txt if the engine has it or can pull it, and else fails. Says
 # once why it can't and what is done instead; what couldn't be pulled is not tried again for twelve hours, or until
-# `make cluster-clean`.
+# `make clean`.
 pull() { # name, what is done instead
   local image reason not_pulled=$state/not-pulled/$1
   image=$(awk -v name="$1" '$1 == name { print $2 }' images/published.txt)

@@ -105,7 +105,7 @@ def list_built(*arguments: str) -> set[str]:
     ("target", "built"),
     [
         ("bench", {"wireload", "truth"}),
-        ("bench SCENARIO=codec", {"wireload", "truth", "toxiproxy", "wirebench-go"}),
+        ("bench SCENARIO=codec", {"wireload", "truth", "toxiproxy-server", "wirebench-go"}),
         ("wheel", {"wireload", "truth", "wheel"}),
         ("setup-cross-check", {"wireload", "k6", "ghz"}),
         ("load-rest", {"wireload", "truth"}),

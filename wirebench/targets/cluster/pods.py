@@ -24,7 +24,7 @@ _UNSCHEDULABLE_S = 20.0
 _HOPELESS = frozenset(
     {"ErrImageNeverPull", "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "CreateContainerConfigError"}
 )
-_ROOM_HINT = "lower replicas or limits, make room (make undeploy removes what is deployed), or use larger nodes"
+_ROOM_HINT = "lower replicas or limits, make room (helm uninstall removes what is deployed), or use larger nodes"
 _LOG_HINT = "its events and last log lines are above"
 _NEAR_HINT = (
     "factors.placement: cross-node needs a node without the service's pods, same-node one that load may use; "
