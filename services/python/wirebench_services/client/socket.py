@@ -4,22 +4,12 @@ from __future__ import annotations
 
 import orjson
 
+from wirebench_services import contract
 from wirebench_services.client.client import REPLY_BYTES_MAX, Client, Reply, has_ended
-from wirebench_services.contract import (
-    LENGTH_BYTES,
-    PREFACES,
-    REPLY,
-    REQUEST,
-    STATUSES,
-    AnyMessage,
-    Operation,
-    parse_response,
-    read_data,
-    to_json,
-)
+from wirebench_services.contract import AnyMessage, Operation, parse_response, read_data, to_json
 
-_PREFACES = {encoding: preface for preface, encoding in PREFACES.items()}
-_CODES = {status: code for code, status in STATUSES.items()}
+_PREFACES = {encoding: preface for preface, encoding in contract.PREFACES.items()}
+_CODES = {status: code for code, status in contract.STATUSES.items()}
 
 
 class SocketClient(Client):
@@ -37,8 +27,8 @@ class SocketClient(Client):
             connection = self.dial()
             connection.sendall(_PREFACES[self.codec])
         name = operation.name.encode()
-        length = REQUEST.size - LENGTH_BYTES + len(name) + len(body)
-        connection.sendall(REQUEST.pack(length, self._last_id, len(name)) + name + body)
+        length = contract.REQUEST.size - contract.LENGTH_BYTES + len(name) + len(body)
+        connection.sendall(contract.REQUEST.pack(length, self._last_id, len(name)) + name + body)
         code, message, body = self._receive_reply()
         if code != "ok":
             return Reply(code, message)
@@ -47,9 +37,9 @@ class SocketClient(Client):
 
     def _receive_reply(self) -> tuple[str, str, bytes]:
         """Wait for the reply to the last request: its code, message and body. Raises ValueError."""
-        header = self._receive(REPLY.size)
-        length, request_id, status, message_length = REPLY.unpack(header)
-        rest = length - (REPLY.size - LENGTH_BYTES)
+        header = self._receive(contract.REPLY.size)
+        length, request_id, status, message_length = contract.REPLY.unpack(header)
+        rest = length - (contract.REPLY.size - contract.LENGTH_BYTES)
         # Before the rest is waited for: what something else sends rarely is as long as it would have to be.
         is_whole = message_length <= rest <= REPLY_BYTES_MAX and status in _CODES
         if not is_whole or request_id != self._last_id:
