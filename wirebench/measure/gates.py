@@ -190,8 +190,8 @@ GATES = (
         unit="of its cores",
         metrics=_SPEED,
         is_of_all_windows=True,
-        advice="the generator was the bottleneck, or took too much of shared cores: give it more cores, or lower the "
-        "concurrency or rate",
+        advice="the generator was the bottleneck, or took too much of shared cores: give it more cores (bind services "
+        "that run already: taskset -acp 0 PID), or lower the concurrency or rate",
     ),
     GateRule(
         "ceiling",
