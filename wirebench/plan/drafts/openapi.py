@@ -85,7 +85,8 @@ def _read(source: str, wanted: Sequence[str]) -> tuple[str, dict[str, str], dict
             if isinstance(result, Ok):
                 operation = result.ok()
                 operations[operation.label] = operation
-                requests[operation.label] = _find_obstacle(operation)
+                media = [each.media_type for each in operation.body if not _choose_media(operation)]
+                requests[operation.label] = f"it sends {media[0]}: no JSON, form or text" if media else ""
             else:
                 problem = result.err()
                 requests[f"{(problem.method or '?').upper()} {problem.path}"] = " ".join(str(problem).split())[:200]
@@ -97,10 +98,10 @@ def _read(source: str, wanted: Sequence[str]) -> tuple[str, dict[str, str], dict
         sys.exit(f"{place}: {' '.join(str(error).split())[:300] or type(error).__name__}")
 
 
-def _find_obstacle(operation: Any) -> str:  # noqa: ANN401 - schemathesis'
-    """Return why a request can't be measured, or an empty text."""
-    types = [each.media_type for each in operation.body]
-    return "" if not types or any(map(_WRITABLE.match, types)) else f"it sends {types[0]}: no JSON, form or text"
+def _choose_media(operation: Any) -> str | None:  # noqa: ANN401 - schemathesis'
+    """Return a type of its body that can be written into a file, JSON first; None if there is none."""
+    types = (each.media_type for each in operation.body if _WRITABLE.match(each.media_type))
+    return min(types, key=lambda each: "json" not in each, default=None)
 
 
 def _draft(operation: Any, schema: Any) -> Draft:  # noqa: ANN401 - schemathesis'
@@ -146,10 +147,8 @@ def _find_case(operation: Any) -> Any:  # noqa: ANN401 - schemathesis'
     settings = hypothesis.settings(derandomize=True, database=None, max_examples=200, deadline=None, phases=phases)
     strategies = operation.get_strategies_from_examples()[:1]
     strategies.append(operation.as_strategy(generation_mode=GenerationMode.POSITIVE))
-    types = [each.media_type for each in operation.body if _WRITABLE.match(each.media_type)]
-    media = min(types, key=lambda each: "json" not in each, default=None)  # A body that may be left out is sent.
     for unlikely, strategy in itertools.product(_UNLIKELY, strategies):
-        is_likely = functools.partial(_is_likely, media=media, unlikely=unlikely)
+        is_likely = functools.partial(_is_likely, media=_choose_media(operation), unlikely=unlikely)
         with contextlib.suppress(hypothesis.errors.NoSuchExample, hypothesis.errors.Unsatisfiable):
             return hypothesis.find(strategy, is_likely, settings=settings)
     raise ValueError("found no values that satisfy its schema")

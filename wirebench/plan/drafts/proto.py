@@ -63,19 +63,15 @@ class Schema:
                     self.calls[call] = "the client streams its requests" if method.client_streaming else ""
 
     def list_rules(self, call: str) -> dict[str, str]:
-        """Return the REST requests of a call by its HTTP rules (google.api.http).
-
-        Each has the field that is its body, `*` for all that isn't in the path, or an empty text.
-        """
+        """Return the REST requests of a call by its HTTP rules (google.api.http), each with the field of its body."""
         option = self._methods[call].GetOptions().Extensions[annotations_pb2.http]
         rules = ((rule.WhichOneof("pattern"), rule) for rule in (option, *option.additional_bindings))
         return {f"{verb.upper()} {getattr(rule, verb)}": rule.body for verb, rule in rules if verb in _VERBS}
 
     def draft(self, call: str, request: str = "", rest: Draft | None = None) -> Draft:
-        """Draft a call, with its REST request where one is named.
+        """Draft a call, with its REST request where one is named. Raises UsageError.
 
-        A request is that of an HTTP rule, or is taken to be like one, or has been drafted before: `rest`, whose values
-        are the message's, too. Raises UsageError.
+        A request has been drafted before, as `rest`, whose values are the message's, too; or it is that of a rule.
         """
         check_named(call, self.calls, "call")
         method, rules = self._methods[call], self.list_rules(call)
