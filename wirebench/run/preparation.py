@@ -10,15 +10,17 @@ from pathlib import Path
 
 import psutil
 
-from wirebench.drivers import DRIVERS
+from wirebench.drivers import DRIVERS, Job
+from wirebench.drivers.replay import render
 from wirebench.errors import UsageError
 from wirebench.measure import toxiproxy
 from wirebench.model.run_info import RunInfo
 from wirebench.plan.plan import Plan
 from wirebench.run import environment
-from wirebench.run.ids import IdLayout, lay_out
+from wirebench.run.ids import CREATED_FIRST_ID, IdLayout, lay_out
 from wirebench.run.live_metrics import check_receiver
 from wirebench.run.own_variants import check_variants
+from wirebench.system.processes import ProcessError
 from wirebench.targets.target import Target
 
 #: Files that a process has open besides its connections.
@@ -43,6 +45,7 @@ def prepare(plan: Plan, target: Target) -> IdLayout:
         raise UsageError(f"toxiproxy, which factors.delay_ms needs, is not at {toxiproxy.PROGRAM}", "run `make setup`")
     if target.load_pods is None:
         check_connections(plan, raise_open_files(), read_ports(), on_loopback=target.on_loopback)
+    check_replays(plan)
     if target.prometheus:
         check_receiver(target.prometheus)
     ids = lay_out(plan, restarts_services=target.restarts_services)
@@ -90,6 +93,24 @@ def check_connections(plan: Plan, files: int, ports: int, *, on_loopback: bool) 
                 f"ports at once, and this machine has {ports:,} for an address (net.ipv4.ip_local_port_range)",
                 "lower it, keep connections, or widen the range",
             )
+
+
+def check_replays(plan: Plan) -> None:
+    """Raise UsageError for more requests that write than wireload renders for a driver that replays them."""
+    application, load = plan.scenario.application, plan.scenario.load
+    for cell in dict.fromkeys(plan.cells):
+        operation = application.operations.get(cell.operation)
+        is_described = not cell.variant or cell.transport == "rest"  # others may have reflection
+        if cell.driver != "wireload" and operation and operation.writes and is_described:
+            file, path = Path("unused"), application.path
+            job = Job(cell, load, "", plan.seed, CREATED_FIRST_ID, file, file, None, application=path)
+            try:
+                render(job)
+            except ProcessError as error:
+                where = plan.scenario.source.locate(("factors", "rate_per_s"))
+                why, _, _ = error.details.rpartition("json: ")[2].partition(":")
+                hint = "lower the rate, load.window_s or the payload, or measure by wireload"
+                raise UsageError(f"{where}: {cell.driver}: {why}", hint) from None
 
 
 def create_info(plan: Plan, target: Target, run_id: str, command: str, *, calibrate: bool = True) -> RunInfo:

@@ -15,7 +15,7 @@ from wirebench.drivers.wireload import Wireload
 from wirebench.errors import UsageError
 from wirebench.model.contract import Driver
 from wirebench.run import preparation
-from wirebench.run.preparation import check_connections, create_info, prepare
+from wirebench.run.preparation import check_connections, check_replays, create_info, prepare
 from wirebench.run.target_options import TargetOptions, plan_for_target
 from wirebench.targets.external import ExternalTarget
 
@@ -66,6 +66,15 @@ def test_a_driver_that_is_asked_for_is_not_skipped(
     with pytest.raises(UsageError, match=f"the driver {missing.name} is not at") as error:
         prepare(plan, TARGET)
     assert next_step in error.value.hint
+
+
+def test_writes_that_are_too_many_to_be_rendered_are_rejected(tmp_path: Path) -> None:
+    """Other drivers than wireload replay requests, each that writes once."""
+    factors = "{transport: rest, operation: users.create, driver: k6, payload: profile, rate_per_s: 5000}"
+    text = f"question: x\nfactors: {factors}\nload: {{model: open, window_s: 10}}\n"
+    plan = plan_for_target(read(tmp_path, text), TargetOptions(), seed=1)
+    with pytest.raises(UsageError, match=r"2: factors.rate_per_s: k6: 55251 requests take more than 64 MiB$"):
+        check_replays(plan)
 
 
 @pytest.mark.parametrize(
