@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from wirebench.errors import pluralise
 from wirebench.model.run_info import RunInfo
@@ -30,7 +31,7 @@ def _list_run_facts(info: RunInfo) -> Iterator[tuple[str, str]]:
     if info.overrides:
         yield "overrides", "; ".join(info.overrides)
     if info.application:
-        yield "application", info.application
+        yield "application", Path(info.application).name  # a report is for others, and its folder is the user's
     yield "took", _describe_duration(info)
     yield "order", f"cells in every block shuffled by seed {info.seed}"
     yield "compared", f"levels of {info.compare}; ratios within {info.equivalence_margin:.0%} of 1 count as equivalent"

@@ -104,13 +104,15 @@ def test_every_element_is_closed_and_every_id_is_unique(html: str) -> None:
 
 
 def test_a_run_without_records_has_a_report(tmp_path: Path) -> None:
-    """A run that was stopped at once says so, and why."""
+    """A run that was stopped at once says so, and why; its application is named without the user's folder."""
     stopped = {"blocks": 3, "status": "incomplete", "reason": "it was interrupted", "duration_s": None}
+    stopped["application"] = "/home/ada/shop.yaml"
     run = RunBuilder(blocks=0, info=stopped).write(tmp_path)
     document = Document(write_report(run).read_text(encoding="utf-8"))
     text = " ".join(document.text.split())
     assert "This run is incomplete. Why: it was interrupted. 0 of 48 windows were measured" in text
     assert "None: no window was measured." in text
+    assert ("shop.yaml" in text, "/home" in text) == (True, False)
     assert 0 == document.tags["figure"] + document.tags["table"]
 
 
