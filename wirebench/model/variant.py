@@ -95,12 +95,12 @@ class Variant(StrictModel):
         return "{workers}" in "".join((self.start or "", *self.environment.values()))
 
     def find_foreign(self, target: str) -> str:
-        """Return where on a target it runs that isn't this machine, nor started by the run; empty if it doesn't.
+        """Return where on a target it runs that isn't loopback, nor started by the run; empty if it doesn't.
 
         There its limit holds.
         """
         if target == "external" and self.address and not is_loopback(self.address):
-            return f"is at {self.address}, not on this machine"
+            return f"is at {self.address}, not at a loopback address"
         if target == "kubernetes" and self.kubernetes:
             return f"runs in the namespace {self.kubernetes.namespace} already"
         return ""

@@ -61,7 +61,7 @@ def compare_requests(  # noqa: PLR0913 - requests by transport, and what all hav
             continue
         if limit is None:
             hint = "add --rate N and --concurrency N, which limit the load on these services"
-            raise UsageError(f"{address}: not on this machine, so a limit is required", hint)
+            raise UsageError(f"{address}: not a loopback address, so a limit is required", hint)
         variants[name]["limit"] = limit.model_dump()
     if len(variants) > 1 and not ignore_bodies:
         operation["same"] = dict.fromkeys((each["transport"] for each in variants.values()), "")

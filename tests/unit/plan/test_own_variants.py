@@ -94,7 +94,11 @@ def test_the_target_is_where_all_variants_are(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("limit", "load", "expected"),
     [
-        ("", "{model: open}", "factors.variant: the variant grpc is at shop.example.com:443, not on this machine,"),
+        (
+            "",
+            "{model: open}",
+            "factors.variant: the variant grpc is at shop.example.com:443, not at a loopback address,",
+        ),
         ("limit: {rate_per_s: 5, connections: 2}, ", "{}", "load.model: the variant grpc .* only an open load keeps"),
         ("limit: {rate_per_s: 4, connections: 2}, ", "{model: open}", "factors.rate_per_s: .* its limit is 4"),
         ("limit: {rate_per_s: 5, connections: 1}, ", "{model: open}", "factors.concurrency: .* its limit is 1"),

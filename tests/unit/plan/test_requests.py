@@ -84,7 +84,7 @@ def test_other_machines_need_a_limit(tmp_path: Path) -> None:
     foreign = "GET https://shop.example/items/1"
     for options in ((), ("--rate", 5), ("--concurrency", 2)):
         errors = reject("run", "--rest", foreign, "--rest", REST, *options, "--out", tmp_path)
-        assert "https://shop.example:443: not on this machine" in errors
+        assert "https://shop.example:443: not a loopback address" in errors
         assert "--rate N and --concurrency N" in errors
     overrides = [parse_assignment("factors.concurrency=2"), parse_assignment("factors.rate_per_s=5")]
     limit = Limit(rate_per_s=5, connections=2)
