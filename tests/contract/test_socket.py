@@ -101,6 +101,14 @@ def test_unknown_methods_and_bad_bodies(service: Service, preface: bytes) -> Non
     assert (0, "Users retrieved successfully") == answers[2**32 - 1]
 
 
+@pytest.mark.parametrize("user", [b"[]", b"0", b"false", b'""'])
+def test_a_user_that_is_no_object(service: Service, user: bytes) -> None:
+    """It is named as such; REST's body is the user itself."""
+    received = exchange(service.address, b"WB1J", frame(1, b"users.create", b'{"user": %b}' % user))
+
+    assert [(1, INVALID_ARGUMENT, "A user must be an object.", b"")] == list(replies_of(received))
+
+
 @pytest.mark.parametrize("sent_bytes", [0, 100, PAYLOAD_BYTES_MAX], ids=["header only", "a little", "all of it"])
 def test_frames_over_the_limit(service: Service, client: Client, sent_bytes: int) -> None:
     """A longer payload is rejected by its id, whatever of it arrives, and the connection is closed."""

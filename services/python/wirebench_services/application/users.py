@@ -86,7 +86,7 @@ def parse_page(fields: Fields) -> tuple[int, int]:
 def parse_creation(fields: Fields) -> User:
     """Return the user of CreateUser. Raises InvalidArgument, naming the field."""
     check_names(fields, "user")
-    return parse_user(fields.get("user") or {})
+    return parse_user({} if fields.get("user") is None else fields["user"])
 
 
 def parse_user(fields: object) -> User:
