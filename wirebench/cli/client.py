@@ -153,7 +153,7 @@ def run_lines(client: Client) -> None:
         while True:
             if line := _read_line("> " if sys.stdin.isatty() else ""):
                 reply = client.call("echo.upper", {"text": line})
-                sys.stdout.write(f"{reply.data['text'] if reply.ok else reply.message}\n")
+                sys.stdout.write(escape_controls(f"{reply.data['text'] if reply.ok else reply.message}\n"))
 
 
 def _read_line(prompt: str) -> str:
