@@ -121,7 +121,8 @@ def _list_operations(document: Document, schema: Schema) -> None:
     """Print a line for each request and call, in the form that options take."""
     listed = dict(document.requests)
     for call, reason in schema.calls.items():
-        rules = {} if reason else schema.list_rules(call)
+        is_pair = not (reason or schema.methods[call].server_streaming)
+        rules = schema.list_rules(call) if is_pair else {}
         listed |= {f"{rule} = {call}": "" for rule in rules} or {call: reason}
     for operation, reason in listed.items():
         line = f"{operation}    # can't be measured: {reason}" if reason else operation

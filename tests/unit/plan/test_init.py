@@ -23,7 +23,7 @@ service CatalogService {
   rpc GetItem(Id) returns (Item) { option (google.api.http) = { get: "/v1/{name=shelves/*/items/*}" }; }
   rpc Find(Id) returns (Item) { option idempotency_level = NO_SIDE_EFFECTS; }
   rpc Buy(Item) returns (Item);
-  rpc Watch(Id) returns (stream Item);
+  rpc Watch(Id) returns (stream Item) { option (google.api.http) = { post: "/v1/watch" body: "*" }; }
   rpc Send(stream Item) returns (Item);
 }
 message Id { string name = 1; }
@@ -130,6 +130,7 @@ def test_what_is_named_is_drafted(sources: tuple[str | Path, ...]) -> None:
         (("--grpc", "shop.v1.CatalogService/Sell"), "there is no call 'shop.v1.CatalogService/Sell'"),
         (("--grpc", "shop.v1.CatalogService/Send"), "can't be measured: the client streams its requests"),
         (("--pair", "shop.v1.CatalogService/Buy"), "is not REQUEST = CALL"),
+        (("--pair", "POST /v1/watch = shop.v1.CatalogService/Watch"), "one of them is a stream"),
         (("--pair", "GET /a/{no} = shop.v1.CatalogService/Buy"), "the message has no single field no"),
         (("--grpc", "shop.v1.CatalogService/Buy", "--reads", "GET /"), "there is no drafted operation 'GET /'"),
         (("--grpc", "shop.v1.CatalogService/Buy", "--start", "shop"), "start: needs {port}"),

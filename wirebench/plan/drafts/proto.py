@@ -50,7 +50,7 @@ class Schema:
         pool = DescriptorPool()
         #: Calls, and why one can't be measured, or an empty text.
         self.calls: dict[str, str] = {}
-        self._methods: dict[str, MethodDescriptor] = {}
+        self.methods: dict[str, MethodDescriptor] = {}
         for file in FileDescriptorSet.FromString(descriptors).file:
             try:
                 pool.Add(file)
@@ -59,12 +59,12 @@ class Schema:
             for service in pool.FindFileByName(file.name).services_by_name.values():
                 for method in () if _INFRASTRUCTURE.match(service.full_name) else service.methods:
                     call = f"{service.full_name}/{method.name}"
-                    self._methods[call] = method
+                    self.methods[call] = method
                     self.calls[call] = "the client streams its requests" if method.client_streaming else ""
 
     def list_rules(self, call: str) -> dict[str, str]:
         """Return the REST requests of a call by its HTTP rules (google.api.http), each with the field of its body."""
-        option = self._methods[call].GetOptions().Extensions[annotations_pb2.http]
+        option = self.methods[call].GetOptions().Extensions[annotations_pb2.http]
         rules = ((rule.WhichOneof("pattern"), rule) for rule in (option, *option.additional_bindings))
         return {f"{verb.upper()} {getattr(rule, verb)}": rule.body for verb, rule in rules if verb in _VERBS}
 
@@ -74,7 +74,7 @@ class Schema:
         A request has been drafted before, as `rest`, whose values are the message's, too; or it is that of a rule.
         """
         check_named(call, self.calls, "call")
-        method, rules = self._methods[call], self.list_rules(call)
+        method, rules = self.methods[call], self.list_rules(call)
         service, _, name = call.partition("/")
         prefix = to_snake_case(service.rpartition(".")[2].removesuffix("Service") or service)
         is_read = method.GetOptions().idempotency_level == MethodOptions.NO_SIDE_EFFECTS
