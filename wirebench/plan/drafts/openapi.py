@@ -72,7 +72,8 @@ def read_document(source: str, wanted: Sequence[str]) -> Document:
 
 def _read(source: str, wanted: Sequence[str]) -> tuple[str, dict[str, str], dict[str, Any]]:
     """Return what `Document` has, as JSON, or exit with the mistake that stopped schemathesis."""
-    resource.setrlimit(resource.RLIMIT_AS, (_BYTES_MAX, _BYTES_MAX))
+    with contextlib.suppress(ValueError):  # a lower limit stays
+        resource.setrlimit(resource.RLIMIT_AS, (_BYTES_MAX, _BYTES_MAX))
     operations, requests, drafts, place = {}, {}, {}, source
     try:
         from schemathesis import openapi

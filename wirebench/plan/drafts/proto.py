@@ -38,7 +38,6 @@ _WELL_KNOWN = {
 _GOOGLE = "google.protobuf"
 #: What a path has by name.
 _NAMED = (FieldDescriptor.TYPE_ENUM, FieldDescriptor.TYPE_BOOL)
-_ID = "_id"
 _VERBS = ("get", "put", "post", "delete", "patch")
 
 
@@ -159,7 +158,7 @@ class _Message:
         kind = field.message_type
         self.fields_left -= 1
         if kind is None:
-            if f"_{to_snake_case(field.name)}".endswith(_ID):
+            if f"_{to_snake_case(field.name)}".endswith("_id"):
                 self.draft.notes.append(f"Choose a value that exists: {place}.")
             return _choose_scalar(field)
         in_query = self.body not in ("*", place.partition(".")[0])
@@ -191,7 +190,7 @@ def _adapt(field: FieldDescriptor, value: Any) -> Any:  # noqa: ANN401 - any JSO
 def _choose_scalar(field: FieldDescriptor) -> Any:  # noqa: ANN401 - a single value of any type
     if field.enum_type:
         return field.enum_type.values[min(1, len(field.enum_type.values) - 1)].name  # the first: nothing was chosen
-    text = "1" if f"_{to_snake_case(field.name)}".endswith(_ID) else field.name
+    text = "1" if f"_{to_snake_case(field.name)}".endswith("_id") else field.name
     values = {FieldDescriptor.TYPE_STRING: text, FieldDescriptor.TYPE_BYTES: "AQID", FieldDescriptor.TYPE_BOOL: True}
     return values.get(field.type, 1)
 
