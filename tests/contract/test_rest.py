@@ -85,6 +85,8 @@ def test_bytes_are_base64(service: Service) -> None:
         ("tags", [1], "Field 'tags' must be a list of strings."),
         ("avatar", 7, "Field 'avatar' must be base64 text."),
         ("nickname", "x", "Unknown fields: nickname."),
+        ("NAME", "x", "Unknown fields: NAME."),
+        ("\u017fame", "x", "Unknown fields: \u017fame."),
     ],
 )
 def test_wrong_types(service: Service, field: str, value: object, expected: str) -> None:

@@ -3,10 +3,12 @@ package codec
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"maps"
 	"math"
 	"reflect"
 	"regexp"
@@ -124,7 +126,11 @@ func DecodeJSON(body []byte, into proto.Message) error {
 		err = errors.New("data after the object")
 	}
 	if err == nil && string(bytes.TrimSpace(body)) != "null" {
-		return rejectLenient(body)
+		var value any
+		if !isStrict(body) {
+			_ = json.Unmarshal(body, &value) // which has been decoded before
+		}
+		return rejectLenient(value)
 	}
 	wrongType, wrongBase64 := (*json.UnmarshalTypeError)(nil), base64.CorruptInputError(0)
 	switch {
@@ -148,35 +154,37 @@ func DecodeJSON(body []byte, into proto.Message) error {
 // Escapes of whole characters: a backslash beside them begins half a surrogate pair.
 var escapes = regexp.MustCompile(`(?i)\\(?:ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|ud[0-7]|u[^d]|[^u])`)
 
-// Fields of which encoding/json accepts more than the contract: bytes from an array of numbers, and null as a text.
-var lenientFields = regexp.MustCompile(`(?i)"(avatar|payload|tags)"`)
+// What names of fields are made of: encoding/json accepts them in any case.
+const letters = "abcdefghijklmnopqrstuvwxyz_"
 
-// rejectLenient returns an error for what encoding/json has accepted, and the contract does not.
-func rejectLenient(body []byte) error {
-	if !lenientFields.Match(body) {
-		return nil
-	}
-	type fields struct {
-		Avatar, Payload json.RawMessage
-		Tags            []*string
-	}
-	var message struct {
-		fields
-		User  fields
-		Users []fields
-	}
-	_ = json.Unmarshal(body, &message) // the body has been decoded before
-	for _, each := range append(message.Users, message.fields, message.User) {
-		switch {
-		case slices.Contains(each.Tags, nil):
-			return mustBe("tags", otherTypes["tags"])
-		case bytes.HasPrefix(each.Avatar, []byte("[")):
-			return mustBe("avatar", otherTypes["avatar"])
-		case bytes.HasPrefix(each.Payload, []byte("[")):
-			return mustBe("payload", otherTypes["payload"])
+// isStrict returns whether encoding/json can't have accepted more than the contract does; it costs little.
+func isStrict(body []byte) bool {
+	for before := range bytes.SplitSeq(body, []byte(":")) {
+		name, isName := bytes.CutSuffix(bytes.TrimRight(before, " \t\r\n"), []byte(`"`))
+		field := string(name[bytes.LastIndexByte(name, '"')+1:])
+		if isName && (strings.Trim(field, letters) != "" || slices.Contains([]string{"avatar", "payload", "tags"}, field)) {
+			return false
 		}
 	}
-	return nil
+	return true
+}
+
+// rejectLenient returns an error for names in another case, bytes from an array of numbers, and null as a text.
+func rejectLenient(value any) (err error) {
+	fields, _ := value.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		items, isList := fields[name].([]any)
+		if strings.Trim(name, letters) != "" {
+			return UnknownField(name)
+		}
+		if isList && otherTypes[name] == "base64 text" || name == "tags" && slices.Contains(items, nil) {
+			return mustBe(name, otherTypes[name])
+		}
+		for _, each := range append(items, fields[name]) {
+			err = cmp.Or(err, rejectLenient(each))
+		}
+	}
+	return err
 }
 
 // What fields hold, other than numbers and strings.

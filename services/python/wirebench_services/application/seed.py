@@ -50,16 +50,10 @@ def time_and_id(transaction_id: int) -> tuple[int, int]:
 
 def transaction(transaction_id: int) -> Transaction:
     payer, payee, amount_cents = _movement(transaction_id)
-    return Transaction(
-        transaction_id,
-        time_and_id(transaction_id)[0],
-        payer,
-        payee,
-        amount_cents,
-        _CURRENCY,
-        f"WB-2026-{transaction_id:08}",
-        f"{_PURPOSES[transaction_id % len(_PURPOSES)]}, from account {payer:05} to account {payee:05}",
-    )
+    time_s, _ = time_and_id(transaction_id)
+    reference = f"WB-2026-{transaction_id:08}"
+    description = f"{_PURPOSES[transaction_id % len(_PURPOSES)]}, from account {payer:05} to account {payee:05}"
+    return Transaction(transaction_id, time_s, payer, payee, amount_cents, _CURRENCY, reference, description)
 
 
 def transactions() -> Iterator[Transaction]:
