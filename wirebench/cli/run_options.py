@@ -28,7 +28,9 @@ DURATION_S_MIN = 1.0
 #: What the deadline of a load pod's Job allows.
 DURATION_S_MAX = 1800.0
 #: Where a key stands that requests have become, and hints to edit a file that has it.
-_PLACE = re.compile(r"requests[-\w]*\.yaml(?::\d+)?: (?:[.\w]+\.(rest|grpc|socket)(?:-\d+)?(?:\.(\w+)[-.\w]*)?: )?")
+_PLACE = re.compile(
+    r"requests[-\w]*\.yaml(?::\d+)?: (?:[.\w]+\.(?:same\S*|(rest|grpc|socket)(?:-\d+)?(?:\.(\w+)[-.\w]*)?): )?"
+)
 _FILE = re.compile(r"application|schema:|\.yaml")
 _NEEDS_FILE = "proto files, inputs and expectations need an application file: `wirebench init` drafts it"
 _DURATION = re.compile(r"(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?|(\d+(?:\.\d+)?)")

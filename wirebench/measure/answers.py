@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -13,18 +15,17 @@ from wirebench.drivers import Job
 from wirebench.drivers.wireload import carry_out, describe_job
 from wirebench.errors import WirebenchError
 from wirebench.measure.conformance import Conformance, shorten
+from wirebench.model.application import Application
 from wirebench.model.cell import Cell
 from wirebench.model.frozen import FrozenModel
-
-#: By operation, paths to values that all variants answer alike, by transport.
-Paths = Mapping[str, Sequence[Mapping[str, str]]]
 
 
 class Answer(FrozenModel):
     """The outcome of one request: a line of `wireload request`."""
 
     operation: str
-    number: int
+    #: The request: method, path or call, and body.
+    sent: str = ""
     #: An HTTP status, the name of a gRPC code, or `ok`.
     status: int | str
     reply: Any = None
@@ -37,6 +38,8 @@ class Answer(FrozenModel):
 #: Jobs that were sent, and the outcomes of their requests.
 Answered = Sequence[tuple[Job, Sequence[Answer]]]
 _Side = tuple[Job, Answer]
+#: What differs between replies that are wrong in the same way.
+_NUMBER = re.compile(r"\d+")
 
 
 def send_requests(job: Job, requests_each: int) -> list[Answer]:
@@ -56,41 +59,53 @@ def describe_work(cell: Cell) -> tuple[object, ...]:
     return (cell.operation, cell.payload, cell.stream_items, cell.stream_rate_limit_per_s)
 
 
-def compare_answers(answered: Answered, alike: Paths) -> Conformance:
-    """Find what is wrong with answers, and where variants differ in values that they should have alike."""
+def compare_answers(answered: Answered, application: Application) -> Conformance:
+    """Find what is wrong with answers, and where variants differ in values that they should have alike.
+
+    What happened to many requests is one line: where the application file has it, and the first of these requests.
+    """
     by_work: dict[object, list[list[_Side]]] = {}
-    mismatches = []
+    found = defaultdict[tuple[object, ...], list[str]](list)
     for job, answers in answered:
         by_work.setdefault(describe_work(job.cell), []).append([(job, answer) for answer in answers])
         for answer in answers:
             if answer.problem:
-                replied = f"it answered {answer.status} {_show(answer.reply)}"
-                mismatches.append(f"{job.cell.variant}, {_name_answer(answer)}: {answer.problem}; {replied}")
+                where = _locate_request(application, job.cell, answer.operation)
+                line = f"{where}: {job.cell.variant}: {answer.problem}; sent {shorten(answer.sent)}"
+                replied = f"; it answered {answer.status} {_show(answer.reply)}" if answer.status else ""
+                found[where, job.cell.variant, answer.status, _NUMBER.sub("", answer.problem)].append(line + replied)
     for same in by_work.values():
         for numbered in zip(*same, strict=False):
             good = ((job, answer) for job, answer in numbered if not answer.problem)
             for pair in itertools.combinations(good, 2):
-                mismatches += _compare(pair, alike)
-    return Conformance(sum(len(answers) for _, answers in answered), tuple(mismatches))
+                for where, line in _compare(pair, application):
+                    found[where, *(job.cell.variant for job, _ in pair)].append(line)
+    lines = (f"{each[0]}{f' ({len(each)} times)' * (len(each) > 1)}" for each in found.values())
+    return Conformance(sum(len(answers) for _, answers in answered), tuple(lines))
 
 
-def _compare(sides: tuple[_Side, _Side], alike: Paths) -> Iterator[str]:
-    """Yield a line for each value that two answers should have alike, and haven't."""
+def _locate_request(application: Application, cell: Cell, operation: str) -> str:
+    """Return where an operation's request to a cell's variant is written."""
+    is_own = cell.variant in application.operations[operation].variants
+    place = ("variants", cell.variant) if is_own and cell.variant else (cell.transport,)
+    return application.source.locate(("operations", operation, *place))
+
+
+def _compare(sides: tuple[_Side, _Side], application: Application) -> Iterator[tuple[str, str]]:
+    """Yield where a value is asked for that two answers should have alike, and haven't, with a line about it."""
     (job, answer), (other_job, other) = sides
-    for paths, *values in zip(alike[answer.operation], answer.same, other.same, strict=True):
+    alike = application.operations[answer.operation].same
+    for place, (paths, *values) in enumerate(zip(alike, answer.same, other.same, strict=True)):
         if not {job.cell.transport, other_job.cell.transport} <= paths.keys():
             continue
         if None in values or values[0] != values[1]:
+            where = application.source.locate(("operations", answer.operation, "same", place))
             shown = (
-                f"{job.cell.variant} has {paths[job.cell.transport] or 'the reply'}: "
-                f"{shorten(value or 'nothing')} in {_show(answer.reply)}"
+                f"{job.cell.variant} has {paths[job.cell.transport] or 'the reply'}: {shorten(value or 'nothing')} in "
+                f"{_show(answer.reply)}, sent {shorten(answer.sent)}"
                 for (job, answer), value in zip(sides, values, strict=True)
             )
-            yield f"{_name_answer(answer)}: {'; '.join(shown)}"
-
-
-def _name_answer(answer: Answer) -> str:
-    return f"{answer.operation}, request {answer.number}"
+            yield where, f"{where}: {'; '.join(shown)}"
 
 
 def _show(value: Any) -> str:  # noqa: ANN401 - any JSON

@@ -119,9 +119,8 @@ class Variants:
         return answered
 
     def compare(self, answered: Answered) -> Conformance:
-        operations = self._scenario.application.operations
-        outcome = compare_answers(answered, {name: each.same for name, each in operations.items()})
         application = self._scenario.application
+        outcome = compare_answers(answered, application)
         return replace(outcome, mismatches=tuple(redact(line, application) for line in outcome.mismatches))
 
 

@@ -218,7 +218,6 @@ func TestWrongUsageIsOneLine(t *testing.T) {
 func TestFilesThatAreMissingFailTheLoad(t *testing.T) {
 	for _, arguments := range [][]string{
 		{"run", "none.json"},
-		{"grpc", "127.0.0.1:1", "b/c", "{}", "--protoset", "none.binpb"},
 		{"rest", "https://127.0.0.1:1", "--cacert", "none.pem"},
 		{"rest", "http://127.0.0.1:1", "--output", "none/out.json"},
 	} {

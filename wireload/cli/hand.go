@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"wirebench.dev/wireload/contract"
 	"wirebench.dev/wireload/engine"
 	"wirebench.dev/wireload/histogram"
 	"wirebench.dev/wireload/request"
@@ -22,11 +21,11 @@ import (
 // hand is a load by hand: a job whose application has one operation.
 type hand struct {
 	Job
-	duration, warmup, timeout   time.Duration
-	isTLS, isStream, isLine     bool
-	authority, protoset, method string
-	status                      int
-	headers                     []string
+	duration, warmup, timeout time.Duration
+	isTLS                     bool
+	authority, method         string
+	status                    int
+	headers                   []string
 }
 
 func (h *hand) flags() *flag.FlagSet {
@@ -44,9 +43,6 @@ func (h *hand) flags() *flag.FlagSet {
 		h.headers = append(h.headers, given)
 		return nil
 	})
-	set.BoolVar(&h.isLine, "line", false, "for socket, send METHOD as a line that a line answers")
-	set.StringVar(&h.protoset, "protoset", "", "`file` with descriptors of gRPC's messages; default: reflection")
-	set.BoolVar(&h.isStream, "stream", false, "the reply is a stream: measure the gaps between its items")
 	set.BoolVar(&h.isTLS, "tls", false, "TLS for grpc and socket; rest has it by https://")
 	set.StringVar(&h.authority, "cacert", "", "PEM `file` of the authority to trust; the system's without it")
 	set.StringVar(&h.Output, "output", "", "write the histogram `file` (docs/histogram-file.md)")
@@ -138,13 +134,11 @@ func (h *hand) makeLoad(ctx context.Context, arguments []string) (*engine.Load, 
 		return nil, err
 	}
 	var descriptors []byte
-	if h.protoset != "" {
-		descriptors, err = contract.ReadFile(h.protoset)
-	} else if transport == "grpc" {
+	if transport == "grpc" {
 		descriptors, err = (&schemaJob{Reflection: arguments[0], TLS: h.TLS, Calls: arguments[1:2], Metadata: headers}).reflect(ctx)
-	}
-	if err != nil {
-		return nil, err
+		if err != nil {
+			return nil, err
+		}
 	}
 	if h.application, err = request.Parse("by hand", text, "", descriptors); err != nil {
 		return nil, errUsage{err}
@@ -174,9 +168,6 @@ func (h *hand) describe(arguments []string, headers map[string]string) map[strin
 	names := map[string][3]string{
 		"rest": {"request", "body", "headers"}, "grpc": {"call", "message", "metadata"}, "socket": {"method", "body", "headers"},
 	}[transport]
-	if h.isLine {
-		names[0] = "line"
-	}
 	sent := map[string]any{names[0]: arguments[1]}
 	if len(arguments) > 2 {
 		sent[names[1]] = arguments[2]
@@ -190,5 +181,5 @@ func (h *hand) describe(arguments []string, headers map[string]string) map[strin
 	if transport == "rest" {
 		sent["expect"] = map[string]any{"status": h.status}
 	}
-	return map[string]any{transport: sent, "stream": h.isStream, "writes": transport != "rest"}
+	return map[string]any{transport: sent, "writes": transport != "rest"}
 }

@@ -31,8 +31,7 @@ func renderJob(arguments []string, out io.Writer) error {
 // answer is a line of `wireload request`: the outcome of a request.
 type answer struct {
 	Operation string `json:"operation"`
-	// Number counts the operation's requests from 1.
-	Number int `json:"number"`
+	Sent      string `json:"sent"`
 	// Status is that of HTTP, or the outcome on other transports; empty without a whole reply.
 	Status string `json:"status"`
 	// Reply is JSON, a text, or a list of a stream's items; null without a whole reply, and on failures of other
@@ -62,7 +61,7 @@ func requestJob(ctx context.Context, arguments []string, out io.Writer) error {
 	lines := json.NewEncoder(out)
 	lines.SetEscapeHTML(false)
 	for _, each := range operations {
-		for number := range job.RequestsEach {
+		for range job.RequestsEach {
 			made, err := ask(probe, each, job.Addresses[0])
 			if each.Deletes && err == nil && made.Problem == "" { // Before comes what creates the record.
 				made, err = ask(probe, each, job.Addresses[0])
@@ -73,7 +72,6 @@ func requestJob(ctx context.Context, arguments []string, out io.Writer) error {
 			if err != nil {
 				return err
 			}
-			made.Number = number + 1
 			if err := lines.Encode(made); err != nil {
 				return err
 			}
@@ -91,7 +89,7 @@ func ask(probe *engine.Probe, operation request.Single, address string) (made an
 		return made, err
 	}
 	reply := probe.Reply
-	made = answer{Operation: operation.Operation, Status: string(reply.Code)}
+	made = answer{Operation: operation.Operation, Sent: operation.Sent(&probe.Request), Status: string(reply.Code)}
 	switch {
 	case probe.IsUnreachable:
 		return made, fmt.Errorf("%s can't be reached: %s", address, probe.Failure.Message)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -94,6 +95,15 @@ func (s *Single) Show(replies [][]byte, isStream bool) json.RawMessage {
 		return encodeJSON(hidden)
 	}
 	return []byte(hidden)
+}
+
+// Sent returns a request as a text: method, path or call, and the body, of which a message is JSON.
+func (s *Single) Sent(r *Request) string {
+	body := r.Body
+	if method := s.current.schema.Methods[strings.TrimPrefix(string(r.Path), "/")]; method != nil {
+		body, _ = describeReply(s.current.schema, method.Input(), body)
+	}
+	return variable.Hide(strings.TrimSpace(fmt.Sprintf("%s %s %s", r.Method, r.Path, body)))
 }
 
 // Same returns what a reply, as Show has it, has at the paths whose values all variants answer alike: a text for each entry of

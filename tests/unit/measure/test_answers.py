@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -13,42 +14,60 @@ from wirebench.drivers import Job
 from wirebench.errors import WirebenchError
 from wirebench.measure.answers import Answer, compare_answers
 from wirebench.measure.conformance import IDS, Conformance, draw_requests
+from wirebench.model.application import read_application
 from wirebench.model.scenario import Load
 
-ALIKE = {"get": ({"rest": "data.id", "grpc": "id"}, {"rest": "data.kind", "grpc": "kind"})}
 REPLY = {"data": {"id": 7}}
+SHOP = """\
+operations:
+  get:
+    rest: {request: GET /}
+    grpc: {call: a.B/C}
+    same: [{rest: data.id, grpc: id}, {rest: data.kind, grpc: kind}]
+variants:
+  a-r: {transport: rest, start: "r {port}"}
+  a-s: {transport: rest, start: "s {port}"}
+  a-g: {transport: grpc, start: "g {port}", schema: reflection}
+"""
 
 
-def outcome(folder: Path, same: dict[str, tuple[str | None, ...]]) -> tuple[str, ...]:
-    """Return what is found wrong with replies that have these values, by variant."""
+def outcome(folder: Path, answers: dict[str, Sequence[Answer]]) -> tuple[str, ...]:
+    """Return what is found wrong with answers of variants."""
+    path = folder / "shop.yaml"
+    path.write_text(SHOP)
 
     def job(variant: str) -> Job:
-        of = cell("grpc" if variant == "g" else "rest", operation="get", variant=variant)
+        of = cell("grpc" if variant == "a-g" else "rest", operation="get", variant=variant)
         return Job(of, Load(), "127.0.0.1:9", 1, 1, folder, folder, None)
 
-    def answer(name: str, number: int) -> Answer:
-        return Answer(operation="get", number=number, status="ok", reply=REPLY, same=same[name])
+    found = compare_answers([(job(name), each) for name, each in answers.items()], read_application(path))
+    assert sum(map(len, answers.values())) == found.requests
+    return tuple(line.replace(f"{folder}/", "") for line in found.mismatches)
 
-    found = compare_answers([(job(name), [answer(name, number) for number in (1, 2)]) for name in same], ALIKE)
-    assert 4 == found.requests
-    return found.mismatches
+
+def answer(*same: str | None) -> Answer:
+    """Return a good answer with these values."""
+    return Answer(operation="get", sent="GET /", status="ok", reply=REPLY, same=same)
 
 
 @pytest.mark.parametrize(
     ("same", "expected"),
     [
-        ({"r": ("7", "1"), "g": ("7", "1")}, ""),
-        ({"r": ("7", "1"), "g": ("8", "1")}, 'get, request 1: r has data.id: 7 in {"data": {"id": 7}}; g has id: 8 in'),
-        ({"r": ("7", "1"), "s": ("7", "null")}, "s has data.kind: null in"),
-        ({"r": ("7", None), "s": ("7", None)}, "s has data.kind: nothing in"),
-        ({"r": ("7", "1"), "g": ("7", None)}, "request 2: r has data.kind: 1 in"),
+        ({"a-r": ("7", "1"), "a-g": ("7", "1")}, ""),
+        (
+            {"a-r": ("7", "1"), "a-g": ("8", "1")},
+            'shop.yaml:5: operations.get.same: a-r has data.id: 7 in {"data": {"id": 7}}, sent GET /; a-g has id: 8',
+        ),
+        ({"a-r": ("7", "1"), "a-s": ("7", "null")}, "a-s has data.kind: null in"),
+        ({"a-r": ("7", None), "a-s": ("7", None)}, "a-s has data.kind: nothing in"),
+        ({"a-r": ("7", "1"), "a-g": ("7", None)}, "a-r has data.kind: 1 in"),
     ],
 )
 def test_values_that_are_not_alike_are_shown(
     tmp_path: Path, same: dict[str, tuple[str | None, ...]], expected: str
 ) -> None:
     """A line has the request, the path and both replies; no value is like no other."""
-    found = outcome(tmp_path, same)
+    found = outcome(tmp_path, {name: [answer(*values)] * 2 for name, values in same.items()})
     assert expected in "\n".join(found)
     assert bool(expected) == bool(found)
 
@@ -65,12 +84,18 @@ def test_writes_keep_to_their_ids(operation: str) -> None:
     assert all(each in IDS for each in written if each > 0)
 
 
-def test_what_happened_to_many_requests_is_one_line() -> None:
-    """Ten lines that differ in the number of the request alone hide another one."""
-    mismatches = (
-        *(f"rest, get, request {number}: HTTP status 404" for number in range(1, 11)),
-        "grpc, get, request 1: x",
-    )
-    with pytest.raises(WirebenchError, match="11 problems in the replies to 20 requests") as raised:
-        Conformance(20, mismatches).require_passed(of_variants=True)
-    assert ["rest, get, request 1: HTTP status 404 (10 times)", mismatches[-1]] == raised.value.details.splitlines()
+def test_what_happened_to_many_requests_is_one_line(tmp_path: Path) -> None:
+    """With its count, the place to edit, and the first request as it was sent; another status is another line."""
+    missing = [
+        Answer(operation="get", sent=f"GET /{number}", status=status, reply="x" * 300, problem=f"no item {number}")
+        for status in (404, 500)
+        for number in range(10)
+    ]
+    found = outcome(tmp_path, {"a-r": missing})
+    shown = f"{'x' * 199}…"
+    assert (
+        f'shop.yaml:3: operations.get.rest: a-r: no item 0; sent GET /0; it answered 404 "{shown} (10 times)',
+        f'shop.yaml:3: operations.get.rest: a-r: no item 0; sent GET /0; it answered 500 "{shown} (10 times)',
+    ) == found
+    with pytest.raises(WirebenchError, match="2 problems in the replies to 20 requests"):
+        Conformance(20, found).require_passed(of_variants=True)

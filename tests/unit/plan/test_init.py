@@ -155,10 +155,7 @@ def test_what_can_not_be_drafted_is_rejected(
             "openapi: 3.0.0\npaths: [1]",
             "swagger: 2\npaths: {/a: {get: {}}}",
         ),
-        *(
-            DOCUMENT.replace("type: integer, minimum: 7", f"$ref: '{each}'")
-            for each in ("a.no", "/dev/zero", "#/no")
-        ),
+        *(DOCUMENT.replace("type: integer, minimum: 7", f"$ref: '{each}'") for each in ("a.no", "/dev/zero", "#/no")),
         DOCUMENT.replace("type: integer, minimum: 7", "type: string, pattern: '^(a+)+$', minLength: 40"),
     ],
 )
