@@ -13,11 +13,10 @@ ENTRYPOINT ["/coredns"]
 FROM ${DEBIAN} AS needed
 LABEL dev.wirebench.stage=build
 COPY kubernetes pod-network /needed/usr/local/bin/
-SHELL ["bash", "-ec"]
-RUN cd /needed/usr/local/bin; \
-    for name in kube-apiserver kube-controller-manager kube-proxy kube-scheduler kubectl; do ln -s kubernetes "$name"; done
-RUN files=(/usr/bin/{bash,cat,env,mv,sleep} /usr/sbin/ip /usr/sbin/ip{,6}tables{,-save,-restore} /usr/lib/*/xtables/*.so); \
-    cp --dereference --parents "${files[@]}" $(ldd "${files[@]}" | grep -oE '/\S+ \(0x' | cut -d' ' -f1 | sort -u) /needed
+RUN cd /needed/usr/local/bin \
+ && for name in kube-apiserver kube-controller-manager kube-proxy kube-scheduler kubectl; do ln -s kubernetes "$name"; done
+RUN bash -ec 'files=(/usr/bin/{bash,cat,env,mv,sleep} /usr/sbin/ip /usr/sbin/ip{,6}tables{,-save,-restore} /usr/lib/*/xtables/*.so); \
+    cp --dereference --parents "${files[@]}" $(ldd "${files[@]}" | grep -oE "/\S+ \(0x" | cut -d" " -f1 | sort -u) /needed'
 
 FROM scratch AS kubernetes
 COPY --from=needed /needed /

@@ -6,11 +6,11 @@ state=build/cluster
 kubeconfig=$state/kubeconfig
 context=kind-wirebench
 ip_family=${IP_FAMILY:-ipv4}
-# By kind's own switch, Podman is used.
+# By kind's own switch, Podman is used, which else takes further images to save for names of the first.
 engine=docker
 if [[ ${KIND_EXPERIMENTAL_PROVIDER-} == podman ]]; then
   engine=podman
-  docker() { podman "$@"; }
+  docker() { if [[ $1 == save ]]; then podman save --multi-image-archive "${@:2}"; else podman "$@"; fi; }
   export -f docker # to scripts/step
 fi
 
