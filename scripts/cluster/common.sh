@@ -99,8 +99,8 @@ pull() { # name, what is done instead
   fi
   [[ -z $(find "$not_pulled" -mmin -720 2>/dev/null) ]] || return
   # Whether the registry can be reached at all shows sooner in a look at the image's manifest than in a pull.
-  if reason=$(timeout 15 docker manifest inspect "$image" 2>&1 >/dev/null) &&
-    reason=$(timeout 900 docker pull --quiet "$image" 2>&1 >/dev/null); then
+  if reason=$(timeout 15 "$engine" manifest inspect "$image" 2>&1 >/dev/null) &&
+    reason=$(timeout 900 "$engine" pull --quiet "$image" 2>&1 >/dev/null); then
     rm -f "$not_pulled"
     echo "$image"
     return
