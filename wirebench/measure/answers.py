@@ -18,6 +18,7 @@ from wirebench.measure.conformance import Conformance, shorten
 from wirebench.model.application import Application
 from wirebench.model.cell import Cell
 from wirebench.model.frozen import FrozenModel
+from wirebench.targets.launch import redact
 
 
 class Answer(FrozenModel):
@@ -25,7 +26,7 @@ class Answer(FrozenModel):
 
     operation: str
     #: The request: method, path or call, and body.
-    sent: str = ""
+    sent: str
     #: An HTTP status, the name of a gRPC code, or `ok`.
     status: int | str
     reply: Any = None
@@ -71,9 +72,10 @@ def compare_answers(answered: Answered, application: Application) -> Conformance
         for answer in answers:
             if answer.problem:
                 where = _locate_request(application, job.cell, answer.operation)
-                line = f"{where}: {job.cell.variant}: {answer.problem}; sent {shorten(answer.sent)}"
-                replied = f"; it answered {answer.status} {_show(answer.reply)}" if answer.status else ""
-                found[where, job.cell.variant, answer.status, _NUMBER.sub("", answer.problem)].append(line + replied)
+                problem, sent = redact(answer.problem, application), _show(answer.sent, application)
+                replied = f"; it answered {answer.status} {_show_reply(answer, application)}" if answer.status else ""
+                line = f"{where}: {job.cell.variant}: {problem}; sent {sent}{replied}"
+                found[where, job.cell.variant, answer.status, _NUMBER.sub("", problem)].append(line)
     for same in by_work.values():
         for numbered in zip(*same, strict=False):
             good = ((job, answer) for job, answer in numbered if not answer.problem)
@@ -101,12 +103,17 @@ def _compare(sides: tuple[_Side, _Side], application: Application) -> Iterator[t
         if None in values or values[0] != values[1]:
             where = application.source.locate(("operations", answer.operation, "same", place))
             shown = (
-                f"{job.cell.variant} has {paths[job.cell.transport] or 'the reply'}: {shorten(value or 'nothing')} in "
-                f"{_show(answer.reply)}, sent {shorten(answer.sent)}"
+                f"{job.cell.variant} has {paths[job.cell.transport] or 'the reply'}: "
+                f"{_show(value or 'nothing', application)} in {_show_reply(answer, application)}, "
+                f"sent {_show(answer.sent, application)}"
                 for (job, answer), value in zip(sides, values, strict=True)
             )
             yield where, f"{where}: {'; '.join(shown)}"
 
 
-def _show(value: Any) -> str:  # noqa: ANN401 - any JSON
-    return shorten(json.dumps(value, ensure_ascii=False))
+def _show_reply(answer: Answer, application: Application) -> str:
+    return _show(json.dumps(answer.reply, ensure_ascii=False), application)
+
+
+def _show(text: str, application: Application) -> str:
+    return shorten(redact(text, application))  # in this order: a part of a value would not be known

@@ -22,7 +22,7 @@ SHOP = """\
 operations:
   get:
     rest: {request: GET /}
-    grpc: {call: a.B/C}
+    grpc: {call: a.B/C, metadata: {token: "${SHOP_TOKEN}"}}
     same: [{rest: data.id, grpc: id}, {rest: data.kind, grpc: kind}]
 variants:
   a-r: {transport: rest, start: "r {port}"}
@@ -99,3 +99,12 @@ def test_what_happened_to_many_requests_is_one_line(tmp_path: Path) -> None:
     ) == found
     with pytest.raises(WirebenchError, match="2 problems in the replies to 20 requests"):
         Conformance(20, found).require_passed(of_variants=True)
+
+
+@pytest.mark.parametrize("before", range(170, 205, 5))
+def test_a_secret_is_hidden_before_a_text_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: int) -> None:
+    """No part of it is shown, wherever the limit falls."""
+    monkeypatch.setenv("SHOP_TOKEN", "s3cret-" * 6)
+    text = "x" * before + "s3cret-" * 6
+    wrong = Answer(operation="get", sent=text, status=500, reply=text, problem=text)
+    assert "s3c" not in "".join(outcome(tmp_path, {"a-r": [wrong]}))

@@ -99,7 +99,7 @@ def test_a_foreign_service_is_verified_within_its_limit(tmp_path: Path, monkeypa
 
     def send_requests(_: object, requests_each: int) -> list[Answer]:
         asked.append(requests_each)
-        return [Answer(operation="item", status=200)] * requests_each
+        return [Answer(operation="item", sent="GET /", status=200)] * requests_each
 
     monkeypatch.setattr(task, "send_requests", send_requests)
     monkeypatch.setattr("time.sleep", pauses_s.append)
