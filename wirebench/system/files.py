@@ -24,7 +24,7 @@ def write_atomic(path: Path, content: str | bytes) -> None:
         if place.is_symlink():
             place.stat()  # raises an error: it leads to itself
         temporary = place.with_name(f"{place.name}.{os.getpid()}.tmp")
-        temporary.unlink(missing_ok=True)  # also a link that somebody has put there, which would be followed
+        temporary.unlink(missing_ok=True)  # a link of that name would be followed
         try:
             with temporary.open("xb") as file:
                 file.write(written)

@@ -90,7 +90,7 @@ func (u *user) perform(due int64) (reply transport.Reply, err error) {
 	return reply, err
 }
 
-// tend has an idle connection answer its server: one that nobody answers is closed.
+// tend answers the server on an idle connection: a server closes one that doesn't answer.
 func (u *user) tend(client interface{ Tend() }) {
 	for sleep(u.run.ctx, 250*time.Millisecond) {
 		if u.busy.TryLock() {

@@ -25,7 +25,7 @@ class OperationError(Exception):
 
 
 def describe_error(error: Exception, operation: str) -> OperationError:
-    """Return what the client is told of an error; log an unexpected one."""
+    """Return the error that the client gets; an unexpected one is logged."""
     if isinstance(error, OperationError):
         return error
     logging.getLogger(__name__).error("%s failed", operation, exc_info=error)
