@@ -6,7 +6,7 @@ GO_CODE := $(GO_MODULES) $(wildcard images/offline/*/*.go)
 PYTHON_CODE := $(wildcard wirebench services/python/wirebench_services tests accuracy grafana proto/*.py)
 
 ##@ This project
-.PHONY: lint format proto dashboards lock outdated audit
+.PHONY: lint format proto dashboards figures lock outdated audit
 lint: setup-dev ## dev: ruff, import-linter, mypy, buf, gofmt, go vet and shellcheck
 	@$(STEP) "ruff check" $(BIN)/ruff check --quiet
 	@$(STEP) "ruff format --check" $(BIN)/ruff format --check --diff --quiet
@@ -27,6 +27,9 @@ proto: setup-dev ## dev: generate what follows from proto/ and applications/user
 
 dashboards: setup-dev ## dev: generate grafana/generated from grafana/boards
 	@$(BIN)/python -m grafana
+
+figures: setup ## dev: write the tables and pictures of README and docs/findings.md whose runs are in results/
+	@$(BIN)/python docs/figures.py $(ARGS)
 
 lock: .venv/bin/uv ## dev: write uv.lock from what the three pyproject.toml ask for
 	@$(BIN)/uv lock $(if $(UPGRADE),--upgrade)
