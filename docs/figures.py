@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Sequence
 from pathlib import Path
 
 from markupsafe import Markup
@@ -16,9 +16,9 @@ from markupsafe import Markup
 from wirebench.analysis.summary import summarise
 from wirebench.errors import WirebenchError
 from wirebench.model.run_info import Run
-from wirebench.present.charts.svg import WIDTH, Chart, element, swatch, text
+from wirebench.present.charts.svg import WIDTH, element, swatch, text
 from wirebench.present.numbers import format_duration
-from wirebench.present.pictures import Chapter, draw_run
+from wirebench.present.pictures import draw_run
 from wirebench.present.run import make_run_view
 from wirebench.present.table import FigureTable, make_comparison_table, make_first_table, make_operation_table
 from wirebench.store.runs import find_run
@@ -29,121 +29,108 @@ PICTURES = ROOT / "docs/pictures"
 STYLES = ROOT / "wirebench/web/static/style.css"
 
 PART = re.compile(r"(?ms)^<!-- (?P<run>\S+): (?P<kind>\w+)(?P<pattern>[^\n]*) -->\n.*?^<!-- end -->$")
-_COLUMNS = ("verdict", "req/s", "p50", "p99", "errors", "CPU/req", "items/s", "first item", "CPU/item", "to decide")
-_DECIDED = ("faster", "slower", "equivalent")
+_COLUMNS = (
+    "verdict",
+    "mean",
+    "req/s",
+    "p50",
+    "p99",
+    "errors",
+    "CPU/req",
+    "items/s",
+    "first item",
+    "CPU/item",
+    "to decide",
+)
 
-# Of a picture, in pixels.
-_COLUMNS_OF_CHARTS = 2
-_GAP = 30
-_HEADING_HEIGHT = 36
-_LEGEND_HEIGHT = 22
+_CHARTS_IN_ROW = 2
+_GAP, _HEADING, _LEGEND = 30, 36, 22  # pixels
 
 
-def write_source(run: Run, _pattern: str) -> str:
+def write(run: Run, kind: str, pattern: str) -> str:
+    """Write a part: where its figures are from, a picture of this name for a page in docs/, or rows of a table."""
+    match kind:
+        case "source":
+            return _describe_source(run)
+        case "picture":
+            return _draw_picture(run, pattern)
+    view = make_run_view(run)
+    tables = {
+        "ratios": make_comparison_table(view.comparisons),
+        "cells": make_first_table(view.cells, run.info.compare),
+        "operations": make_operation_table(view.operations),
+    }
+    return _write_table(tables[kind], pattern)
+
+
+def _describe_source(run: Run) -> str:
     """Say what was run, when, on what, and how much of it is decided."""
     info, view = run.info, make_run_view(run)
     verdicts = [each.verdict for each in view.comparisons if each.verdict]
-    decided = sum(verdict in _DECIDED for verdict in verdicts)
-    result = f": {decided} of {len(verdicts)} verdicts decided" if verdicts else ""
-    took = f", {format_duration(info.duration_s)}" if info.duration_s else ""
-    where = f"{info.started_at:%Y-%m-%d}, commit {(info.commit or 'unknown')[:12]}, {info.machine_name}"
+    decided = sum(verdict in ("faster", "slower", "equivalent") for verdict in verdicts)
     command = re.sub(r" --(out|seed) \S+", "", info.command)
-    return f"`{command}`\\\n{where}{took}{result}."
+    where = f"{info.started_at:%Y-%m-%d}, commit {(info.commit or 'unknown')[:12]}, {info.machine_name}"
+    took = format_duration(info.duration_s or 0)
+    return f"`{command}`\\\n{where}, {took}: {decided} of {len(verdicts)} verdicts decided."
 
 
-def write_ratios(run: Run, pattern: str) -> str:
-    """Write the comparisons of a run."""
-    return _write_table(make_comparison_table(make_run_view(run).comparisons), pattern)
-
-
-def write_cells(run: Run, pattern: str) -> str:
-    """Write the figures of a run's cells."""
-    return _write_table(make_first_table(make_run_view(run).cells, run.info.compare), pattern)
-
-
-def write_operations(run: Run, pattern: str) -> str:
-    """Write the figures of each operation of loads that have several."""
-    return _write_table(make_operation_table(make_run_view(run).operations), pattern, (*_COLUMNS, "mean", "min", "max"))
-
-
-def _write_table(table: FigureTable, pattern: str, names: Collection[str] = _COLUMNS) -> str:
+def _write_table(table: FigureTable, pattern: str) -> str:
     """Write the chosen rows as Markdown; a title that all of them share stands in the head."""
-    rows = [
-        (group.title, row)
-        for group in table.groups
-        for row in group.rows
-        if re.search(pattern, f"{group.title}: {row.name}")
-    ]
+    rows = [(group.title, row) for group in table.groups for row in group.rows]
+    rows = [(title, row) for title, row in rows if re.search(pattern, f"{title}: {row.name}")]
     titles = {title for title, _ in rows}
-    chosen = [place for place, column in enumerate(table.columns) if column.heading in names]
-    heads = [" ".join(filter(None, (table.columns[place].heading, table.columns[place].unit))) for place in chosen]
+    chosen = [place for place, column in enumerate(table.columns) if column.heading in _COLUMNS]
+    heads = [f"{table.columns[place].heading} {table.columns[place].unit}".strip() for place in chosen]
     lines = [[titles.pop() if len(titles) == 1 else table.subject, *heads], ["---", *("---:" for _ in chosen)]]
     for title, row in rows:
-        mark = "\\*" * bool(row.failed_gates)
-        name = row.name if not titles else f"{title}: {row.name}"
-        lines.append([name + mark, *(row.figures[place] for place in chosen)])
+        name = f"{title}: {row.name}" if titles else row.name
+        lines.append([name + "\\*" * bool(row.failed_gates), *(row.figures[place] for place in chosen)])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def write_picture(run: Run, name: str) -> str:
-    """Draw the answer of a run into a file of this name, for a page in docs/."""
+def _draw_picture(run: Run, name: str) -> str:
+    """Draw the answer of a run: its charts side by side, with headings and legend."""
     chapter = draw_run(run, summarise(run.records, run.info.compare)).answer
-    PICTURES.mkdir(exist_ok=True)
-    (PICTURES / f"{name}.svg").write_text(f"{_compose(chapter)}\n", "utf-8")
-    return f"![{'; '.join(chart.svg.title for chart in chapter.charts)}]({PICTURES.name}/{name}.svg)"
-
-
-def _compose(chapter: Chapter) -> Markup:
-    """Put the charts of a chapter side by side, with their headings and legend, in one drawing."""
-    parts: list[Markup] = []
-    top = 0.0
-    for start in range(0, len(chapter.charts), _COLUMNS_OF_CHARTS):
-        row = chapter.charts[start : start + _COLUMNS_OF_CHARTS]
+    parts, top = list[Markup](), 0.0
+    for start in range(0, len(chapter.charts), _CHARTS_IN_ROW):
+        row = chapter.charts[start : start + _CHARTS_IN_ROW]
         for place, chart in enumerate(row):
-            parts += _place_chart(chart, _GAP / 2 + place * (WIDTH + _GAP), top)
-        top += _HEADING_HEIGHT + max(chart.svg.size[1] * WIDTH / chart.svg.size[0] for chart in row)
+            left = _GAP / 2 + place * (WIDTH + _GAP)
+            parts += text(left, top + 16, chart.title, "title"), text(left, top + 30, chart.unit)
+            width, height = chart.svg.size
+            parts.append(element("svg", chart.svg.__html__(), x=left, y=top + _HEADING, width=width, height=height))
+        top += _HEADING + max(chart.svg.size[1] for chart in row)
     for style in chapter.legend:
         parts.append(element("svg", swatch(style), x=_GAP / 2, y=top, width=34, height=14))
         parts.append(text(_GAP / 2 + 42, top + 11, style.name, "name"))
-        top += _LEGEND_HEIGHT
-    width = _COLUMNS_OF_CHARTS * (WIDTH + _GAP)
+        top += _LEGEND
+    PICTURES.mkdir(exist_ok=True)
+    (PICTURES / f"{name}.svg").write_text(f"{_frame(parts, _CHARTS_IN_ROW * (WIDTH + _GAP), top)}\n", "utf-8")
+    return f"![{'; '.join(chart.svg.title for chart in chapter.charts)}]({PICTURES.name}/{name}.svg)"
+
+
+def _frame(parts: Sequence[Markup], width: float, height: float) -> Markup:
+    """Return a drawing that stands by itself, with the styles of pages."""
     styles = element("style", Markup(" ".join(STYLES.read_text("utf-8").split())))  # noqa: S704 - our own
-    paper = element("rect", width=width, height=top, fill="var(--paper)")
-    view = f"0 0 {width} {top:.0f}"
-    namespace = "http://www.w3.org/2000/svg"
-    return element("svg", styles, paper, *parts, xmlns=namespace, class_="chart", width=width, height=top, viewBox=view)
-
-
-def _place_chart(chart: Chart, left: float, top: float) -> Iterator[Markup]:
-    yield text(left, top + 16, chart.title, "title")
-    yield text(left, top + 30, chart.unit)
-    height = chart.svg.size[1] * WIDTH / chart.svg.size[0]
-    yield element("svg", chart.svg.__html__(), x=left, y=top + _HEADING_HEIGHT, width=WIDTH, height=height)
-
-
-_KINDS: dict[str, Callable[[Run, str], str]] = {
-    "source": write_source,
-    "ratios": write_ratios,
-    "cells": write_cells,
-    "operations": write_operations,
-    "picture": write_picture,
-}
+    paper = element("rect", width=width, height=height, fill="var(--paper)")
+    size = {"viewBox": f"0 0 {width:.0f} {height:.0f}", "xmlns": "http://www.w3.org/2000/svg"}
+    return element("svg", styles, paper, *parts, class_="chart", **size)
 
 
 def main(folder: Path) -> None:
     """Write the parts of all pages whose runs are in the folder."""
 
-    def write(part: re.Match[str]) -> str:
+    def rewrite(part: re.Match[str]) -> str:
         try:
             run = find_run(part["run"], folder)
         except WirebenchError as error:
             print(f"figures: left as they are: {error}", file=sys.stderr)
             return part[0]
         first, *_, last = part[0].splitlines()
-        return f"{first}\n\n{_KINDS[part['kind']](run, part['pattern'].strip())}\n\n{last}"
+        return f"{first}\n\n{write(run, part['kind'], part['pattern'].strip())}\n\n{last}"
 
     for page in PAGES:
-        page.write_text(PART.sub(write, page.read_text("utf-8")), "utf-8")
+        page.write_text(PART.sub(rewrite, page.read_text("utf-8")), "utf-8")
 
 
 if __name__ == "__main__":
