@@ -26,6 +26,8 @@ class CellSummary:
     shared: frozenset[str] = frozenset()
     #: The factor that the run compares: names of all cells include it, at its default too.
     compared: str = ""
+    #: The metric that it is judged by, where that doesn't follow from its load.
+    judged_by: str = ""
 
     @property
     def interference(self) -> float | None:
@@ -48,6 +50,8 @@ class CellSummary:
     @property
     def judged_metric(self) -> Metric:
         """What it is judged by: where a rate is given, what differs is how long users wait."""
+        if self.judged_by:
+            return METRICS[self.judged_by]
         if self.factors["shape"] == "capacity":
             return METRICS["capacity"]
         is_given = self.factors["rate_per_s"] or self.factors["shape"]
@@ -125,10 +129,14 @@ class CellSummary:
         return Ratio(figure, low, high, len(blocks), None, None)
 
     def instrument_error_ms(self, metric: Metric) -> Interval | None:
-        """Return the driver's error of a latency in all blocks; None if it isn't known of one, or of the metric."""
+        """Return the driver's error of a latency in all blocks; None if it isn't known of one, or of the metric.
+
+        That of a mean is taken to be that of the p50.
+        """
         if self.has_streams:
             return None
-        return join_intervals(getattr(record.instrument, f"{metric.name}_error_ms", None) for record in self.records)
+        field = f"{metric.gates_of or metric.name}_error_ms"
+        return join_intervals(getattr(record.instrument, field, None) for record in self.records)
 
     def reference_us(self) -> float | None:
         """Return how long a fixed piece of work took beside its windows; None if it isn't known of all."""

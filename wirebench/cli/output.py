@@ -17,7 +17,7 @@ from wirebench.present.two_runs import RunComparisonView
 _ERROR_TEXTS_SHOWN = 5
 _VERDICTS = "Ratios with 95 % intervals; !: a gate failed for it; –: two drivers of one service have no verdict"
 _CHANGES = "Ratios of head to base with 95 % intervals; !: a gate failed for it"
-_OPERATIONS = "Operation by operation; ratios are of the mean latency"
+_OPERATIONS = "Operation by operation; verdicts and ratios are of the mean latency, to the first of each group"
 
 
 def print_comparison(found: RunComparisonView, console: Console) -> None:
@@ -52,7 +52,7 @@ def print_run(run: Run, console: Console, known: Collection[str] = ()) -> None:
         console.print("Requests and errors are sums of the blocks, latencies of all requests; others geometric means.")
     for heading, table in (
         (_VERDICTS, make_comparison_table(view.comparisons)),
-        (_OPERATIONS, make_operation_table(view.operations)),
+        (_OPERATIONS, make_operation_table(view.operations, view.operation_comparisons, info.compare)),
     ):
         if table.groups:
             console.print(f"\n{heading}", style="bold")

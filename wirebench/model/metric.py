@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, cast
 
@@ -63,7 +63,7 @@ _ALL = (
     _count("requests", "requests", "", "requests", "Requests that ended in the measured windows.", more_is_better=True),
     _gain("throughput", "requests/s", "", "throughput_per_s", "Successful requests a second.", short="req/s"),
     _latency("min", "The fastest request."),
-    _latency("mean", "Mean latency."),
+    replace(_latency("mean", "Mean latency.", gates_of="p50"), label="mean latency", short="mean"),
     _latency("stdev", "Standard deviation of the latencies."),
     _latency("p50", "Half of the requests took no longer."),
     _latency("p90", "90 % of the requests took no longer.", gates_of="p99"),
@@ -114,7 +114,7 @@ METRICS = {metric.name: metric for metric in _ALL}
 #: What cells are compared by.
 COMPARED = {
     name: METRICS[name]
-    for name in ("throughput", "p50", "p99", "cpu", "capacity", "item_rate", "first_item", "gap", "item_cpu")
+    for name in ("throughput", "mean", "p50", "p99", "cpu", "capacity", "item_rate", "first_item", "gap", "item_cpu")
 }
 #: The lowest and the highest block of these stand beside the figures of cells.
 SPREAD = (METRICS["p50"], METRICS["p99"])

@@ -41,13 +41,14 @@ def summarise_run(cells: Sequence[CellSummary], views: Iterable[ComparisonView])
     return tuple(map(capitalise, sentences))
 
 
-def list_findings(cells: Sequence[CellSummary], views: Sequence[ComparisonView]) -> Iterator[str]:
+def list_findings(
+    cells: Sequence[CellSummary], views: Sequence[ComparisonView], of_operations: Sequence[ComparisonView]
+) -> Iterator[str]:
     """Yield what was found beside the answer: limits of sweeps and searches, and what verdicts are corrected for."""
     yield from describe_searches(cells)
     if views:
         yield from describe_sweeps(cells)
-    if correction := describe_correction(views):
-        yield correction
+    yield from filter(None, (describe_correction(views), describe_correction(of_operations, "Those by operation")))
 
 
 def describe_common_factors(cells: Sequence[CellSummary]) -> str:

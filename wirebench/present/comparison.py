@@ -11,6 +11,7 @@ from wirebench.analysis.significance import Significance
 from wirebench.analysis.summary import CellSummary
 from wirebench.errors import pluralise
 from wirebench.model.cell import FACTORS
+from wirebench.model.factor import Factors
 from wirebench.model.metric import COMPARED, METRICS
 from wirebench.model.record import Gate
 from wirebench.present.labels import (
@@ -142,14 +143,16 @@ def _describe_sides(pair: Comparison) -> tuple[str, str, str, str, str]:
     if pair.factor == "run":
         return pair.factor, "head", "base", situation, name_in_run(cell)
     factor = pair.factor
-    subject, baseline = (
-        name_cell(factors, FACTORS.keys() - {*OF_TRANSPORT})
-        if factor in ("transport", "variant")
-        else name_level(factor, factors)
-        for factors in (cell.factors, pair.baseline.factors)
-    )
+    subject, baseline = (name_side(factor, factors) for factors in (cell.factors, pair.baseline.factors))
     shared = describe_factors(cell.factors, factor, cell.factors.keys() - cell.shared)
     return factor, subject, baseline, shared, f"{subject} / {baseline}"
+
+
+def name_side(factor: str, factors: Factors) -> str:
+    """Name a cell among those that it is compared with by a factor."""
+    if factor in ("transport", "variant"):
+        return name_cell(factors, FACTORS.keys() - {*OF_TRANSPORT})
+    return name_level(factor, factors)
 
 
 def _conjugate_be(subject: str) -> str:
@@ -220,13 +223,13 @@ def _list_remarks(pair: Comparison, view: ComparisonView) -> Iterator[str]:
     yield from (capitalise(gain.conclusion) for gain in view.gains)
 
 
-def describe_correction(views: Iterable[ComparisonView]) -> str:
+def describe_correction(views: Iterable[ComparisonView], verdicts: str = "Verdicts") -> str:
     """Say what verdicts are corrected for; nothing where there is one."""
     tests = next((each.significance for each in views if each.significance), None)
     if tests is None or tests.comparisons == 1:
         return ""
     return (
-        f"Verdicts are corrected for {pluralise(tests.comparisons, 'comparison')} (Benjamini–Hochberg): "
+        f"{verdicts} are corrected for {pluralise(tests.comparisons, 'comparison')} (Benjamini–Hochberg): "
         f"on average at most {LEVEL * 100:g} % of those that say faster or slower are wrong."
     )
 

@@ -22,6 +22,7 @@ from wirebench.present.charts.style import Style, assign_styles, assign_styles_t
 from wirebench.present.charts.svg import Chart
 from wirebench.present.labels import capitalise, name_gate, name_in_run
 from wirebench.present.latencies import CellLatency, read_latencies
+from wirebench.present.operations import split_operations
 
 #: What is drawn over factors.
 _OVER_FACTORS = ("capacity", "throughput", "p50", "p99", "cpu", "item_rate", "first_item", "item_cpu")
@@ -54,6 +55,9 @@ _CALLS_NOTE = (
     "Each load was a number of calls, from the first one on. Left: what a call took. Right: what all calls up to it "
     "took together. Both are medians of the blocks."
 )
+_OPERATION_NOTE = (
+    "Marks: an operation of a cell, with ! where a gate failed; dots: its blocks, between which lines lie."
+)
 #: Cells by what they have in common: their operation and load.
 Groups = Mapping[str, Sequence[CellSummary]]
 
@@ -82,7 +86,9 @@ def draw_run(run: Run, cells: Sequence[CellSummary]) -> RunPictures:
     groups = group_cells(cells, run.info.compare)
     styles = assign_styles(itertools.chain(*groups.values()))
     unreadable: dict[str, None] = {}
-    chapters = list(_draw_latency_chapters(run, groups, styles, unreadable))
+    by_operation = _draw_operations(split_operations(run, cells), run.info.compare)
+    chapters = [Chapter("Mean latency by operation", tuple(by_operation), note=_OPERATION_NOTE)]
+    chapters += _draw_latency_chapters(run, groups, styles, unreadable)
     metrics = [METRICS[name] for name in _OVER_FACTORS]
     chapters += [_draw_over_factor(cells, factor, metrics) for factor in find_numeric_factors(cells)]
     chapters.append(Chapter("Call by call", draw_calls(run, groups, styles), tuple(styles.values()), _CALLS_NOTE))
@@ -150,6 +156,20 @@ def _make_bars(metric: Metric, cells: Iterable[CellSummary], styles: Mapping[str
             blocks = tuple(cell.by_block(metric).values())
             failed = tuple(name_gate(gate.name) for gate in cell.failed_gates(metric))
             yield Bar(styles[name_in_run(cell)], figure.estimate, blocks, figure.interval, failed)
+
+
+def _draw_operations(operations: Sequence[CellSummary], compared: str) -> Iterator[Chart]:
+    """Yield a picture of the mean latency of each operation."""
+    groups = group_cells(operations, compared)
+    styles = assign_styles(itertools.chain(*groups.values()))
+    drawn: dict[str, dict[str, list[Bar]]] = {}
+    for title, cells in groups.items():
+        operation, _, situation = title.partition(", ")
+        if rows := list(_make_bars(METRICS["mean"], cells, styles)):
+            drawn.setdefault(operation, {})[situation] = rows
+    for operation, by_situation in drawn.items():
+        svg = bars.draw_bars(f"Mean latency of {operation}", by_situation)
+        yield Chart(operation, "mean, ms, less is better", svg)
 
 
 def _draw_latency_chapters(

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from wirebench.analysis.compare_cells import find_comparisons
-from wirebench.analysis.results import CellGate, RunCell, describe_cells
+from wirebench.analysis.compare_cells import compare_cells, find_comparisons
+from wirebench.analysis.results import CellGate, Result, RunCell, describe_cells
 from wirebench.analysis.summary import CellSummary, compute_excess, summarise
 from wirebench.errors import pluralise
 from wirebench.model.record import Gate
@@ -16,7 +16,7 @@ from wirebench.present.answer import describe_common_factors, list_findings, sum
 from wirebench.present.caveats import list_caveats
 from wirebench.present.comparison import ComparisonView, describe_few_blocks, make_comparison_view
 from wirebench.present.labels import name_fully_in_run, name_gate
-from wirebench.present.operations import OperationView, list_operations
+from wirebench.present.operations import describe_operations, split_operations
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,8 @@ class RunView:
     """A run with its provenance, its cells with their gates, and what they support, in numbers and in sentences.
 
     `summary` is the answer; `notes` are what was found beside it, `caveats` what to doubt. `errors` are the texts of
-    failed requests, the most frequent first.
+    failed requests, the most frequent first. `operations` are those of loads that have several: their `operation` is
+    `users.get in crud`, and they are compared by mean latency as the cells are, corrected among themselves.
     """
 
     run: RunInfo
@@ -53,7 +54,8 @@ class RunView:
     caveats: tuple[str, ...]
     cells: tuple[RunCell, ...]
     comparisons: tuple[ComparisonView, ...]
-    operations: tuple[OperationView, ...]
+    operations: tuple[Result, ...]
+    operation_comparisons: tuple[ComparisonView, ...]
     failed_gates: tuple[FailedGate, ...]
     errors: tuple[str, ...]
 
@@ -64,16 +66,20 @@ def make_run_view(run: Run, cells: Sequence[CellSummary] | None = None) -> RunVi
     comparisons = tuple(map(make_comparison_view, find_comparisons(run)))
     described = describe_cells(run.info, cells)
     is_over = run.info.status != "running"
+    operations = split_operations(run, cells)
+    compared = compare_cells(operations, run.info.compare, run.info.equivalence_margin) if is_over else ()
+    of_operations = tuple(map(make_comparison_view, compared))
     few = describe_few_blocks(comparisons)
     return RunView(
         run=run.info,
         alike=describe_common_factors(cells),
         summary=summarise_run(cells, comparisons) if is_over else (),
-        notes=tuple(list_findings(cells, comparisons)) if is_over else (),
+        notes=tuple(list_findings(cells, comparisons, of_operations)) if is_over else (),
         caveats=(*list_caveats(run, cells), *([few] if few else [])),
         cells=described,
         comparisons=comparisons,
-        operations=list_operations(run, cells),
+        operations=describe_operations(run.info, operations),
+        operation_comparisons=of_operations,
         failed_gates=tuple(_list_failed_gates(cells, described)),
         errors=tuple(_describe_errors(cells)),
     )

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
 from wirebench.analysis.results import Result
 from wirebench.analysis.significance import Significance
 from wirebench.analysis.summary import find_shared_factors
+from wirebench.model.cell import FACTORS
 from wirebench.model.contract import BLOCKS_MAX
 from wirebench.model.metric import METRICS, SPREAD, Metric, name_spread
-from wirebench.present.comparison import ComparisonView
-from wirebench.present.labels import describe_situation, format_error, name_cell, name_gate
+from wirebench.present.comparison import ComparisonView, name_side
+from wirebench.present.labels import describe_factors, describe_situation, format_error, name_cell, name_gate
 from wirebench.present.numbers import (
     ABSENT,
     describe_errors,
@@ -23,16 +24,16 @@ from wirebench.present.numbers import (
     format_number,
     format_short_interval,
 )
-from wirebench.present.operations import OperationView
 
-#: The metrics of the table that shows what people look for first, and of that of operations.
+#: The metrics of the table that shows what people look for first.
 _FIRST = (
     "requests", "capacity", "throughput", "mean", "p50", "p95", "p99", "max", "errors", "cpu",
     "items", "item_rate", "first_item", "gap", "item_cpu",
 )  # fmt: skip
 #: Those of them that a narrow terminal leaves out.
 _SECOND = ("requests", "mean", "p95", "max", "items")
-_OF_OPERATIONS = ("requests", "throughput", "mean", "min", "p50", "p99", "max", "errors")
+#: Those of the table of operations, with the ranks of their columns.
+_OF_OPERATIONS = {"mean": 0, "min": 2, "p50": 1, "p99": 0, "max": 1, "errors": 0, "requests": 2, "throughput": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,14 +174,35 @@ def _format_side(view: ComparisonView, figures: Mapping[str, float]) -> str:
     return format_metric(metric, figures.get(metric.field))
 
 
-def make_operation_table(operations: Iterable[OperationView]) -> FigureTable:
-    """Return the figures of each operation of loads that have several, with the ratio of its mean."""
+def make_operation_table(operations: Sequence[Result], views: Iterable[ComparisonView], compared: str) -> FigureTable:
+    """Return the figures of operations, those that can be compared together: with verdict and ratio to the first."""
+    varied = set(FACTORS) - find_shared_factors([each.factors for each in operations])
+    first: dict[str, ComparisonView] = {}
+    for view in views:
+        first.setdefault(view.subject, view)
+
+    def write(column: TableColumn) -> TableColumn:
+        return replace(column, figure=lambda of: column.figure(first[of.cell]) if of.cell in first else ABSENT)
+
     entries = (
-        _Entry(f"{each.operation} in {each.situation}", each.name, each, each.failed_gates) for each in operations
+        _Entry(
+            describe_factors(each.factors, compared, varied),
+            name_side(compared, each.factors),
+            each,
+            each.failed_gates,
+            first[each.cell].remarks[:1] if each.cell in first and first[each.cell].verdict == "withheld" else (),
+        )
+        for each in operations
     )
-    columns = (_make_column(METRICS[name], METRICS[name].column) for name in _OF_OPERATIONS)
-    ratio = TableColumn("mean", "× the first", lambda of: format_short_interval(of.ratio))
-    return _make_table(entries, (*columns, ratio), "operation")
+    columns = (
+        write(TableColumn("verdict", "on mean", lambda view: view.verdict or ABSENT)),
+        write(TableColumn("mean", "× the first", partial(_format_ratio, name="mean"))),
+        *(
+            replace(_make_column(METRICS[name], METRICS[name].column), rank=rank)
+            for name, rank in _OF_OPERATIONS.items()
+        ),
+    )
+    return _make_table(entries, columns, "operation")
 
 
 def _make_column(metric: Metric, heading: str = "") -> TableColumn:
