@@ -58,7 +58,7 @@ def write(run: Run, kind: str, pattern: str) -> str:
     tables = {
         "ratios": make_comparison_table(view.comparisons),
         "cells": make_first_table(view.cells, run.info.compare),
-        "operations": make_operation_table(view.operations),
+        "operations": make_operation_table(view.operations, view.operation_comparisons, run.info.compare),
     }
     return _write_table(tables[kind], pattern)
 
