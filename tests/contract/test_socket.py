@@ -9,12 +9,15 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from wirebench_services.client import Client, SocketClient
 
 from tests.support.services import SOCKET_KINDS, Service, exchange, receive_all, started
+from wirebench.system.paths import ROOT
 
+VECTORS: dict[str, Any] = json.loads((ROOT / "proto/vectors/socket.json").read_text(encoding="utf-8"))
 PAYLOAD_BYTES_MAX = 4 * 1024 * 1024
 LINE_BYTES_MAX = 64 * 1024
 INVALID_ARGUMENT, RESOURCE_EXHAUSTED, UNIMPLEMENTED = 3, 8, 12
@@ -99,6 +102,19 @@ def test_unknown_methods_and_bad_bodies(service: Service, preface: bytes) -> Non
     assert INVALID_ARGUMENT == answers[4][0]
     assert answers[4][1].startswith("The body is not ")
     assert (0, "Users retrieved successfully") == answers[2**32 - 1]
+
+
+def test_the_requests_of_the_vectors_are_read(service: Service) -> None:
+    """Each gets a reply to its id; a frame that lacks fields is rejected by its id or by 0, and ends the connection."""
+    for vector in VECTORS["requests"]:
+        preface = bytes.fromhex(VECTORS["prefaces"][vector["encoding"]])
+        received = exchange(service.address, preface, bytes.fromhex(vector["hex"]))
+        assert [vector["id"]] == [request_id for request_id, *_ in replies_of(received)], vector["name"]
+    for vector in VECTORS["malformed_requests"]:
+        received = exchange(service.address, b"WB1J", bytes.fromhex(vector["hex"]), half_close=False)
+        ((request_id, status, message, _),) = replies_of(received)
+        assert (int(vector["hex"][8:16] or "0", 16), INVALID_ARGUMENT) == (request_id, status), vector["name"]
+        assert "The frame is shorter than its fields." == message
 
 
 @pytest.mark.parametrize("user", [b"[]", b"0", b"false", b'""'])

@@ -32,7 +32,6 @@ GET = b"GET /api/users/1000001 HTTP/1.1\r\nHost: x\r\n"
 CLOSE = b"Connection: close\r\n"
 UNFINISHED = b"POST /upper HTTP/1.1\r\nHost: x\r\nContent-Le"
 BODY_BYTES_MAX = 4 * 1024 * 1024
-GET_USER = "/wirebench.v1.UserService/GetUser"
 STREAM = "ledger.stream_transactions"
 
 on_rest = pytest.mark.parametrize("kind", [GTHREAD, UVICORN, NET_HTTP], ids=str)

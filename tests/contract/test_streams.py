@@ -24,7 +24,6 @@ from tests.support.services import (
     GTHREAD,
     NET_HTTP,
     REST_KINDS,
-    SOCKET_KINDS,
     Service,
 )
 from tests.support.waiting import TIMEOUT_S, wait_until
@@ -118,12 +117,6 @@ def test_events(service: Service) -> None:
     first, _, second = message.partition("\n")
     assert ("id: 1", FIRST) == (first, json.loads(second.removeprefix("data: ")))
     assert ("event: end\ndata: {}", "") == (end, nothing)
-
-
-@pytest.mark.parametrize("service", SOCKET_KINDS, ids=str, indirect=True)
-def test_the_socket_has_no_streams(client: Client) -> None:
-    """It rejects the operation as one that it doesn't have."""
-    assert ([], Reply("unimplemented", "Unknown method: ledger.stream_transactions.")) == read(client)
 
 
 @every_runtime

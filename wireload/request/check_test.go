@@ -1,15 +1,9 @@
 package request
 
 import (
-	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
-
-	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/dynamicpb"
 )
 
 const (
@@ -66,56 +60,4 @@ func expectError(t *testing.T, what string, err error, want string) {
 	if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 		t.Errorf("%s: got error %v, want %q", what, err, want)
 	}
-}
-
-// TestCheckOfEveryOperation has replies that repeat what was sent, on each transport.
-func TestCheckOfEveryOperation(t *testing.T) {
-	application := builtin(t)
-	for _, wire := range [][2]string{{"rest", "json"}, {"rest", "protobuf"}, {"grpc", "protobuf"}, {"socket", "json"}, {"socket", "protobuf"}} {
-		for _, operation := range []string{"users.create", "users.create_batch", "echo.echo", "echo.upper"} {
-			source := compile(t, application, Options{
-				Transport: wire[0], Codec: wire[1], Payload: map[string]string{"users.create": "profile"}[operation], Work: sequence(operation),
-			}).NewSource(0)
-			var r Request
-			source.Next(&r)
-			where := operation + " over " + wire[0] + " with " + wire[1]
-			values := source.(*user).values
-			data, _ := decodeJSON(source.(*user).current.expectations[0].expected.append(nil, values))
-			if keys := source.(*user).current.expectations[0].keys; len(keys) > 0 && slices.Contains([]string{"payload", "text"}, keys[len(keys)-1]) {
-				data = map[string]any{keys[len(keys)-1]: data}
-			}
-			expectError(t, where, source.Check(&r, reply(t, application, operation, wire, data)), "")
-			wrong := any(map[string]any{})
-			if users, ok := data.([]any); ok {
-				wrong = users[:len(users)-1]
-			}
-			expectError(t, where, source.Check(&r, reply(t, application, operation, wire, wrong)), operation+": ")
-		}
-	}
-}
-
-// reply encodes a reply with these data.
-func reply(t *testing.T, application *Application, operation string, wire [2]string, data any) []byte {
-	t.Helper()
-	whole := data
-	if wire[0] != "socket" || wire[1] != "json" {
-		whole = map[string]any{"data": data}
-	}
-	text, err := json.Marshal(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if wire[1] == "json" {
-		return text
-	}
-	call := application.root.get("operations").get(operation).get("grpc").text("call")
-	message := dynamicpb.NewMessage(application.schema.Methods[call].Output())
-	if err := protojson.Unmarshal(text, message); err != nil {
-		t.Fatal(err)
-	}
-	encoded, err := proto.Marshal(message)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return encoded
 }

@@ -169,13 +169,3 @@ func TestGroupsAndDelimitedMessages(t *testing.T) {
 		}
 	}
 }
-
-func TestAZeroIsAFieldThatIsNotGiven(t *testing.T) {
-	text := `{"operations": {"users.get": {"inputs": {"id": {"range": [0, 0]}},
-		"grpc": {"call": "wirebench.v1.UserService/GetUser", "message": {"id": "{id}"}}}}}`
-	var r Request
-	compile(t, loadApplication(t, []byte(text)), Options{Transport: "grpc", Work: sequence("users.get")}).NewSource(0).Next(&r)
-	if len(r.Body) != 0 {
-		t.Errorf("got %x", r.Body)
-	}
-}

@@ -84,6 +84,7 @@ func TestMistakes(t *testing.T) {
 		{"operations:", "operation:", "1: operations is missing\n4: operation: no such key; did you mean operations?"},
 		{"  watch:", "  Watch:", "14: operations.Watch: the name must match ^[a-z][a-z0-9_-]*(\\.[a-z][a-z0-9_-]*)*$"},
 		{"  watch:\n    stream: true\n", "  watch: 5\n  b:\n    stream: true\n", "14: operations.watch: must be a mapping of keys to values (it is 5)"},
+		{"  get:", "  get:\n    stream: true", "5: operations.get: the socket has no streams\n11: operations.get.grpc.call: wirebench.v1.UserService/GetUser needs stream: false"},
 		{"    stream: true", "    stream: 1", "15: operations.watch.stream: must be true or false (it is 1)"},
 		{"      id: ", "      Id: {value: 1}\n      id: ", "7: operations.get.inputs.Id: the name must match ^[a-z_][a-zA-Z0-9_]*$"},
 		{id, "{seeded: others}", `7: operations.get.inputs.id: nothing is seeded as "others"`},

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/protobuf/types/known/anypb"
 	"wirebench.dev/wireload/variable"
 )
 
@@ -18,27 +17,21 @@ func TestATextIsSentAsItIsAndAllElseAsJSON(t *testing.T) {
 		{`"{n}"`, "5", jsonType},
 		{`"{word}"`, "w", text},
 		{`"{one}"`, "1", jsonType},
-		{`"{noise}"`, "", text}, // random: see below
 		{`"{filler}"`, "wirebench ", text},
 		{`{"a": "{word}"}`, `{"a":"w"}`, jsonType},
 		{`{"a": "{n|text}"}`, `{"a":"5"}`, jsonType},
 		{`"{raw|base64url}"`, "-_8=", text},
 		{`null`, "", ""},
 	} {
-		source, r := next(t, "rest", `{"inputs": {"n": {"range": [5, 5]}, "word": {"list": ["w"]}, "one": {"list": [1]},
-			"noise": {"random_text": 3}, "filler": {"text": 10}, "raw": {"value": "+/8="}}, "rest": {"request": "POST /", "body": `+each.body+`}}`)
-		want := each.want
-		if each.body == `"{noise}"` {
-			want = string(source.(*user).values[3].text)
-		}
+		_, r := next(t, "rest", `{"inputs": {"n": {"range": [5, 5]}, "word": {"list": ["w"]}, "one": {"list": [1]}, "filler": {"text": 10}, "raw": {"value": "+/8="}}, "rest": {"request": "POST /", "body": `+each.body+`}}`)
 		contentType := ""
 		for _, header := range r.Headers {
 			if header.Key == "content-type" {
 				contentType = string(header.Value)
 			}
 		}
-		if string(r.Body) != want || contentType != each.contentType {
-			t.Errorf("%s: want %q as %s, got %q as %s", each.body, want, each.contentType, r.Body, contentType)
+		if string(r.Body) != each.want || contentType != each.contentType {
+			t.Errorf("%s: want %q as %s, got %q as %s", each.body, each.want, each.contentType, r.Body, contentType)
 		}
 	}
 }
@@ -64,14 +57,6 @@ func TestLines(t *testing.T) {
 	}
 	expectError(t, "right", source.Check(&r, []byte("VALUE 3")), "")
 	expectError(t, "wrong", source.Check(&r, []byte("NONE")), `op: the reply is "NONE", without "3"`)
-	for operation, want := range map[string]string{
-		`{"socket": {"line": "a", "method": "b"}}`:  "socket: needs either method or line",
-		`{"socket": {"line": "a\nb"}}`:              "socket.line: must be one line",
-		`{"stream": true, "socket": {"line": "a"}}`: "op: the socket has no streams",
-	} {
-		_, err := compileOne(t, "socket", operation)
-		expectError(t, operation, err, want)
-	}
 	application := loadApplication(t, []byte(`{"operations": {"a": {"socket": {"line": "a"}}, "b": {"socket": {"method": "b"}}}}`))
 	_, err := application.Compile(Options{Transport: "socket", Work: sequence("a", "b")})
 	expectError(t, "both", err, "lines and frames can't be mixed")
@@ -79,40 +64,13 @@ func TestLines(t *testing.T) {
 	expectError(t, "a codec", err, "socket: a line has no codec")
 }
 
-// shop returns the descriptors of a service with all four kinds of methods, whose messages aren't envelopes.
-func shop(t *testing.T) []byte {
-	t.Helper()
-	return describe(t, `
-		name: "shop.proto" package: "shop" syntax: "proto3" dependency: "google/protobuf/any.proto"
-		message_type {name: "Item"
-			field {name: "item_id" json_name: "itemId" number: 1 label: LABEL_OPTIONAL type: TYPE_INT64}
-			field {name: "tags" number: 2 label: LABEL_REPEATED type: TYPE_STRING}
-			field {name: "details" number: 3 label: LABEL_OPTIONAL type: TYPE_MESSAGE type_name: ".google.protobuf.Any"}
-		}
-		service {name: "Shop"
-			method {name: "Get" input_type: ".shop.Item" output_type: ".shop.Item"}
-			method {name: "Watch" input_type: ".shop.Item" output_type: ".shop.Item" server_streaming: true}
-			method {name: "Upload" input_type: ".shop.Item" output_type: ".shop.Item" client_streaming: true}
-			method {name: "Chat" input_type: ".shop.Item" output_type: ".shop.Item" client_streaming: true server_streaming: true}
-		}`, anypb.File_google_protobuf_any_proto)
-}
-
-func TestEveryKindOfMethod(t *testing.T) {
-	for _, each := range []struct{ method, stream, wrong string }{
-		{"Get", "false", ""},
-		{"Get", "true", "grpc.call: shop.Shop/Get needs stream: false"},
-		{"Watch", "true", ""},
-		{"Watch", "false", "grpc.call: shop.Shop/Watch needs stream: true"},
-		{"Upload", "false", "grpc.call: shop.Shop/Upload takes a stream; only"},
-	} {
-		text := fmt.Sprintf(`{"operations": {"op": {"stream": %s, "grpc": {"call": "shop.Shop/%s"}}}}`, each.stream, each.method)
-		application, err := parse(text, shop(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = application.Compile(Options{Transport: "grpc", Work: sequence("op")})
-		expectError(t, text, err, each.wrong)
+func TestACallWhoseClientStreamsIsRejected(t *testing.T) {
+	application, err := parse(`{"operations": {"op": {"grpc": {"call": "lib.Library/Upload"}}}}`, library(t))
+	if err != nil {
+		t.Fatal(err)
 	}
+	_, err = application.Compile(Options{Transport: "grpc", Work: sequence("op")})
+	expectError(t, "Upload", err, "grpc.call: lib.Library/Upload takes a stream; only")
 }
 
 // inputsOf returns the values of all inputs of a source's last request. The compiler is deterministic: it gives the same slots.

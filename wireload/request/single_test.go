@@ -30,7 +30,10 @@ func library(t *testing.T) []byte {
 			field {name: "rank" number: 10 label: LABEL_OPTIONAL type: TYPE_INT64 proto3_optional: true oneof_index: 0}
 			oneof_decl {name: "_rank"}
 		}
-		service {name: "Library" method {name: "Get" input_type: ".lib.Book" output_type: ".lib.Book"}}`, timestamppb.File_google_protobuf_timestamp_proto)
+		service {name: "Library"
+			method {name: "Get" input_type: ".lib.Book" output_type: ".lib.Book"}
+			method {name: "Upload" input_type: ".lib.Book" output_type: ".lib.Book" client_streaming: true}
+		}`, timestamppb.File_google_protobuf_timestamp_proto)
 }
 
 // TestValuesAreAlikeInProtobufsJSON has the same table for `same`, which compares replies, and `expect`.

@@ -146,17 +146,6 @@ func TestIDsAreUnique(t *testing.T) {
 	}
 }
 
-// TestSeededIDsOfASequenceAreWhatItCreated unless many in a row are needed.
-func TestSeededIDsOfASequenceAreWhatItCreated(t *testing.T) {
-	work := compile(t, loadFile(t, "testdata/inputs.yaml"), Options{Transport: "rest", Users: 2, Work: sequence("books.create")})
-	source := work.NewSource(1).(*user)
-	send(source, 2)
-	known, page, call := source.values[1].number, source.values[2].number, source.values[7].number
-	if known != 10_000_001-1 || page < 5 || page > 6 || call != 100+3 {
-		t.Errorf("got known %d, page %d, call %d", known, page, call)
-	}
-}
-
 // TestSteadyStateAllocatesNothing has no exception but changed cases of random text, such as {noise|upper}.
 func TestSteadyStateAllocatesNothing(t *testing.T) {
 	application, inputs := builtin(t), loadFile(t, "testdata/inputs.yaml")

@@ -15,7 +15,6 @@ from wirebench.measure.observe import Observation
 from wirebench.model.record import Record
 from wirebench.model.scenario import Load
 
-SECOND_NS = 10**9
 JOB = Job(
     cell=cell("rest", workers=2, replicas=2, balancing="headless", cpu_limit_millicores=250),
     load=Load(warmup_s=0.5, window_s=2),

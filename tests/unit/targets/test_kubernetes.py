@@ -180,10 +180,3 @@ def test_tls_is_told_to_services_and_to_their_clients() -> None:
     assert there.tls == ClientTls(Path("/etc/wirebench-tls/ca.crt"))
     plain = build_endpoint(SERVICE, [pod], "run", Agents())
     assert (("10.0.0.7:50051",), None) == (plain.addresses, plain.tls)
-
-
-def running(node: str, container: str) -> Pod:
-    """Return a pod of the service on a node, in the words of kubectl."""
-    states = [{"name": "grpc", "state": {"running": {}}, "containerID": f"containerd://{container}"}]
-    status = {"phase": "Running", "podIP": "10.0.0.7", "containerStatuses": states}
-    return Pod.read({"metadata": {"name": node, "uid": f"uid-{node}"}, "spec": {"nodeName": node}, "status": status})

@@ -32,17 +32,6 @@ func headers(t *testing.T, pairs ...string) (made []request.Header) {
 	return made
 }
 
-func TestAnExpectedStatusIsASuccess(t *testing.T) {
-	client := New("service:1", false)
-	client.Open(transporttest.Connect([]byte("HTTP/1.1 304 Not Modified\r\n\r\n")))
-	if err := client.Prepare(&request.Request{Method: "GET", Path: []byte("/"), Status: 304}); err != nil {
-		t.Fatal(err)
-	}
-	if reply, err := client.Call(nil); err != nil || reply.Code != histogram.OK || reply.Status != 304 || reply.Message != "" {
-		t.Errorf("got %+v, %v", reply, err)
-	}
-}
-
 func TestRequestsAreWhatHTTPWants(t *testing.T) {
 	for want, asked := range map[string]request.Request{
 		"GET /a?b=c HTTP/1.1\r\nHost: service:1\r\nUser-Agent: wireload\r\nConnection: close\r\nAccept: */*\r\n\r\n": {
