@@ -33,7 +33,7 @@ _FIRST = (
 #: Those of them that a narrow terminal leaves out.
 _SECOND = ("requests", "mean", "p95", "max", "items")
 #: Those of the table of operations, with the ranks of their columns.
-_OF_OPERATIONS = {"mean": 0, "min": 2, "p50": 1, "p99": 0, "max": 1, "errors": 0, "requests": 2, "throughput": 2}
+_OF_OPERATIONS = {"mean": 0, "min": 2, "p50": 1, "p99": 0, "max": 1, "errors": 0, "requests": 2}
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ def test_operations_have_the_figures_of_cells(view: RunView) -> None:
     assert 996 / 1.6 == pytest.approx(grpc.throughput_per_s)
     assert (1, 2, 3) == (round(grpc.min_ms or 0), round(grpc.mean_ms or 0), round(grpc.max_ms or 0))
     table = make_operation_table(view.operations, view.operation_comparisons, "transport")
-    headings = ["verdict", "mean", "mean", "min", "p50", "p99", "max", "errors", "requests", "req/s"]
+    headings = ["verdict", "mean", "mean", "min", "p50", "p99", "max", "errors", "requests"]
     assert headings == [column.heading for column in table.columns]
     first, *_ = table.groups
     assert ("users.create in crud, 16 connections, Python", ["REST", "gRPC"]) == (
