@@ -5,12 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.support.runs import needs_tools, only_run, second_lane, wirebench
-from tests.support.slow_service import write_application
+from wirebench.measure.truth import SERVER
 
 pytestmark = [second_lane, needs_tools]
 
 #: Each of eight connections has a reply every 50 ms.
 CAPACITY_PER_S = 8 / 0.05
+APPLICATION = f"""\
+operations: {{get: {{rest: {{request: GET /api/users/1000001}}}}}}
+variants: {{slow: {{transport: rest, start: "{SERVER} -listen 127.0.0.1:{{port}} -behaviour constant -latency 50ms"}}}}
+"""
 SCENARIO = """\
 question: How much does it serve?
 application: slow.yaml
@@ -26,7 +30,7 @@ def test_a_search_finds_what_connections_and_latency_allow(tmp_path: Path) -> No
     The capacity lies between that rate and the next one that was tried, at most the resolution apart.
     All windows are in the record.
     """
-    write_application(tmp_path / "slow.yaml")
+    (tmp_path / "slow.yaml").write_text(APPLICATION, encoding="utf-8")
     (tmp_path / "search.yaml").write_text(SCENARIO, encoding="utf-8")
     done = wirebench("run", tmp_path / "search.yaml", "--no-calibrate", "--out", tmp_path / "results")
     assert 0 == done.returncode, done.stderr

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from tests.support.loads import Loads, shared_loads
 from tests.support.runs import needs_cross_check, needs_tools
+from wirebench.drivers import Job
 from wirebench.measure import toxiproxy
+from wirebench.measure.figures import make_record
+from wirebench.measure.observe import observe
+from wirebench.model.cell import ServiceSpec
 from wirebench.model.record import Record
+from wirebench.plan.load import read_scenario
+from wirebench.plan.plan import make_plan
+from wirebench.run.ids import find_free, lay_out
+from wirebench.targets.cores import divide_cores
+from wirebench.targets.endpoint import Endpoint
+from wirebench.targets.local import LocalTarget
 
 pytestmark = needs_tools
 
@@ -20,7 +31,7 @@ ALL = "transport: [rest, grpc, socket], implementation: go"
 SCENARIOS = {
     "closed": f"factors: {{{ALL}, operation: [users.create, users.list], concurrency: 4}}\n"
     "load: {warmup_s: 0.1, window_s: 0.5}",
-    "protobuf": f"factors: {{{ALL.replace('grpc, ', '')}, codec: protobuf, concurrency: 4,\n"
+    "protobuf": f"factors: {{{ALL.replace('grpc, ', '')}, codec: protobuf, http: {{rest: [1, 2]}}, concurrency: 4,\n"
     "  connection: [keep, reopen]}\n"
     "load: {warmup_s: 0.1, window_s: 0.5}",
     "tls": f"factors: {{{ALL}, tls: server, concurrency: 4, connection: [keep, reopen]}}\n"
@@ -28,7 +39,7 @@ SCENARIOS = {
     "open": f"factors: {{{ALL}, driver: {{rest: [wireload, k6]}}, rate_per_s: 200, concurrency: 50}}\n"
     "load: {model: open, warmup_s: 0.4, window_s: 0.6}",
     "streams": "factors: {transport: [rest, grpc], implementation: go, operation: ledger.stream_transactions,\n"
-    "  stream_items: 50, concurrency: 2}\n"
+    "  http: {rest: [1, 2]}, stream_items: 50, concurrency: 2}\n"
     "load: {warmup_s: 0.1, window_s: 0.5}",
     "mix": f"factors: {{{ALL}, operation: crud, concurrency: 4}}\n"
     "load: {warmup_s: 0.1, window_s: 0.5, workloads: {crud: {mix: {users.create: 2, users.get: 5, users.delete: 1}}}}",
@@ -41,11 +52,40 @@ SCENARIOS = {
 }
 
 
+@dataclass
+class Loads:
+    """Sends the loads of scenarios to services that stay, each started when it is first needed."""
+
+    folder: Path
+    stack: ExitStack
+    endpoints: dict[ServiceSpec, Endpoint] = field(default_factory=dict)
+
+    def measure(self, scenario: Path) -> list[Record]:
+        """Measure each cell of a scenario once, as `wirebench run` does, and return the records."""
+        plan = make_plan(read_scenario(scenario), seed=1)
+        for service in plan.services:
+            if service not in self.endpoints:
+                # Its cores aren't claimed: what is counted here is right on a busy machine, too.
+                target = LocalTarget(divide_cores(), lambda name: self.folder / f"{name}.log")
+                self.stack.callback(target.stop)
+                self.endpoints |= target.start([service])
+        ids = lay_out(plan, restarts_services=False)
+        first_id = find_free(ids.count, [self.endpoints[each] for each in plan.services])
+        records = []
+        for planned in plan.blocks[0]:
+            endpoint, load = self.endpoints[planned.cell.service], plan.scenario.load
+            id_base = first_id + ids.offsets.get(planned, 0)
+            output, log = scenario.with_name(f"{planned.id}.json"), scenario.with_name(f"{planned.id}.log")
+            job = Job(planned.cell, load, endpoint.address, 1, id_base, output, log, None, tls=endpoint.tls)
+            records.append(make_record(job, observe(job, endpoint.replicas)))
+        return records
+
+
 @pytest.fixture(scope="module")
 def loads(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loads]:
     """Return what sends loads to services that all tests of this module share."""
-    with shared_loads(tmp_path_factory.mktemp("services")) as shared:
-        yield shared
+    with ExitStack() as stack:
+        yield Loads(tmp_path_factory.mktemp("services"), stack)
 
 
 @pytest.fixture

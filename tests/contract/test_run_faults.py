@@ -45,9 +45,10 @@ def test_an_interrupted_run_keeps_its_cells_and_leaves_nothing_running(
 
 
 def test_a_killed_run_leaves_nothing_running(scenario: Callable[[str], Path], tmp_path: Path) -> None:
-    """Even SIGKILL, which can't be handled, ends services and driver; the records stay readable."""
+    """Even SIGKILL, which can't be handled, ends services, driver and proxy; the records stay readable."""
     out = tmp_path / "results"
-    with running(scenario(LONG), out, 1) as (process, _):
+    with running(scenario(LONG.replace("concurrency: 4", "delay_ms: 1")), out, 1) as (process, family):
+        assert any(each.name().startswith("toxiproxy") for each in family)
         process.kill()
     assert ("incomplete", "it was killed") == (only_run(out).info.status, only_run(out).info.reason)
 

@@ -31,6 +31,7 @@ REJECTED = {
         ("blocks: 3", "x: " + "[" * 1000, "1: nested too deeply"),
         (base.GOOD, "", "1: a scenario is a mapping"),
         (OPERATION, "runtime: {rest: aio}", "4: factors.runtime.rest: no transport and implementation here has the"),
+        (OPERATION, "delay_ms: 5001", "4: factors.delay_ms: must be at most 5000 (it is 5001)"),
         (OPERATION, "codec: json", "4: factors.codec: grpc has no codec 'json'"),
         (OPERATION, "threads: 4", "4: factors.threads: threads 4 needs runtime"),
         (OPERATION, "store_connections: {rest: 4}", "4: factors.store_connections.rest: store_connections 4 needs st"),
