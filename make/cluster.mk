@@ -53,8 +53,7 @@ cluster-check: ## dev: where a registry can be reached: pin its digests, and tes
 	@scripts/cluster/cluster pins
 	+@$(MAKE) --no-print-directory cluster-up test-cluster
 
-images: .tools/bin/wireload .tools/bin/truth .tools/bin/k6 .tools/bin/ghz .tools/bin/toxiproxy-server .tools/bin/prometheus .tools/bin/wirebench-go \
-  build/locks/services.txt build/locks/load.txt
+images: .tools/bin/wireload .tools/bin/truth .tools/bin/k6 .tools/bin/ghz .tools/bin/toxiproxy-server .tools/bin/prometheus .tools/bin/wirebench-go
 	@scripts/cluster/images build/cluster/images.yaml services services-go load prometheus grafana
 
 # It waits for downloads and runs on one core in places: other images are built beside it.

@@ -37,18 +37,13 @@ distclean: clean ## dev: remove compiled tools as well, which takes minutes to u
 
 # uv takes a tenth of pip's CPU time. pip installs it, by its version and hashes in uv.lock.
 .venv/bin/uv: uv.lock | .venv/pyvenv.cfg
-	@awk -F'"' '/^name = / { uv = $$2 == "uv" } uv && /^version = / { printf "uv==%s", $$2 } \
-	  uv && match($$0, /sha256:[0-9a-f]+/) { printf " --hash=%s", substr($$0, RSTART, RLENGTH) }' $< | \
-	  $(STEP) "python: installing uv" $(BIN)/python -m pip $(PIP_OPTIONS) install --no-compile --require-hashes --requirement /dev/stdin
+	@$(STEP) "python: installing uv" scripts/install-uv $(BIN)/python
 	@touch $@
 
 # What each place installs, out of uv.lock, in the form that pip reads as well.
 EXPORT_bench := --all-packages --no-dev --group setup
 EXPORT_dev := --all-packages --all-extras
 EXPORT_openapi := --package wirebench --extra openapi --no-dev
-EXPORT_services := --package wirebench-services --no-dev --group build
-EXPORT_load := --only-group load
-EXPORT_client := --package wirebench --no-dev
 EXPORT_locust := --only-group locust
 build/locks/%.txt: uv.lock pyproject.toml .venv/bin/uv
 	@$(BIN)/uv export --quiet --frozen --no-emit-workspace --no-header --no-annotate $(EXPORT_$*) --output-file $@

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import socket
 import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +125,49 @@ def test_the_external_target_measures_them(ports: dict[str, str], tmp_path: Path
     run = load_run(info.parent)
     assert ("complete", 3) == (run.info.status, len(run.records))
     assert all(record.errors == {} for record in run.records)
+
+
+def test_one_service_alone(ports: dict[str, str], tmp_path: Path) -> None:
+    """The page's commands in a fresh checkout: an image, a healthy container, its end; the same by compose.yaml."""
+    copy = f"git ls-files -z | tar --create --null --files-from=- | tar --extract --directory={tmp_path}"
+    run_program(["bash", "-c", copy], cwd=ROOT, check=True)
+    if certificates := os.environ.get("PIP_CERT") or os.environ.get("SSL_CERT_FILE"):
+        (tmp_path / "build").mkdir()
+        shutil.copy(certificates, tmp_path / "build/ca-bundle.pem")
+    section = (ROOT / "docs/services.md").read_text("utf-8").partition("one service as a container?")[2]
+    build, start, inspect, stop, compose_up, compose_down = re.findall(r"(?m)^(docker .+?)(?:  +#.*)?$", section)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = str(server.getsockname()[1])
+    assert port not in ports.values()
+    has_plugin = run_program(["docker", "compose", "version"]).returncode == 0
+    # The base image is that of `make compose-up`; the registry of the default may be out of reach.
+    replaced = {
+        "docker build": "docker build --build-arg BASE", "wirebench/services": "wirebench-test/services",
+        "9000:9000": f"{port}:9000", "my-socket": "wirebench-test",
+        "docker compose": "docker compose" if has_plugin else "docker-compose",
+    }  # fmt: skip
+    variables = f"SOCKET_PORT={port} COMPOSE_PROJECT_NAME=wirebench-test WIREBENCH_IMAGE_SERVICES=wirebench/services"
+
+    def run(command: str) -> str:
+        script = f"set -a; source {STATE}/images.env; {variables}; {command}"
+        for old, new in replaced.items():
+            script = script.replace(old, new)
+        return run_program(["bash", "-c", script], cwd=tmp_path, timeout=300, check=True).stdout
+
+    def answers() -> bool:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", int(port)), TIMEOUT_S) as client:
+            client.sendall(b"hello\n")
+            return client.recv(100) == b"HELLO\n"
+        return False  # the engine's proxy listens before the service does
+
+    try:
+        run(f"{build}; {start}")
+        wait_until(lambda: run(inspect) == "healthy\n", "the container is healthy", pause_s=0.5)
+        assert answers()
+        run(f"{stop}; {compose_up}")
+        wait_until(answers, "compose's container answers", pause_s=0.5)
+    finally:
+        run(f"{compose_down}; docker rm --force my-socket; docker rmi wirebench/services")
 
 
 def test_what_is_up_stays_up_and_then_nothing_is_left(ports: dict[str, str], containers: dict[str, Any]) -> None:

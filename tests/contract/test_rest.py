@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import socket
+from pathlib import Path
 
 import pytest
 from wirebench_proto.users_pb2 import CreateUserRequest, CreateUserResponse, User
 
-from tests.support.services import NET_HTTP, REST_KINDS, HttpReply, Service, exchange
-from tests.support.waiting import TIMEOUT_S
+from tests.support.services import NET_HTTP, REST_KINDS, HttpReply, Service, exchange, started
+from tests.support.waiting import TIMEOUT_S, run_program
+from wirebench.system.paths import ROOT
 
 JSON = {"Content-Type": "application/json"}
 PROTOBUF = {"Content-Type": "application/x-protobuf"}
@@ -42,21 +45,14 @@ def send(service: Service, method: str, path: str, value: object = None) -> tupl
     return said(service.request(method, path, body, JSON if body else {}))
 
 
-def test_a_users_life(service: Service, user_id: int) -> None:
-    """Every reply is the envelope, with the statuses and messages of the contract."""
-    user = {"id": user_id, "name": "Ada", "email": "ada@example.com"}
-    path = f"/api/users/{user_id}"
-
-    def ok(verb: str, data: object) -> dict[str, object]:
-        return {"success": True, "data": data, "message": f"User {verb} successfully"}
-
-    assert (201, ok("created", user)) == send(service, "POST", "/api/users", user)
-    assert (409, make_envelope(f"User with id {user_id} already exists.")) == send(service, "POST", "/api/users", user)
-    assert (200, ok("retrieved", user)) == send(service, "GET", path)
-    changed = {**user, "email": "new@example.com"}
-    assert (200, ok("updated", changed)) == send(service, "PUT", path, {"email": "new@example.com"})
-    assert (200, ok("deleted", changed)) == send(service, "DELETE", path)
-    assert (404, make_envelope("User not found.")) == send(service, "GET", path)
+def test_curl_prints_what_the_page_says(service: Service, tmp_path: Path) -> None:
+    """Create, list, get, update, a duplicate, a missing field, delete, not found: each reply and its status."""
+    calls = re.findall(r"(?m)^\$ (curl .+)\n(.+\n)", (ROOT / "docs/services.md").read_text("utf-8"))
+    assert ["201", "200", "200", "200", "409", "400", "200", "404"] == [reply.split()[-1] for _, reply in calls]
+    with started(service.kind, tmp_path) as fresh:
+        for call, reply in calls:
+            here = call.replace("127.0.0.1:5000", str(fresh.address))
+            assert reply == run_program(["bash", "-c", here], check=True).stdout, call
 
 
 def test_bytes_are_base64(service: Service) -> None:

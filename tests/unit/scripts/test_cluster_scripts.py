@@ -69,7 +69,7 @@ def test_runtime_takes_the_capability_out_of_a_container(tmp_path: Path, fake_ru
 
 
 def test_published_images_have_digests() -> None:
-    """A tag alone may name another image tomorrow. The chart's defaults are the same."""
+    """A tag alone may name another image tomorrow. Defaults of charts, compose.yaml and a Dockerfile are the same."""
     lines = (ROOT / "images/published.txt").read_text().splitlines()
     images = dict(line.split() for line in lines if line and not line.startswith("#"))
 
@@ -80,6 +80,17 @@ def test_published_images_have_digests() -> None:
     assert [images[name] for name in ("prometheus", "grafana")] == [
         "{repository}:{tag}".format(**values[name]) for name in ("prometheus", "grafana")
     ]
+    assert f"ARG BASE={images['base']}\n" in (ROOT / "images/services/Dockerfile").read_text()
+    defaults = dict(re.findall(r"\{WIREBENCH_IMAGE_(\w+):-(.+@.+)}", (ROOT / "compose.yaml").read_text()))
+    assert defaults == {name.upper(): images[name] for name in ("postgres", "prometheus", "grafana")}
+
+
+def test_docker_build_gets_what_the_cluster_builds_the_services_of() -> None:
+    """By .dockerignore, which keeps all else of the project's folder from being sent."""
+    given = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    script = (ROOT / "scripts/cluster/images").read_text()
+    files = re.findall(r"{,services/python/}(.+) \"\$", script) + re.findall('build_python services "" (.+)', script)
+    assert {*" ".join(files).split(), "build/ca-bundle.pem"} == given
 
 
 def test_host_ports_are_on_loopback() -> None:
