@@ -135,7 +135,7 @@ _COST = Row(
             unit=units.BytesIEC,
             queries=(
                 Query(
-                    'sum by (transport) (wirebench_memory_bytes{namespace="$namespace"}'
+                    'sum by (transport) (process_resident_memory_bytes{namespace="$namespace"}'
                     " * on (namespace, pod) group_left (transport)"
                     f" max by (namespace, pod, transport) (wirebench_build_info{{{CHOSEN}}}))"
                 ),

@@ -16,7 +16,6 @@ import (
 	"syscall"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"wirebench.dev/services/internal/application"
 	"wirebench.dev/services/internal/metrics"
@@ -93,7 +92,6 @@ func serve(config *settings.Settings) error {
 	}
 	defer store.Close()
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	metrics.RegisterService(registry, config.Transport, config.Runtime, config.Store)
 	requests := metrics.NewRequests(registry, config.Transport)
 	service := newServer(config, application.New(stopping, store), requests)

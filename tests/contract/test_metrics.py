@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import grpc
+import psutil
 import pytest
 from wirebench_services.client import Client, SocketClient
 from wirebench_services.client.grpc import GrpcClient
@@ -92,9 +93,16 @@ def test_the_metrics_of_the_design(service: Service, client: Client) -> None:
     assert expected == tuple(build[name] for name in ("transport", "runtime", "implementation", "store"))
 
 
+def read_cpu_s(service: Service) -> tuple[float, float]:
+    """Return the CPU time of the server's processes, as its metrics and as the kernel has it."""
+    ((_, served_s),) = service.samples("process_cpu_seconds_total")
+    family = psutil.Process(service.process.pid).children(recursive=True)
+    return served_s, sum(sum(each.cpu_times()[:4]) for each in family)
+
+
 @pytest.mark.parametrize("kind", PYTHON_KINDS, ids=str)
 def test_two_workers(kind: Kind, tmp_path: Path) -> None:
-    """Workers share the port, count for themselves, and nothing is lost or counted twice."""
+    """Workers share the port, count for themselves, and nothing is lost or counted twice; nor is CPU time."""
 
     def converse(_: int) -> int:
         with service.connect() as client:
@@ -102,6 +110,7 @@ def test_two_workers(kind: Kind, tmp_path: Path) -> None:
 
     sent = 0
     with started(kind, tmp_path, "--workers", 2) as service, ThreadPoolExecutor(16) as pool:
+        before_s = read_cpu_s(service)
 
         def both_have_worked() -> bool:
             nonlocal sent
@@ -114,6 +123,16 @@ def test_two_workers(kind: Kind, tmp_path: Path) -> None:
         wait_until(lambda: service.counts().total() >= sent, "all requests are counted")
 
         assert Counter({("users.get", "ok"): sent}) == service.counts()
+        now_s = read_cpu_s(service)
+        used_s, expected_s = (now - before for now, before in zip(now_s, before_s, strict=True))
+        assert expected_s > 0
+        assert used_s == pytest.approx(expected_s, rel=0.1, abs=0.02)  # two ticks
+        if kind.transport == "rest":  # others end with a worker
+            family = psutil.Process(service.process.pid).children(recursive=True)
+            busiest = max(family, key=lambda each: sum(each.cpu_times()[:2]))
+            busiest.kill()
+            wait_until(lambda: not busiest.is_running(), "a worker is gone")
+            assert read_cpu_s(service)[0] >= now_s[0]
 
 
 @every_runtime

@@ -272,7 +272,8 @@ def fetch_text(url: str) -> str:
 def read_process_metrics(url: str) -> Usage | None:
     """Read what a service's processes have used from its own metrics, all samples added up; None if they lack it."""
     with contextlib.suppress(OSError, ValueError):
-        now_ns, text = time.time_ns(), fetch_text(url)
+        begun_ns, text = time.time_ns(), fetch_text(url)
+        now_ns = (begun_ns + time.time_ns()) // 2  # it may be far away
         cpu, memory = (list(map(float, metric.findall(text))) for metric in (_CPU, _MEMORY))
         if cpu:
             return Usage(now_ns, sum(cpu), memory_bytes=int(sum(memory)) if memory else None)

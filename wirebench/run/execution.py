@@ -304,8 +304,8 @@ class Execution:
             self.writer.note(f"server CPU and memory are missing: {endpoint.usage_problem or _USAGE_PROBLEM}")
         if any(replica.relies_on_metrics for replica in endpoint.replicas):
             self.writer.note(
-                f"CPU time and memory of {cell.variant} come from its metrics, read once a second and interpolated at "
-                "the window's edges: most services count CPU time in hundredths of a second"
+                "CPU time and memory come from the services' metrics, read once a second and interpolated at the "
+                "window's edges: most services count CPU time in hundredths of a second"
             )
         self.progress.end_cell(record, self.done)
 

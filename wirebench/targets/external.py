@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import Mapping, Sequence
 
@@ -11,6 +12,7 @@ from wirebench.model.application import Application
 from wirebench.model.cell import ServiceSpec
 from wirebench.model.contract import Tls
 from wirebench.model.variant import Variant, is_loopback
+from wirebench.system.http import fetch
 from wirebench.system.tls import ClientTls, split_address
 from wirebench.targets.cores import CoreClaim, Cores, divide_cores
 from wirebench.targets.endpoint import Description, Endpoint, Replica
@@ -18,6 +20,7 @@ from wirebench.targets.listeners import Servers, find_servers
 from wirebench.targets.target import Target
 
 _CONNECT_TIMEOUT_S = 5.0
+_ADMIN_TIMEOUT_S = 2.0
 
 
 class ExternalTarget(Target):
@@ -34,7 +37,7 @@ class ExternalTarget(Target):
 
         `split_address` says which of them speak TLS.
         """
-        self._addresses = {name: _parse_address(name, address) for name, address in addresses.items()}
+        self._addresses = {name: parse_address(split_address(address)[0]) for name, address in addresses.items()}
         self._tls = {name: split_address(address, tls)[1] for name, address in addresses.items()}
         self.on_loopback = all(is_loopback(str(each)) for each in self._addresses.values())
         self._variants: Mapping[str, Variant] = {}
@@ -102,21 +105,35 @@ class ExternalTarget(Target):
                 "start the service there, or correct the address",
             ) from None
         variant = self._variants.get(name)
-        metrics = variant.metrics if variant else None
-        servers = Servers(problem="the target external reads only what services answer")
+        admin_url = None if variant else find_admin(service, address)
+        metrics = variant.metrics if variant else admin_url and f"{admin_url}/metrics"
+        servers = Servers(problem=f"{name} serves no metrics that the run knows of, such as those on its port + 1000")
         if own == peer or is_loopback(f"{peer}:{address.port}"):
             servers = self._servers[name] = find_servers(peer, address.port)
         problem = servers.problem
         if metrics and not servers.pids:
             problem = f"{metrics} didn't answer with process_cpu_seconds_total throughout"
-        replicas = (Replica(name, None, servers.pids, metrics_url=metrics),) if name in self._servers or metrics else ()
+        replicas = (Replica(name, admin_url, servers.pids, metrics_url=metrics, may_go=True),)
         limit = variant.limit if variant and variant.find_foreign(self.name) else None
         return Endpoint(service, str(address), replicas, tls=self._tls[name], usage_problem=problem, limit=limit)
 
 
-def _parse_address(name: str, text: str) -> Address:
+def find_admin(service: ServiceSpec, address: Address) -> str | None:
+    """Return the URL of a built-in service's metrics and health; None if they aren't on its port + 1000.
+
+    Raises UsageError if that service isn't what the scenario says: its figures would have a wrong name.
+    """
+    url = f"http://{Address(address.host, address.port + 1000)}"
     try:
-        return parse_address(split_address(text)[0])
-    except UsageError as error:
-        hint = "write HOST:PORT, or https://HOST:PORT for TLS"
-        raise UsageError(f"{name}: {text!r} is not an address", hint) from error
+        page = fetch(f"{url}/metrics", timeout_s=_ADMIN_TIMEOUT_S).body.decode()
+    except (OSError, ValueError, OverflowError):  # there may be no such port
+        return None
+    build = re.search(r"(?m)^wirebench_build_info\{(.*)\} 1", page)
+    facts = re.findall(r'(\w+)="(.*?)"', build[1]) if build else []
+    for name, level in (*facts, *re.findall(r"(?m)^wirebench_(workers) (\d+)", page)):
+        if level != (asked := str(getattr(service, name))):
+            raise UsageError(
+                f"the {service.transport} service at {address} has the {name} {level}, and the scenario has {asked}",
+                f"add --set factors.{name}.{service.transport}={level}",
+            )
+    return url if build else None

@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"github.com/prometheus/procfs"
 	"google.golang.org/genproto/googleapis/rpc/code"
 	"google.golang.org/grpc/status"
 )
@@ -66,22 +65,5 @@ func RegisterService(registry *prometheus.Registry, transport, runtime, store st
 		Name: "wirebench_build_info", Help: "What this service is; always 1.", ConstLabels: prometheus.Labels{
 			"transport": transport, "runtime": runtime, "implementation": "go", "store": store,
 		},
-	}, func() float64 { return 1 }), prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "wirebench_memory_bytes", Help: "Resident memory of the service's process.",
-	}, residentBytes), prometheus.NewCounterFunc(prometheus.CounterOpts{
-		Name: "wirebench_cpu_seconds_total", Help: "CPU time of the service's process.",
-	}, cpuSeconds))
-}
-
-func cpuSeconds() float64 {
-	var used syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used)
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano()).Seconds()
-}
-
-// residentBytes returns 0 on a system without /proc.
-func residentBytes() float64 {
-	process, _ := procfs.Self()
-	stat, _ := process.Stat()
-	return float64(stat.ResidentMemory())
+	}, func() float64 { return 1 }), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 }
