@@ -24,20 +24,20 @@ fail() { # what is wrong, what to do [exit status]
   exit "${3:-1}"
 }
 
-# Prints one line of progress that is no step of its own.
-say() {
-  printf '%s\n' "$*"
-}
-
-# The engine that `docker` talks to answers.
+# The engine that `docker` talks to answers. Ends the script if there is one that this user may not use.
 engine_answers() {
-  command -v "$engine" >/dev/null && timeout 20 "$engine" info >/dev/null 2>&1
+  local socket=/var/run/docker.sock user
+  ! timeout 20 "$engine" info >/dev/null 2>&1 || return 0
+  user=$(id --user --name)
+  [[ $engine${DOCKER_HOST-} != docker || ! -S $socket || -w $socket ]] ||
+    fail "the user $user may not use the Docker engine of this machine" "sudo usermod --append --groups docker $user, and sign in again"
+  return 1
 }
 
 require_engine() {
   engine_answers && return
   fail "no Docker engine answers${DOCKER_HOST:+ at DOCKER_HOST=$DOCKER_HOST}" \
-    "start yours; as root on Debian, make docker-up installs and starts one"
+    "install Docker and start it; as root on Debian, make docker-up does both"
 }
 
 require_cluster() {
@@ -110,7 +110,7 @@ pull() { # name, what is done instead
   reason=${reason##*: }         # and the cause stands last
   mkdir -p "${not_pulled%/*}"
   printf '%s\n' "${reason:=no answer in time}" >"$not_pulled"
-  say "$1: ${image%@*} can't be pulled ($reason): $2" >&2
+  echo "$1: ${image%@*} can't be pulled ($reason): $2" >&2
   return 1
 }
 

@@ -63,9 +63,9 @@ def choose_ports(settings: Settings) -> Settings:
     with contextlib.ExitStack() as stack:
         for name in ("port", "admin_port"):
             port = getattr(settings, name)
-            probe = stack.enter_context(socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET))
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
+                probe = stack.enter_context(socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET))
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 probe.bind((host, port))
                 if sys.platform == "linux":  # a name in the abstract namespace: one process can have it
                     _PORT_LOCKS.append(socket.socket(socket.AF_UNIX))

@@ -43,6 +43,13 @@ def test_all_addresses_are_those_of_ipv4_where_the_kernel_has_no_ipv6(monkeypatc
     assert "0.0.0.0" == choose_ports(RestSettings(host="::", port=0)).host  # noqa: S104 - what is tested
 
 
+def test_an_address_that_the_kernel_does_not_know_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of IPv6 is named like any other that can't be listened on, with a next step."""
+    monkeypatch.setattr("socket.AF_INET6", 1234)
+    with pytest.raises(OSError, match=r"listen on \[::1\]:0: Address family not supported .*; choose another --port"):
+        choose_ports(RestSettings(host="::1", port=0))
+
+
 @pytest.mark.parametrize("name", ["", "redis", "memory:x", "postgres:x"])
 def test_a_store_that_does_not_exist_is_rejected(name: str) -> None:
     """The message names the flag."""
