@@ -167,7 +167,7 @@ def test_one_service_alone(ports: dict[str, str], tmp_path: Path) -> None:
         run(f"{stop}; {compose_up}")
         wait_until(answers, "compose's container answers", pause_s=0.5)
     finally:
-        run(f"{compose_down}; docker rm --force my-socket; docker rmi wirebench/services")
+        run(f"{compose_down} --volumes; docker rm --force my-socket; docker rmi wirebench/services")
 
 
 def test_what_is_up_stays_up_and_then_nothing_is_left(ports: dict[str, str], containers: dict[str, Any]) -> None:
