@@ -59,7 +59,8 @@ def _last_error(said: str) -> str:
 def test_the_most_frequent_errors_are_shown(tmp_path: Path) -> None:
     """They have their counts in all blocks and the cells that met them, and can't steer the terminal."""
     texts = tuple(ErrorText(code="internal", message=f"\x1b[2J {n}", count=10 - n) for n in range(7))
-    run = RunBuilder(blocks=2, record={"error_texts": texts}, info={"question": "[red]Which[/] [/x]?"}).write(tmp_path)
+    info = {"question": "[red]Which[/] [/x]?"}
+    run = RunBuilder(blocks=2, samples=20, record={"error_texts": texts}, info=info).write(tmp_path)
     shown = render_run(run)
     lines = [line for line in shown.splitlines() if "[2J" in line]
     assert 5 == len(lines)
@@ -120,7 +121,7 @@ def test_a_caveat_that_stands_on_the_terminal_is_not_repeated(tmp_path: Path) ->
 def runs(tmp_path: Path) -> Path:
     """Write three runs."""
     for number in (1, 2, 3):
-        RunBuilder(blocks=1, info={"id": f"2026010{number}-120000-quick"}).write(tmp_path)
+        RunBuilder([cell("rest")], blocks=1, samples=20, info={"id": f"2026010{number}-120000-quick"}).write(tmp_path)
     return tmp_path
 
 

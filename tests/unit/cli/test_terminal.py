@@ -43,7 +43,9 @@ def show(shown: FigureTable, width: int) -> list[str]:
 def test_a_table_has_a_line_for_each_cell(tmp_path: Path) -> None:
     """Grouped by operation and load; a note of all groups stands once, below them."""
     cells = [cell(each, concurrency=level) for level in (1, 64) for each in TRANSPORTS]
-    builder = RunBuilder(cells=cells, blocks=2, gates=lambda of, _: (GENERATOR_GATE,) * (of.transport == "grpc"))
+    builder = RunBuilder(
+        cells, blocks=2, samples=999, gates=lambda of, _: (GENERATOR_GATE,) * (of.transport == "grpc")
+    )
     lines = show(make_first_table(make_run_view(builder.write(tmp_path)).cells), 100)
     assert HEADINGS == lines[0].split()[: len(HEADINGS)]
     assert ["ms", "ms", "ms", "ms", "ms", "µs"] == lines[1].split()[:6]
@@ -56,7 +58,7 @@ def test_verdicts_are_a_table_that_fits_80_columns(tmp_path: Path) -> None:
     """Ratios by situation; what holds for all its rows is said once below them, and for some with their names."""
     failed = (GENERATOR_GATE.model_copy(update={"metrics": ("throughput",)}),)
     cells = [cell(each, concurrency=level) for level in (1, 16) for each in TRANSPORTS]
-    builder = RunBuilder(cells=cells, blocks=3, gates=lambda of, _: failed * (of.concurrency == 1))
+    builder = RunBuilder(cells, blocks=3, samples=1000, gates=lambda of, _: failed * (of.concurrency == 1))
     headings, unit, *lines = show(make_comparison_table(make_run_view(builder.write(tmp_path)).comparisons), 80)
     assert max(map(len, lines)) <= 80
     assert ["verdict", "req/s", "p99", "CPU/req"] == headings.split()

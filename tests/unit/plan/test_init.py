@@ -140,7 +140,8 @@ def test_what_can_not_be_drafted_is_rejected(
     sources: tuple[str | Path, ...], options: tuple[str, ...], message: str
 ) -> None:
     """One line says what is wrong, and one what to do."""
-    assert message in reject("init", *(sources if options else ()), *options)
+    given = sources[2:] if options[:1] == ("--rest",) else (*sources[:2], *sources[4:])
+    assert message in reject("init", *(given if options else ()), *options)
 
 
 @pytest.mark.parametrize(
@@ -155,9 +156,10 @@ def test_what_can_not_be_drafted_is_rejected(
             "openapi: 3.0.0\npaths: [1]",
             "swagger: 2\npaths: {/a: {get: {}}}",
         ),
-        *(DOCUMENT.replace("type: integer, minimum: 7", f"$ref: '{each}'") for each in ("a.no", "/dev/zero", "#/no")),
+        *(DOCUMENT.replace("type: integer, minimum: 7", f"$ref: '{each}'") for each in ("a.yml", "/dev/zero", "#/no")),
         DOCUMENT.replace("type: integer, minimum: 7", "type: string, pattern: '^(a+)+$', minLength: 40"),
     ],
+    ids=lambda text: f"{text[:10]}-{len(text)}",
 )
 def test_a_document_that_can_not_be_used_is_one_line(
     tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.packages import normalize_name
 from tests.support.waiting import run_program
 from wirebench.system.paths import ROOT
 
@@ -18,6 +17,11 @@ DOCKERFILE = (ROOT / "images/services/Dockerfile").read_text()
 #: Options of `uv export`, by image.
 PACKAGES = dict(re.findall("build_python (load|client) '(.+)' ", IMAGES))
 PACKAGES["services"] = DOCKERFILE.partition('ARG PACKAGES="')[2].partition('"')[0]
+
+
+def normalize_name(requirement: str) -> str:
+    """Return the name that a requirement starts with, in the form of PEP 503."""
+    return re.sub(r"[-_.]+", "-", re.findall(r"[A-Za-z0-9._-]+", requirement)[0]).lower()
 
 
 def print_commands(target: str) -> str:

@@ -115,7 +115,7 @@ def test_what_is_wrong_in_a_run_is_said_in_plain_words(
 def test_a_record_without_a_factor_is_rejected(tmp_path: Path) -> None:
     """What lacks a factor can be compared with nothing: it is named when it is read."""
     folder = RunWriter(tmp_path, info()).folder
-    data = json.loads(RunBuilder(blocks=1).write(tmp_path / "other").records[0].model_dump_json())
+    data = json.loads(RunBuilder(blocks=1, samples=20).write(tmp_path / "other").records[0].model_dump_json())
     record = folder / "records" / "cell.json"
     record.write_text(json.dumps(data | {"factors": data["factors"] | {"transport": "pigeon"}}))
     with pytest.raises(WirebenchError, match=r"cell\.json: factors: no transport 'pigeon'"):
