@@ -43,9 +43,7 @@ def show(shown: FigureTable, width: int) -> list[str]:
 def test_a_table_has_a_line_for_each_cell(tmp_path: Path) -> None:
     """Grouped by operation and load; a note of all groups stands once, below them."""
     cells = [cell(each, concurrency=level) for level in (1, 64) for each in TRANSPORTS]
-    builder = RunBuilder(
-        cells, blocks=2, samples=999, gates=lambda of, _: (GENERATOR_GATE,) * (of.transport == "grpc")
-    )
+    builder = RunBuilder(cells, blocks=2, samples=999, gates=lambda of, _: (GENERATOR_GATE,) * (of.transport == "grpc"))
     lines = show(make_first_table(make_run_view(builder.write(tmp_path)).cells), 100)
     assert HEADINGS == lines[0].split()[: len(HEADINGS)]
     assert ["ms", "ms", "ms", "ms", "ms", "µs"] == lines[1].split()[:6]
