@@ -219,7 +219,7 @@ func TestFilesThatAreMissingFailTheLoad(t *testing.T) {
 	for _, arguments := range [][]string{
 		{"run", "none.json"},
 		{"rest", "https://127.0.0.1:1", "--cacert", "none.pem"},
-		{"rest", "http://127.0.0.1:1", "--output", "none/out.json"},
+		{"rest", "http://127.0.0.1:1", "-d", "50ms", "--warmup", "0s", "--output", "none/out.json"},
 	} {
 		if exit, _, log := run(t, arguments...); exit != exitFailed || !strings.Contains(log, "none") {
 			t.Errorf("%v: got exit %d, %q", arguments, exit, log)
