@@ -1,11 +1,7 @@
 package main
 
 import (
-	"bufio"
-	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"slices"
 	"testing"
 )
@@ -35,16 +31,6 @@ func dial(t *testing.T, address string) net.Conn {
 	}
 	t.Cleanup(func() { connection.Close() })
 	return connection
-}
-
-// get sends a users.get over HTTP/1.1 and returns the body of its reply.
-func get(connection net.Conn, id int) ([]byte, error) {
-	fmt.Fprintf(connection, "GET /api/users/%d HTTP/1.1\r\nHost: truth\r\n\r\n", id)
-	response, err := http.ReadResponse(bufio.NewReader(connection), nil)
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(response.Body)
 }
 
 // logged returns the requests so far.

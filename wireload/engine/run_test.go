@@ -76,20 +76,6 @@ func TestAnOpenLoadOpensConnectionsWhenAllAreBusy(t *testing.T) {
 	}
 }
 
-func TestACallLoadWarmsUpFirst(t *testing.T) {
-	for name, p := range protocols {
-		t.Run(name, func(t *testing.T) {
-			load := p.load(transporttest.Serve(t, p.answering(time.Millisecond)), time.Minute)
-			load.Users, load.Calls, load.WarmupCalls = 3, 20, 5
-			load.Measured = histogram.Options{Window: time.Minute, Calls: 60}
-			measured := measure(t, load)
-			if measured.RequestsTotal[histogram.OK] != 75 || len(measured.Calls) != 1 || len(measured.Calls[0].LatenciesNS) != 60 {
-				t.Errorf("want 75 requests and 60 of them measured, got %v, %v", measured.RequestsTotal, measured.Calls)
-			}
-		})
-	}
-}
-
 func TestReopenedConnections(t *testing.T) {
 	for name, p := range protocols {
 		t.Run(name, func(t *testing.T) {
