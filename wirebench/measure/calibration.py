@@ -36,6 +36,8 @@ FULL_CONNECTIONS = 16
 _REPETITIONS = 3
 _WARMUP_S = 0.2
 _WINDOW_S = 0.5
+#: A warm-up is longer by a second for so many connections: they have to be open when the window begins.
+_OPENED_PER_S = 5000
 #: About what a driver takes to start, and to write down what it has measured.
 _OVERHEAD_S = {"wireload": 0.15}
 _OTHERS_OVERHEAD_S = 1.3
@@ -81,8 +83,12 @@ class Probe(FrozenModel):
         return self.rate_asked_per_s is None and self.server_ms == 0
 
     @property
+    def warmup_s(self) -> float:
+        return _WARMUP_S + self.concurrency / _OPENED_PER_S
+
+    @property
     def expected_s(self) -> float:
-        return _WARMUP_S + _WINDOW_S + _OVERHEAD_S.get(self.driver, _OTHERS_OVERHEAD_S)
+        return self.warmup_s + _WINDOW_S + _OVERHEAD_S.get(self.driver, _OTHERS_OVERHEAD_S)
 
 
 class Point(Probe):
@@ -283,7 +289,7 @@ def measure_probe(probe: Probe, cores: Cores, repetitions: int, *, coarse: bool 
         "concurrency": probe.concurrency,
         "rate_per_s": probe.rate_asked_per_s,
     }
-    load = Load(model="open" if probe.rate_asked_per_s else "closed", warmup_s=_WARMUP_S, window_s=_WINDOW_S)
+    load = Load(model="open" if probe.rate_asked_per_s else "closed", warmup_s=probe.warmup_s, window_s=_WINDOW_S)
     behaviour = ("-behaviour", "constant" if probe.server_ms else "null", "-latency", f"{probe.server_ms}ms")
     cell = Cell(**levels)
     measured = [measure_truth(cell, load, behaviour, seed, cores) for seed in range(repetitions)]
