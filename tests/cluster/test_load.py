@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tarfile
 import time
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 from tests.support.cluster import NAMESPACE, Cluster, pods, wait_until
 from tests.support.prometheus import Prometheus
 from tests.support.runs import only_run
+from tests.support.waiting import run_program
 from wirebench.system.paths import CHARTS, ROOT
 from wirebench.targets.cluster.namespace import LABEL
 
@@ -98,33 +100,40 @@ def test_a_load_is_live_while_it_runs(cluster: Cluster, out: Path, driver: str, 
     wait_until(lambda: [] == values(seen), "its lines end")
 
 
-def test_a_load_on_grpc_is_by_ghz(cluster: Cluster, out: Path) -> None:
-    """It is kept as a run, and nothing of it is left in the cluster."""
-    options = ("RATE=40", "CONCURRENCY=4", "DURATION=8s", f"ARGS=--out {out}")
-    status, _, stderr = ended(start("make", "load-grpc", *options))
-    assert (0, "") == (status, left(cluster, "grpc")), stderr
-    (record,) = only_run(out).records
-    assert ("ghz", 40, 4) == tuple(record.factors[name] for name in ("driver", "rate_per_s", "concurrency"))
+@pytest.fixture
+def previous_chart(tmp_path: Path) -> Path:
+    """Return our chart as it was before its templates last changed."""
+    changed = run_program(["git", "rev-list", "--max-count=1", "HEAD", "--", "charts/wirebench/templates"], cwd=ROOT)
+    archive = ["git", "archive", f"--output={tmp_path}/charts.tar", f"{changed.stdout.strip()}~", "charts/wirebench"]
+    if run_program(archive, cwd=ROOT).returncode:
+        pytest.skip("no history is here that has the chart's previous state: git fetch --unshallow")
+    with tarfile.open(tmp_path / "charts.tar") as charts:
+        charts.extractall(tmp_path, filter="data")
+    return tmp_path / "charts/wirebench"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("transport", ["rest", "grpc"])
-def test_a_rolling_restart_loses_no_call(cluster: Cluster, out: Path, transport: str) -> None:
-    """All replicas are replaced under an open load, one at a time, and every request is answered."""
-    deployment = f"deployment/wirebench-{transport}"
-    rollout = ("rollout", "--namespace", NAMESPACE)
-    upgrade = ["upgrade", "wirebench", str(CHARTS / "wirebench"), "--namespace", NAMESPACE, "--reuse-values", "--wait"]
-    cluster.helm(*upgrade, "--set", f"{transport}.replicas=2")
+def test_an_upgrade_of_the_chart_loses_no_call(
+    cluster: Cluster, out: Path, transport: str, previous_chart: Path
+) -> None:
+    """From its previous state; all replicas are replaced under an open load, and every request is answered."""
+
+    def upgrade(chart: Path, replicas: int, state: str) -> None:
+        values = f"{transport}.replicas={replicas},{transport}.podLabels.state={state}"
+        options = ("--namespace", NAMESPACE, "--reset-then-reuse-values", "--wait", "--set", values)
+        cluster.helm("upgrade", "wirebench", str(chart), *options)
+
+    upgrade(previous_chart, 2, "previous")
     before = {pod["metadata"]["name"] for pod in pods(cluster, transport)}
     options = ("--driver", "wireload", "--rate", "100", "--concurrency", "32", "--duration", "60s", "--out", str(out))
     load = start(sys.executable, "-m", "wirebench.cli", "load", transport, *options)
     try:
         wait_until(lambda: load.poll() is not None or f"load-{transport}-2-" in left(cluster, transport), "it loads")
         time.sleep(5)
-        cluster.kubectl(*rollout, "restart", deployment)
-        cluster.kubectl(*rollout, "status", deployment, "--timeout=60s")
+        upgrade(CHARTS / "wirebench", 2, "now")
         assert before.isdisjoint(pod["metadata"]["name"] for pod in pods(cluster, transport))
-        assert load.poll() is None, "the restart was over before the load was"
+        assert load.poll() is None, "the upgrade was over before the load was"
         status, _, stderr = ended(load)
         assert 0 == status, stderr
         (record,) = only_run(out).records
@@ -132,7 +141,7 @@ def test_a_rolling_restart_loses_no_call(cluster: Cluster, out: Path, transport:
         assert {} == record.errors
     finally:
         ended(load)
-        cluster.helm(*upgrade, "--set", f"{transport}.replicas=1")
+        upgrade(CHARTS / "wirebench", 1, "null")
 
 
 def test_two_loads_on_a_service_are_not_one(cluster: Cluster) -> None:

@@ -292,7 +292,7 @@ GATES = (
         "counts",
         _count_difference,
         unit="requests that driver and server count differently",
-        advice="something else sent requests, or a worker was replaced: see the service's log",
+        advice="something else sent requests, or workers or replicas changed: see the service's log",
     ),
     GateRule(
         "first_items",

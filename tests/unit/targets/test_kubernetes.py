@@ -14,9 +14,10 @@ import pytest
 from wirebench.errors import UsageError
 from wirebench.model.address import Address, parse_address
 from wirebench.model.cell import ServiceSpec
+from wirebench.system.processes import ProcessError
 from wirebench.system.signals import Interrupted
 from wirebench.system.tls import ClientTls
-from wirebench.targets.cluster import agents, namespace, nodes, release
+from wirebench.targets.cluster import agents, client, namespace, nodes, release
 from wirebench.targets.cluster.agents import Agents
 from wirebench.targets.cluster.client import Access, Cluster, find_access
 from wirebench.targets.cluster.pods import Pod
@@ -180,3 +181,18 @@ def test_tls_is_told_to_services_and_to_their_clients() -> None:
     assert there.tls == ClientTls(Path("/etc/wirebench-tls/ca.crt"))
     plain = build_endpoint(SERVICE, [pod], "run", Agents())
     assert (("10.0.0.7:50051",), None) == (plain.addresses, plain.tls)
+
+
+@pytest.mark.parametrize("reason", ["Unable to connect to the server: EOF", 'is forbidden: User "me" cannot list'])
+def test_an_api_server_that_was_away_is_asked_again(monkeypatch: pytest.MonkeyPatch, reason: str) -> None:
+    """One that has just been started forbids for some seconds what it will allow."""
+    errors = [ProcessError("kubectl failed", "", reason)]
+
+    def run(*_: object) -> str:
+        if errors:
+            raise errors.pop()
+        return '{"items": []}'
+
+    monkeypatch.setattr(client.processes, "run", run)
+    monkeypatch.setattr(client, "_RETRY_PAUSE_S", 0)
+    assert [] == Cluster(Access("kind", None), "lab").get("pods")

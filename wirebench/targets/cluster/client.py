@@ -22,6 +22,8 @@ _DELETE_TIMEOUT_S = 120.0
 #: An API server may be away for as long as this: it restarts, or a leader is elected.
 _AWAY_S_MAX = 60.0
 _RETRY_PAUSE_S = 1.0
+#: One that has just been started forbids for some seconds what it will allow.
+_STARTS_S_MAX = 10.0
 #: What kubectl and helm print when they reach no API server, or one that isn't ready yet.
 _AWAY = (
     "connection refused",
@@ -29,7 +31,7 @@ _AWAY = (
     "connection reset",
     "i/o timeout",
     "TLS handshake timeout",
-    "unexpected EOF",
+    "EOF",
     "http2: client connection lost",
     "Client.Timeout exceeded",
     "etcdserver",
@@ -162,10 +164,13 @@ class Cluster:
             try:
                 return processes.run(tool, command, timeout_s, stdin)
             except ProcessError as error:
-                if _NO_RIGHT in error.details:
+                now, lacks_right = time.monotonic(), _NO_RIGHT in error.details
+                if lacks_right:
+                    deadline = min(deadline, now + _STARTS_S_MAX)
+                if now > deadline or not (lacks_right or any(words in error.details for words in _AWAY)):
+                    if not lacks_right:
+                        raise
                     message = f"the user of the context {self.access.context} lacks rights"
                     hint = "the cluster's answer is above: get these rights, or use another context (--context)"
                     raise ProcessError(message, hint, error.details) from None
-                if time.monotonic() > deadline or not any(words in error.details for words in _AWAY):
-                    raise
             time.sleep(_RETRY_PAUSE_S)
