@@ -10,7 +10,7 @@ import pytest
 from tests.support.cluster import Cluster, Started
 from wirebench.system.paths import CHARTS, IMAGES
 
-NAMESPACE = "services-of-others"
+NAMESPACE = "your-services"  # after `wirebench`, the first that dashboards offer
 SCENARIO = """\
 question: Is gRPC faster than REST?
 application: others.yaml
@@ -31,12 +31,12 @@ operations:
 variants:
   rest:
     transport: rest
-    kubernetes: {service: wirebench-rest, port: 5000, namespace: services-of-others}
+    kubernetes: {service: wirebench-rest, port: 5000, namespace: your-services}
     limit: {rate_per_s: 100, connections: 4}
   grpc:
     transport: grpc
     schema: reflection
-    kubernetes: {service: wirebench-grpc, port: 50051, namespace: services-of-others}
+    kubernetes: {service: wirebench-grpc, port: 50051, namespace: your-services}
     limit: {rate_per_s: 100, connections: 4}
 """
 #: As long as a secret should be: no text holds it by chance.
