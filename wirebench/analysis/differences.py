@@ -112,7 +112,10 @@ def _find_reason(name: str, load: Load | None) -> tuple[str, Callable[[Factors],
     is_extent = name == "load.warmup_s" or (name == "load.window_s" and not (load and load.shape))
     if is_extent or not name.startswith("load."):
         return "", _every_cell
-    concerns = {"load.concurrency_max": _has_rate, "load.timing": _has("shape", "replay")}
+    concerns = {
+        "load.concurrency_max": lambda factors: bool(factors["rate_per_s"] or factors["shape"]),
+        "load.timing": _has("shape", "replay"),
+    }
     if name.startswith(_WORKLOAD):
         concerns[name] = _has("operation", name.removeprefix(_WORKLOAD))
     return "the loads differ", concerns.get(name, _every_cell)
@@ -120,11 +123,6 @@ def _find_reason(name: str, load: Load | None) -> tuple[str, Callable[[Factors],
 
 def _has(factor: str, level: str) -> Callable[[Factors], bool]:
     return lambda factors: factors[factor] == level
-
-
-def _has_rate(factors: Factors) -> bool:
-    """Return whether a cell has a limit of its own; in a sweep it is the last of several cells."""
-    return bool(factors["rate_per_s"] or factors["shape"])
 
 
 def _read_load(scenario_text: str) -> Load | None:

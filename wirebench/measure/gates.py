@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -23,6 +25,8 @@ GENERATOR_CPU_MAX = 0.9
 SHARED_CPU_MAX = 0.1
 RATE_ERROR_MAX = 0.01
 _DRIFT_SECONDS_MIN = 4
+_DRIFT_MAX = 0.1
+_SCATTER_SECONDS_MIN = 8  # fewer don't tell scatter from a trend
 #: How many connections a busy core of the generator holds back to prepare their next request: docs/method.md.
 _HELD_BY_A_CORE = 0.5
 
@@ -165,6 +169,19 @@ def _compute_drift(of: GateInput) -> float | None:
     return abs(last / first - 1) if first else 1.0
 
 
+def _compute_drift_max(of: GateInput) -> float:
+    """Return how far halves may lie apart: 10 %, in a long window also two standard errors by its seconds' scatter.
+
+    A throttled pod serves 15 % more or less from second to second. Scatter is by the median successive difference,
+    which trends and steps hardly change; 0.954 makes it the standard deviation of a normal distribution.
+    """
+    per_second = _count_full_seconds(of.seen.file)
+    if len(per_second) < _SCATTER_SECONDS_MIN:
+        return _DRIFT_MAX
+    scatter = statistics.median(abs(after - before) for before, after in itertools.pairwise(per_second)) / 0.954
+    return _DRIFT_MAX + 2 * scatter * math.sqrt(2 / (len(per_second) // 2)) / max(statistics.fmean(per_second), 1)
+
+
 def _count_full_seconds(file: HistogramFile) -> tuple[int, ...]:
     """Return how many requests succeeded, or items of streams came, in each full second of the window."""
     seconds = int(file.require_window().duration_s)
@@ -283,7 +300,7 @@ GATES = (
     GateRule(
         "drift",
         _compute_drift,
-        limit=0.1,
+        limit=_compute_drift_max,
         unit="from the window's first half to its last",
         advice="the rate changed during the window: lengthen load.warmup_s, and see whether the service is throttled, "
         "and what else runs on the machine",

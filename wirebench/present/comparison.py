@@ -104,7 +104,8 @@ def make_comparison_view(pair: Comparison, *, is_gain: bool = False) -> Comparis
     factor, subject, baseline, situation, label = _describe_sides(pair)
     verdict = None if pair.instruments else pair.verdict
     statements = _GAIN_STATEMENTS if is_gain else _STATEMENTS
-    statement = statements[verdict].format(subject=subject, baseline=baseline, be=_conjugate_be(subject))
+    is_plural = subject.split(" ", maxsplit=1)[0].isdigit() and not subject.startswith("1 ")
+    statement = statements[verdict].format(subject=subject, baseline=baseline, be="are" if is_plural else "is")
     where = describe_factors(pair.subject.factors) if pair.factor == "run" else situation
     view = ComparisonView(
         factor=factor,
@@ -153,10 +154,6 @@ def name_side(factor: str, factors: Factors) -> str:
     if factor in ("transport", "variant"):
         return name_cell(factors, FACTORS.keys() - {*OF_TRANSPORT})
     return name_level(factor, factors)
-
-
-def _conjugate_be(subject: str) -> str:
-    return "are" if subject.split(" ", maxsplit=1)[0].isdigit() and not subject.startswith("1 ") else "is"
 
 
 def _collect_figures(cell: CellSummary) -> dict[str, float]:

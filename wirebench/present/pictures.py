@@ -209,12 +209,8 @@ def draw_latencies(
 
 def _find_unfit(cell: CellSummary, clock: Clock) -> set[str]:
     """Return the percentiles for which a gate failed."""
-    return {name for name in lines.ONE_IN if cell.failed_gates(_find_metric(clock, name))}
-
-
-def _find_metric(clock: Clock, percentile: str) -> Metric:
-    """Return the metric whose gates a percentile depends on."""
-    return METRICS.get(clock) or METRICS.get(percentile.replace(".", "_")) or METRICS["p99"]
+    metrics = {name: METRICS.get(clock) or METRICS.get(name.replace(".", "_"), METRICS["p99"]) for name in lines.ONE_IN}
+    return {name for name, metric in metrics.items() if cell.failed_gates(metric)}
 
 
 def _draw_over_factor(cells: Sequence[CellSummary], factor: str, metrics: Sequence[Metric]) -> Chapter:

@@ -143,7 +143,9 @@ def _list_ratio_columns(views: Sequence[ComparisonView]) -> Iterator[TableColumn
     for name in dict.fromkeys(name for view in views for name in view.shown_metrics):
         rank = 0 if name in (view.metric for view in views) else 1
         yield TableColumn(METRICS[name].column, "", partial(_format_ratio, name=name), rank)
-    yield TableColumn("detectable", "or more", partial(_describe_power, write=_format_detectable), 1)
+    yield TableColumn(
+        "detectable", "or more", partial(_describe_power, write=lambda tests: format_multiple(tests.detectable)), 1
+    )
     yield TableColumn("to decide", "blocks", partial(_describe_power, write=_format_blocks_needed))
     if _are_changes(views):
         yield TableColumn("base", unit, lambda view: _format_side(view, view.baseline_figures), 2)
@@ -159,10 +161,6 @@ def _format_ratio(view: ComparisonView, name: str) -> str:
 def _describe_power(view: ComparisonView, write: Callable[[Significance], str]) -> str:
     """Write what as many blocks can detect, or how many would decide: of a comparison that is inconclusive."""
     return write(view.significance) if view.significance and view.verdict == "inconclusive" else ABSENT
-
-
-def _format_detectable(tests: Significance) -> str:
-    return format_multiple(tests.detectable)
 
 
 def _format_blocks_needed(tests: Significance) -> str:

@@ -12,7 +12,6 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import partial
 from pathlib import Path
 from types import TracebackType
 
@@ -50,7 +49,7 @@ from wirebench.system.processes import ProcessError
 from wirebench.system.signals import Interrupted
 from wirebench.targets.cluster.load_pods import LOAD_CORES
 from wirebench.targets.cluster.namespace import name_namespace
-from wirebench.targets.cores import Cores, divide_cores
+from wirebench.targets.cores import divide_cores
 from wirebench.targets.endpoint import Endpoint
 from wirebench.targets.target import Target
 
@@ -281,7 +280,11 @@ class Execution:
         if self.variants:
             application, descriptors = self.variants.prepare(endpoint)
             job = dataclasses.replace(job, application=application, descriptors=descriptors)
-        host_share, observe = self._compute_host_share(cell), partial(self._observe, endpoint=endpoint, cores=cores)
+        host_share = self._compute_host_share(cell)
+
+        def observe(job: Job) -> Observation:
+            return self.source.run(MeasureTask.of(job, endpoint, cores), [endpoint])
+
         try:
             if cell.shape == "capacity":
                 ids = ID_STEP * count_steps(cell, self.plan.scenario)
@@ -308,9 +311,6 @@ class Execution:
                 "window's edges: most services count CPU time in hundredths of a second"
             )
         self.progress.end_cell(record, self.done)
-
-    def _observe(self, job: Job, endpoint: Endpoint, cores: Cores | None) -> Observation:
-        return self.source.run(MeasureTask.of(job, endpoint, cores), [endpoint])
 
     def make_metrics_push(self, cell: Cell) -> MetricsPush | None:
         """Return where metrics of a cell's load are pushed; load pods have labels of their own.

@@ -70,7 +70,8 @@ class Database:
             try:
                 self._create_tables()
             except DBAPIError as error:
-                if not (self._is_default_file and _says_damaged(error.orig)):
+                is_ours = self._is_file and Path(self.name).name == FILE_NAME
+                if not (is_ours and _says_damaged(error.orig)):
                     raise
                 Path(self.name).unlink()
                 self._create_tables()
@@ -83,10 +84,6 @@ class Database:
             metadata.drop_all(connection)
             metadata.create_all(connection)
             connection.execute(schema.insert().values(version=SCHEMA))
-
-    @property
-    def _is_default_file(self) -> bool:
-        return self._is_file and Path(self.name).name == FILE_NAME
 
     @contextlib.contextmanager
     def _translate_errors(self) -> Iterator[None]:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.histogram_files import make_file
 from tests.support.judged_window import CLOSED, FAILING, GOOD, JudgedWindow, with_connections, with_requests
 from tests.support.simulated_service import make_search
 from tests.support.waiting import TIMEOUT_S
@@ -72,6 +73,15 @@ def test_only_a_load_that_should_be_steady_is_to_show_no_drift(tmp_path: Path) -
     assert ["dropped_iterations", "rate_error"] == list_failed(late, tmp_path)
     full = replace(changing, seen={"generator_busiest_share": 0.95})
     assert ["generator_cpu"] == list_failed(full, tmp_path)
+
+
+def test_scatter_from_second_to_second_is_no_drift(tmp_path: Path) -> None:
+    """Of a service that meets its CPU limit, as measured: its halves are 15 % apart. A trend of as much is drift."""
+    scattered = (483, 564, 529, 522, 557, 607, 629, 572, 631, 736, 606, 562)
+    for counts, failed in ((scattered, []), (tuple(sorted(scattered)), ["drift"])):
+        per_second = (PerSecond(operation="users.get", code="ok", counts=counts),)
+        changed = {"window": make_file(window_s=12).window, "per_second": per_second}
+        assert failed == list_failed(replace(GOOD, file=changed), tmp_path)
 
 
 def counting(monkeypatch: pytest.MonkeyPatch, *readings: int) -> list[int]:
