@@ -14,6 +14,7 @@ import pytest
 from wirebench.errors import UsageError
 from wirebench.model.address import Address, parse_address
 from wirebench.model.cell import ServiceSpec
+from wirebench.system import processes
 from wirebench.system.processes import ProcessError
 from wirebench.system.signals import Interrupted
 from wirebench.system.tls import ClientTls
@@ -193,6 +194,6 @@ def test_an_api_server_that_was_away_is_asked_again(monkeypatch: pytest.MonkeyPa
             raise errors.pop()
         return '{"items": []}'
 
-    monkeypatch.setattr(client.processes, "run", run)
+    monkeypatch.setattr(processes, "run", run)
     monkeypatch.setattr(client, "_RETRY_PAUSE_S", 0)
     assert [] == Cluster(Access("kind", None), "lab").get("pods")
