@@ -4,13 +4,13 @@ import contextlib
 import ctypes
 import functools
 import os
+import queue
 import resource
 import shlex
 import signal
 import socket
 import sys
 import tempfile
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -114,12 +114,20 @@ def make_server_command(settings: Settings) -> list[str]:
     return [*command, *(f"--{name}={value}" for name, value in flags.items())]
 
 
+def _wait_for_item(of: queue.SimpleQueue[int], timeout_s: float) -> bool:
+    try:
+        of.get(timeout=timeout_s)
+    except queue.Empty:
+        return False
+    return True
+
+
 def serve(settings: Settings, folder: Path) -> int:
     """Run the server and the admin port until a signal or the server's end; return the exit status."""
     log = functools.partial(print, f"wirebench-{settings.transport}:", file=sys.stderr, flush=True)
-    stopping = threading.Event()
+    received = queue.SimpleQueue[int]()  # whose put may interrupt a get, as a handler does; an Event would deadlock
     for number in STOP_SIGNALS:
-        signal.signal(number, lambda *_: stopping.set())
+        signal.signal(number, lambda number, _: received.put(number))
     environment = settings.to_environment() | {"PROMETHEUS_MULTIPROC_DIR": str(folder)}
     command = make_server_command(settings)
     log("server:", *(f"{name}={shlex.quote(value)}" for name, value in environment.items()), shlex.join(command))
@@ -132,7 +140,7 @@ def serve(settings: Settings, folder: Path) -> int:
     with serve_admin(settings, folder) as check_ready:
         try:
             # At the shorter interval, fifteen idle services take a tenth of a core from the one that is measured.
-            while not stopping.wait(_IDLE_POLL_S if is_ready else _POLL_S):
+            while not _wait_for_item(received, _IDLE_POLL_S if is_ready else _POLL_S):
                 for server in servers:
                     if (status := server.poll()) is not None:
                         log(f"process {server.pid} of the server ended with status {status}; the service stops")
