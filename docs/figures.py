@@ -90,7 +90,7 @@ def _write_table(table: FigureTable, pattern: str) -> str:
 
 def _draw_picture(run: Run, name: str) -> str:
     """Draw the answer of a run: its charts side by side, with headings and legend."""
-    chapter = draw_run(run, summarise(run.records, run.info.compare)).answer
+    chapter = draw_run(run, summarise(run.records, run.info.compare), ()).answer
     parts, top = list[Markup](), 0.0
     for start in range(0, len(chapter.charts), _CHARTS_IN_ROW):
         row = chapter.charts[start : start + _CHARTS_IN_ROW]

@@ -148,12 +148,6 @@ def _compute_error_rate(of: GateInput) -> float | None:
     return of.record.failed / of.record.requests
 
 
-def _count_first_items(of: GateInput) -> int | None:
-    if of.record.streams is None:
-        return None
-    return of.record.streams.first_item.count if of.record.streams.first_item else 0
-
-
 def _compute_item_rate_error(of: GateInput) -> float | None:
     gap, limit_per_s = of.record.streams.gap if of.record.streams else None, of.job.cell.stream_rate_limit_per_s
     return abs(1e3 / gap.mean_ms / limit_per_s - 1) if gap and limit_per_s else None
@@ -313,7 +307,7 @@ GATES = (
     ),
     GateRule(
         "first_items",
-        _count_first_items,
+        lambda of: getattr(of.record.streams.first_item, "count", 0) if of.record.streams else None,
         limit=20,
         limit_is_minimum=True,
         unit="streams that began",

@@ -22,7 +22,6 @@ from wirebench.present.charts.style import Style, assign_styles, assign_styles_t
 from wirebench.present.charts.svg import Chart
 from wirebench.present.labels import capitalise, name_gate, name_in_run
 from wirebench.present.latencies import CellLatency, read_latencies
-from wirebench.present.operations import split_operations
 
 #: What is drawn over factors.
 _OVER_FACTORS = ("capacity", "throughput", "p50", "p99", "cpu", "item_rate", "first_item", "item_cpu")
@@ -81,12 +80,12 @@ class RunPictures:
     unreadable: tuple[str, ...]
 
 
-def draw_run(run: Run, cells: Sequence[CellSummary]) -> RunPictures:
-    """Draw cells of a run."""
+def draw_run(run: Run, cells: Sequence[CellSummary], operations: Sequence[CellSummary]) -> RunPictures:
+    """Draw cells of a run, and their operations, if they have several."""
     groups = group_cells(cells, run.info.compare)
     styles = assign_styles(itertools.chain(*groups.values()))
     unreadable: dict[str, None] = {}
-    by_operation = _draw_operations(split_operations(run, cells), run.info.compare)
+    by_operation = _draw_operations(operations, run.info.compare)
     chapters = [Chapter("Mean latency by operation", tuple(by_operation), note=_OPERATION_NOTE)]
     chapters += _draw_latency_chapters(run, groups, styles, unreadable)
     metrics = [METRICS[name] for name in _OVER_FACTORS]

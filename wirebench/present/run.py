@@ -60,13 +60,13 @@ class RunView:
     errors: tuple[str, ...]
 
 
-def make_run_view(run: Run, cells: Sequence[CellSummary] | None = None) -> RunView:
-    """Describe a run; one that is still running has no answer yet. `cells` are its records, if summarised before."""
+def make_run_view(run: Run, cells: Sequence[CellSummary] = (), split: Sequence[CellSummary] | None = None) -> RunView:
+    """Describe a run; one that is still running has no answer yet. `cells`, and these `split`, were made before."""
     cells = cells or summarise(run.records, run.info.compare)
+    operations = split_operations(run, cells) if split is None else split
     comparisons = tuple(map(make_comparison_view, find_comparisons(run)))
     described = describe_cells(run.info, cells)
     is_over = run.info.status != "running"
-    operations = split_operations(run, cells)
     compared = compare_cells(operations, run.info.compare, run.info.equivalence_margin) if is_over else ()
     of_operations = tuple(map(make_comparison_view, compared))
     few = describe_few_blocks(comparisons)

@@ -8,6 +8,7 @@ from typing import Any
 from wirebench.analysis.summary import summarise
 from wirebench.model.run_info import Run
 from wirebench.present.facts import list_facts, make_repeat_command
+from wirebench.present.operations import split_operations
 from wirebench.present.pictures import draw_run
 from wirebench.present.run import make_run_view
 from wirebench.present.table import make_comparison_table, make_full_table, make_operation_table
@@ -34,11 +35,12 @@ def render_report(run: Run) -> str:
 def gather_run(run: Run) -> dict[str, Any]:
     """Return what the page of a run shows."""
     cells = summarise(run.records, run.info.compare)
-    view = make_run_view(run, cells)
+    operations = split_operations(run, cells)
+    view = make_run_view(run, cells, operations)
     return {
         "view": view,
         "measured": len(run.records),
-        "pictures": draw_run(run, cells),
+        "pictures": draw_run(run, cells, operations),
         "comparisons": make_comparison_table(view.comparisons),
         "operations": make_operation_table(view.operations, view.operation_comparisons, run.info.compare),
         "operation_comparisons": make_comparison_table(view.operation_comparisons),

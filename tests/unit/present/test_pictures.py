@@ -41,7 +41,7 @@ def test_a_sweep_draws_what_failed_a_gate_hollow(tmp_path: Path) -> None:
     run = RunBuilder(
         cells, blocks=2, samples=500, gates=lambda of, _: (SAMPLES_GATE if of.transport == "rest" else passed(),)
     ).write(tmp_path)
-    section = draw_run(run, summarise(run.records)).chapters[1]
+    section = draw_run(run, summarise(run.records), ()).chapters[1]
     assert "Over connections" == section.heading
     assert ["REST", "socket"] == [style.name for style in section.legend]
     (p99,) = (Drawn(chart.svg) for chart in section.charts if chart.title.startswith("p99"))

@@ -167,9 +167,9 @@ class Cluster:
                 now, lacks_right = time.monotonic(), _NO_RIGHT in error.details
                 if lacks_right:
                     deadline = min(deadline, now + _STARTS_S_MAX)
-                if now > deadline or not (lacks_right or any(words in error.details for words in _AWAY)):
-                    if not lacks_right:
-                        raise
+                elif now > deadline or not any(words in error.details for words in _AWAY):
+                    raise
+                if now > deadline:
                     message = f"the user of the context {self.access.context} lacks rights"
                     hint = "the cluster's answer is above: get these rights, or use another context (--context)"
                     raise ProcessError(message, hint, error.details) from None

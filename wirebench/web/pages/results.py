@@ -14,6 +14,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from wirebench.analysis.results import RunRow
 from wirebench.analysis.summary import summarise
 from wirebench.errors import WirebenchError, pluralise
+from wirebench.present.operations import split_operations
 from wirebench.present.pictures import RunPictures, draw_run
 from wirebench.present.run import make_run_view
 from wirebench.present.table import FigureTable, make_full_table
@@ -117,4 +118,5 @@ def _draw_cells(
     except WirebenchError:
         return None, ()
     cells = summarise(run.records, run.info.compare)
-    return draw_run(run, [cell for cell in cells if cell.cell in drawn]), make_run_view(run, cells).summary
+    chosen = [cell for cell in cells if cell.cell in drawn]
+    return draw_run(run, chosen, split_operations(run, chosen)), make_run_view(run, cells, ()).summary
