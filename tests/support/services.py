@@ -29,8 +29,8 @@ from wirebench.system.paths import ROOT, TOOLS
 
 HOST = "127.0.0.1"
 
-#: Ids that no other test uses, below the seeded ones.
-fresh_ids = itertools.count(1)
+#: Ids that no other test uses: above those that the vectors and the invalid users name, below the seeded ones.
+fresh_ids = itertools.count(100_000)
 
 
 class Kind(NamedTuple):
