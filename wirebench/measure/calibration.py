@@ -270,15 +270,15 @@ def plan_probes(cells: Iterable[Cell], load: Load, known: Calibration) -> tuple[
 
 def estimate_coarse_s(probes: Iterable[Probe]) -> float:
     """Return about how long `measure_coarsely` takes."""
-    return sum(each.expected_s * (2 if each.is_ceiling else 1) for each in probes)
+    return sum(each.expected_s * (_REPETITIONS if each.is_ceiling else 1) for each in probes)
 
 
 def measure_coarsely(probes: Iterable[Probe], cores: Cores) -> tuple[Point, ...]:
-    """Measure each briefly; ceilings twice, as a machine that is slow for a moment has too low ones.
+    """Measure each once; ceilings as often as ever, as a machine that is slow for a moment has too low ones.
 
     Raises WirebenchError.
     """
-    return tuple(measure_probe(each, cores, 2 if each.is_ceiling else 1, coarse=True) for each in probes)
+    return tuple(measure_probe(each, cores, _REPETITIONS if each.is_ceiling else 1, coarse=True) for each in probes)
 
 
 def measure_probe(probe: Probe, cores: Cores, repetitions: int, *, coarse: bool = False) -> Point:
