@@ -1,7 +1,8 @@
 """Write the figures of pages: tables and pictures of the runs that they name. Their prose is written by hand.
 
-`<!-- RUN: ratios PATTERN -->` begins such a part of a page, and `<!-- end -->` ends it. RUN is a run's name, or how it
-begins; a run that isn't here any more leaves its parts as they are. PATTERN, a regular expression, chooses rows.
+`<!-- RUN: picture: NAME; ratios FACTOR: PATTERN; source -->` begins such a part of a page, and `<!-- end -->` ends it.
+RUN is a run's name, or how it begins; a run that isn't here any more leaves its parts as they are. The picture goes to
+docs/pictures. PATTERN, a regular expression, chooses rows; FACTOR, if given, is compared in place of the run's.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from markupsafe import Markup
@@ -28,32 +30,23 @@ PAGES = (ROOT / "README.md", ROOT / "docs/findings.md")
 PICTURES = ROOT / "docs/pictures"
 STYLES = ROOT / "wirebench/web/static/style.css"
 
-PART = re.compile(r"(?ms)^<!-- (?P<run>\S+): (?P<kind>\w+)(?P<pattern>[^\n]*) -->\n.*?^<!-- end -->$")
-_COLUMNS = (
-    "verdict",
-    "mean",
-    "req/s",
-    "p50",
-    "p99",
-    "errors",
-    "CPU/req",
-    "items/s",
-    "first item",
-    "CPU/item",
-    "to decide",
-)
+PART = re.compile(r"(?ms)^<!-- (?P<run>\S+): (?P<wanted>[^\n]*) -->\n.*?^<!-- end -->$")
+_COLUMNS = re.compile("verdict|mean|req/s|p50|p99|errors|CPU/req|items/s|first item|CPU/item|to decide")
 
 _CHARTS_IN_ROW = 2
 _GAP, _HEADING, _LEGEND = 30, 36, 22  # pixels
 
 
-def write(run: Run, kind: str, pattern: str) -> str:
-    """Write a part: where its figures are from, a picture of this name for a page in docs/, or rows of a table."""
+def write(run: Run, wanted: str) -> str:
+    """Write where figures are from, a picture for a page in docs/, or rows of a table."""
+    head, _, pattern = wanted.partition(": ")
+    kind, _, factor = head.partition(" ")
     match kind:
         case "source":
             return _describe_source(run)
         case "picture":
             return _draw_picture(run, pattern)
+    run = replace(run, info=run.info.model_copy(update={"compare": factor or run.info.compare}))
     view = make_run_view(run)
     tables = {
         "ratios": make_comparison_table(view.comparisons),
@@ -79,7 +72,7 @@ def _write_table(table: FigureTable, pattern: str) -> str:
     rows = [(group.title, row) for group in table.groups for row in group.rows]
     rows = [(title, row) for title, row in rows if re.search(pattern, f"{title}: {row.name}")]
     titles = {title for title, _ in rows}
-    chosen = [place for place, column in enumerate(table.columns) if column.heading in _COLUMNS]
+    chosen = [place for place, column in enumerate(table.columns) if _COLUMNS.fullmatch(column.heading)]
     heads = [f"{table.columns[place].heading} {table.columns[place].unit}".strip() for place in chosen]
     lines = [[titles.pop() if len(titles) == 1 else table.subject, *heads], ["---", *("---:" for _ in chosen)]]
     for title, row in rows:
@@ -127,7 +120,7 @@ def main(folder: Path) -> None:
             print(f"figures: left as they are: {error}", file=sys.stderr)
             return part[0]
         first, *_, last = part[0].splitlines()
-        return f"{first}\n\n{write(run, part['kind'], part['pattern'].strip())}\n\n{last}"
+        return "\n".join((first, "\n\n".join(write(run, wanted) for wanted in part["wanted"].split("; ")), last))
 
     for page in PAGES:
         page.write_text(PART.sub(rewrite, page.read_text("utf-8")), "utf-8")

@@ -15,7 +15,7 @@ def test_a_page_gets_the_figures_of_its_runs(tmp_path: Path, monkeypatch: pytest
     """Each time it is written; a part whose run isn't here stays."""
     run = RunBuilder().write(tmp_path)
     page = tmp_path / "page.md"
-    kinds = ("source", "ratios ^users.get, 16", "cells socket", "picture quick")
+    kinds = ("picture: quick; source", "ratios: ^users.get, 16", "cells: socket", "ratios operation: gRPC")
     gone = "<!-- 2020: ratios -->\nold\n<!-- end -->\n"
     page.write_text("".join(f"<!-- {run.info.id}: {kind} -->\n<!-- end -->\n" for kind in kinds) + gone)
     monkeypatch.setattr(figures, "PAGES", (page,))
@@ -29,5 +29,6 @@ def test_a_page_gets_the_figures_of_its_runs(tmp_path: Path, monkeypatch: pytest
     assert "| users.get, 16 connections | verdict on req/s |" in once
     assert "| gRPC / REST | faster |" in once
     assert re.search(r"\| users.create, 1 connection: socket \| [\d,]+ \|", once)
+    assert "| users.get / users.create | " in once
     assert "](pictures/quick.svg)" in once
     assert "<svg" in (tmp_path / "pictures/quick.svg").read_text()
