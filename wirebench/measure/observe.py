@@ -28,6 +28,8 @@ from wirebench.model.histogram_file import HistogramFile
 from wirebench.targets.cores import Cores
 from wirebench.targets.endpoint import Replica
 
+#: What a process has used is counted in ticks of 10 ms, which say nothing of 5 % of less.
+_TOLD_CORE_S_MIN = 1.0
 _SECOND_NS = 1_000_000_000
 _UNSEEN = Usage(0, None)
 
@@ -90,7 +92,8 @@ def observe(
     here = servers if server_cores else []  # not where their metrics say what they use elsewhere
     # What isn't seen of a service, and a database's processes, are neither ours nor other programs.
     is_seen = not server_cores or all(each.root_pids for each in replicas)
-    can_tell = watched and is_seen and job.cell.store != "postgres"
+    is_long = window.duration_s * len(watched) >= _TOLD_CORE_S_MIN
+    can_tell = is_long and is_seen and job.cell.store != "postgres"
     busy_s, ours_s = _sum_used([machine], span), _sum_used([*here, *generators, ourselves], span)
     return Observation(
         file=file,
@@ -104,7 +107,6 @@ def observe(
         server_throttled_periods=_round(_sum_used(servers, span, "throttled_periods")),
         server_requests=counted,
         pinned=pinned,
-        # What a process has used is counted in ticks of 10 ms.
         interference=max(0.0, busy_s - ours_s) / (window.duration_s * len(watched))
         if can_tell and busy_s is not None and ours_s is not None
         else None,
