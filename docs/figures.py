@@ -7,6 +7,7 @@ docs/pictures. PATTERN, a regular expression, chooses rows; FACTOR, if given, is
 
 from __future__ import annotations
 
+import itertools
 import re
 import sys
 from collections.abc import Sequence
@@ -64,20 +65,21 @@ def _describe_source(run: Run) -> str:
     command = re.sub(r" --(out|seed) \S+", "", info.command)
     where = f"{info.started_at:%Y-%m-%d}, commit {(info.commit or 'unknown')[:12]}, {info.machine_name}"
     took = format_duration(info.duration_s or 0)
-    return f"`{command}`\\\n{where}, {took}: {decided} of {len(verdicts)} verdicts decided."
+    return f"`{command}`, {where}, {took}: {decided} of {len(verdicts)} verdicts decided."
 
 
 def _write_table(table: FigureTable, pattern: str) -> str:
-    """Write the chosen rows as Markdown; a title that all of them share stands in the head."""
-    rows = [(group.title, row) for group in table.groups for row in group.rows]
-    rows = [(title, row) for title, row in rows if re.search(pattern, f"{title}: {row.name}")]
-    titles = {title for title, _ in rows}
+    """Write the chosen rows as Markdown; what their names begin with in common stands in the head."""
+    rows = {f"{group.title}: {row.name}": row for group in table.groups for row in group.rows}
+    rows = {name: row for name, row in rows.items() if re.search(pattern, name)}
+    alike = itertools.takewhile(lambda letters: len(set(letters)) == 1, zip(*rows, strict=False))
+    common = re.sub(r"(^|(?<=[,:] ))((?![,:] ).)*$", "", "".join(letter for letter, *_ in alike))
     chosen = [place for place, column in enumerate(table.columns) if _COLUMNS.fullmatch(column.heading)]
     heads = [f"{table.columns[place].heading} {table.columns[place].unit}".strip() for place in chosen]
-    lines = [[titles.pop() if len(titles) == 1 else table.subject, *heads], ["---", *("---:" for _ in chosen)]]
-    for title, row in rows:
-        name = f"{title}: {row.name}" if titles else row.name
-        lines.append([name + "\\*" * bool(row.failed_gates), *(row.figures[place] for place in chosen)])
+    lines = [[common.rstrip(",: ") or table.subject, *heads], ["---", *("---:" for _ in chosen)]]
+    for name, row in rows.items():
+        marked = name.removeprefix(common) + "\\*" * bool(row.failed_gates)
+        lines.append([marked, *(row.figures[place] for place in chosen)])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 

@@ -28,8 +28,8 @@ from wirebench.model.histogram_file import HistogramFile
 from wirebench.targets.cores import Cores
 from wirebench.targets.endpoint import Replica
 
-#: What a process has used is counted in ticks of 10 ms, which say nothing of 5 % of less.
-_TOLD_CORE_S_MIN = 1.0
+#: What a process has used is counted in ticks of 10 ms, which say nothing of shares of shorter windows.
+_SHARES_FROM_S = 0.5
 _SECOND_NS = 1_000_000_000
 _UNSEEN = Usage(0, None)
 
@@ -92,8 +92,9 @@ def observe(
     here = servers if server_cores else []  # not where their metrics say what they use elsewhere
     # What isn't seen of a service, and a database's processes, are neither ours nor other programs.
     is_seen = not server_cores or all(each.root_pids for each in replicas)
-    is_long = window.duration_s * len(watched) >= _TOLD_CORE_S_MIN
-    can_tell = is_long and is_seen and job.cell.store != "postgres"
+    if window.duration_s < _SHARES_FROM_S:
+        cores, watched = None, frozenset()
+    can_tell = watched and is_seen and job.cell.store != "postgres"
     busy_s, ours_s = _sum_used([machine], span), _sum_used([*here, *generators, ourselves], span)
     return Observation(
         file=file,

@@ -10,6 +10,9 @@ import pytest
 from docs import figures
 from tests.support.report_run import RunBuilder
 
+#: A ratio with its interval.
+FIGURE = re.compile(r"[\d.]+× [\d.]+–[\d.]+")
+
 
 def test_a_page_gets_the_figures_of_its_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each time it is written; a part whose run isn't here stays."""
@@ -25,10 +28,18 @@ def test_a_page_gets_the_figures_of_its_runs(tmp_path: Path, monkeypatch: pytest
     figures.main(tmp_path)
     assert once == page.read_text()
     assert once.endswith(gone)
-    assert "`wirebench run scenarios/quick.yaml`\\\n2026-11-21, commit " in once
+    assert "`wirebench run scenarios/quick.yaml`, 2026-11-21, commit " in once
     assert "| users.get, 16 connections | verdict on req/s |" in once
     assert "| gRPC / REST | faster |" in once
     assert re.search(r"\| users.create, 1 connection: socket \| [\d,]+ \|", once)
-    assert "| users.get / users.create | " in once
+    assert "| gRPC 1 connection: users.get / users.create | " in once
     assert "](pictures/quick.svg)" in once
     assert "<svg" in (tmp_path / "pictures/quick.svg").read_text()
+
+
+@pytest.mark.parametrize("page", figures.PAGES, ids=lambda page: page.name)
+def test_prose_has_the_ratios_of_the_tables(page: Path) -> None:
+    """Each ratio in the prose of a page stands in one of its generated parts."""
+    text = page.read_text("utf-8")
+    generated = {ratio for part in figures.PART.finditer(text) for ratio in FIGURE.findall(part[0])}
+    assert set(FIGURE.findall(figures.PART.sub("", text))) <= generated
