@@ -91,7 +91,9 @@ def _draw_picture(run: Run, name: str) -> str:
         row = chapter.charts[start : start + _CHARTS_IN_ROW]
         for place, chart in enumerate(row):
             left = _GAP / 2 + place * (WIDTH + _GAP)
-            parts += text(left, top + 16, chart.title, "title"), text(left, top + 30, chart.unit)
+            title, _, situation = chart.title.partition(": ")
+            below = ", ".join(filter(None, (situation, chart.unit)))
+            parts += text(left, top + 16, title, "title"), text(left, top + 30, below)
             width, height = chart.svg.size
             parts.append(element("svg", chart.svg.__html__(), x=left, y=top + _HEADING, width=width, height=height))
         top += _HEADING + max(chart.svg.size[1] for chart in row)
