@@ -41,7 +41,6 @@ _OPENED_PER_S = 5000
 #: About what a driver takes to start, and to write down what it has measured.
 _OVERHEAD_S = {"wireload": 0.15}
 _OTHERS_OVERHEAD_S = 1.3
-_MOST = CALIBRATED_CONNECTIONS_MAX
 #: Closed loads: their connections, and after how many milliseconds the server answers. Slower answers on one
 #: connection, or faster ones on many, come to too few requests for a p99, or to the ceiling.
 _CLOSED = (
@@ -54,7 +53,7 @@ _CLOSED = (
     (CALIBRATED_CONNECTIONS_MAX, 10),
 )
 #: Open loads: their connections, their rates as shares of the ceiling, and one that is low for any driver.
-_OPEN_CONNECTIONS, _OPEN_SHARES, _OPEN_RATE_PER_S = _MOST, (0.1, 0.5), 500
+_OPEN_CONNECTIONS, _OPEN_SHARES, _OPEN_RATE_PER_S = CALIBRATED_CONNECTIONS_MAX, (0.1, 0.5), 500
 #: After how many milliseconds the server answers open loads, and those that a run measures itself.
 _SERVER_MS = 1
 #: At this rate half of the connections wait for replies; if all did, requests would be late by any driver.

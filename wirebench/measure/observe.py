@@ -92,8 +92,7 @@ def observe(
     here = servers if server_cores else []  # not where their metrics say what they use elsewhere
     # What isn't seen of a service, and a database's processes, are neither ours nor other programs.
     is_seen = not server_cores or all(each.root_pids for each in replicas)
-    if window.duration_s < _SHARES_FROM_S:
-        cores, watched = None, frozenset()
+    cores, watched = (cores, watched) if window.duration_s >= _SHARES_FROM_S else (None, frozenset())
     can_tell = watched and is_seen and job.cell.store != "postgres"
     busy_s, ours_s = _sum_used([machine], span), _sum_used([*here, *generators, ourselves], span)
     return Observation(

@@ -19,6 +19,7 @@ from wirebench.present.labels import (
     capitalise,
     describe_factors,
     describe_situation,
+    list_settings,
     name_cell,
     name_gate,
     name_in_run,
@@ -153,7 +154,8 @@ def name_side(factor: str, factors: Factors) -> str:
     """Name a cell among those that it is compared with by a factor."""
     if factor in ("transport", "variant"):
         return name_cell(factors, FACTORS.keys() - {*OF_TRANSPORT})
-    return name_level(factor, factors)
+    runtime = list_settings(factors, FACTORS.keys() - {"runtime"}) if factor == "implementation" else ()
+    return " with ".join((name_level(factor, factors), *runtime))
 
 
 def _collect_figures(cell: CellSummary) -> dict[str, float]:

@@ -114,3 +114,11 @@ def test_two_drivers_of_a_service_each_check_the_verdict_of_one_that_drove_both(
     assert "Cross-check by ghz and k6: gRPC is faster than REST: 1." in checked.remarks[-1]
     assert ["k6 / wireload", "ghz / wireload"] == [each.label for each in views if each.instruments]
     assert {None} == {each.verdict for each in views if each.instruments}
+
+
+def test_implementations_are_named_with_their_runtimes(tmp_path: Path) -> None:
+    """Flask and uvicorn are both Python's: against Go each has its own name."""
+    runtimes = (("python", "gunicorn-gthread"), ("python", "uvicorn"), ("go", "net-http"))
+    cells = [cell("rest", implementation=implementation, runtime=runtime) for implementation, runtime in runtimes]
+    builder = RunBuilder(cells=cells, info={"compare": "implementation"})
+    assert ["Go / Python", "Go / Python with uvicorn"] == [each.label for each in view_comparisons(tmp_path, builder)]
