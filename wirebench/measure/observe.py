@@ -29,7 +29,7 @@ from wirebench.targets.cores import Cores
 from wirebench.targets.endpoint import Replica
 
 #: What a process has used is counted in ticks of 10 ms, which say nothing of shares of shorter windows.
-_SHARES_FROM_S = 0.5
+_SHARES_FROM_S = 0.4
 _SECOND_NS = 1_000_000_000
 _UNSEEN = Usage(0, None)
 
