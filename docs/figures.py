@@ -72,8 +72,8 @@ def _write_table(table: FigureTable, pattern: str) -> str:
     """Write the chosen rows as Markdown; what their names begin with in common stands in the head."""
     rows = {f"{group.title}: {row.name}": row for group in table.groups for row in group.rows}
     rows = {name: row for name, row in rows.items() if re.search(pattern, name)}
-    alike = itertools.takewhile(lambda letters: len(set(letters)) == 1, zip(*rows, strict=False))
-    common = re.sub(r"(^|(?<=[,:] ))((?![,:] ).)*$", "", "".join(letter for letter, *_ in alike))
+    leads = zip(*(re.split("(?<=[,:] )", name)[:-1] for name in rows), strict=False)
+    common = "".join(lead for lead, *_ in itertools.takewhile(lambda each: len(set(each)) == 1, leads))
     chosen = [place for place, column in enumerate(table.columns) if _COLUMNS.fullmatch(column.heading)]
     heads = [f"{table.columns[place].heading} {table.columns[place].unit}".strip() for place in chosen]
     lines = [[common.rstrip(",: ") or table.subject, *heads], ["---", *("---:" for _ in chosen)]]
