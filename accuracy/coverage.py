@@ -71,7 +71,7 @@ def compute_error_rate(noise: Noise, comparisons: int, *, corrected: bool) -> fl
     for _ in range(ERROR_RUNS):
         ratios = tuple(compute_ratios(noise(random, (comparisons, ERROR_BLOCKS))))
         if corrected:
-            wrong += any(each.is_different for each in compute_significance(ratios, 1e-9))
+            wrong += any(each.is_different for each in compute_significance(ratios, [1e-9] * comparisons))
         else:
             wrong += any(ratio.p_difference <= LEVEL for ratio in ratios)
     return wrong / ERROR_RUNS

@@ -104,7 +104,7 @@ def find_outcomes(run: Run) -> Iterator[Outcome]:
     comparisons = [each for each in find_comparisons(run) if not each.instruments]
     for name in _JUDGED:
         pairs = [replace(each, metric=METRICS[name]) for each in comparisons]
-        for pair in judge(pairs, run.info.equivalence_margin):
+        for pair in judge(pairs):
             subject, baseline = (str(cell.factors[pair.factor]) for cell in (pair.subject, pair.baseline))
             is_slowed = baseline == "as-it-is"
             is_unknown = name == "p99" if is_slowed else subject.startswith("slower")

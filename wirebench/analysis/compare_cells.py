@@ -10,31 +10,29 @@ from wirebench.analysis.pair import Comparison, compute_ratios, judge
 from wirebench.analysis.ratio import Ratio, paired_ratio
 from wirebench.analysis.summary import CellSummary, summarise
 from wirebench.model.cell import FACTORS
-from wirebench.model.metric import Metric
-from wirebench.model.run_info import Run
+from wirebench.model.metric import METRICS, Metric
+from wirebench.model.run_info import Run, RunInfo
 
 #: A cell, but for who measured it.
 _Service = frozenset[tuple[str, object]]
 
 
-def find_comparisons(run: Run) -> tuple[Comparison, ...]:
-    """Return the comparisons of a run's cells; none while it is running.
+def find_comparisons(run: Run, cells: Sequence[CellSummary] | None = None) -> tuple[Comparison, ...]:
+    """Compare every two cells that differ in the run's factor and nothing else; and, besides, the drivers of one cell.
 
-    Verdicts that come and go tempt readers to stop at the one they like.
-    """
-    if run.info.status == "running":
-        return ()
-    return compare_cells(summarise(run.records), run.info.compare, run.info.equivalence_margin)
-
-
-def compare_cells(cells: Sequence[CellSummary], factor: str, margin: float) -> tuple[Comparison, ...]:
-    """Compare every two cells that differ in the factor and nothing else; and, besides, the drivers of one cell.
+    `cells`, if given, were made of the run's. None are compared while it is running: verdicts that come and go tempt
+    readers to stop at the one they like.
 
     Where several drivers measured the same two services, the verdict rests on the first of them, and the others check
     it. So do two drivers that have one service each, such as k6 for REST and ghz for gRPC. Of the drivers of one cell,
     the others are compared with the first: two that agree with it agree. Verdicts, those that check them, gains and the
     drivers of one cell are each corrected for their number, and for how often the run is looked at.
     """
+    info, factor = run.info, run.info.compare
+    if info.status == "running":
+        return ()
+    if cells is None:
+        cells = summarise(run.records, factor)
     measured = {(_identify_service(cell), cell.factors["driver"]) for cell in cells}
     by_services: dict[tuple[_Service, _Service], list[Comparison]] = {}
     instruments: dict[str, Comparison] = {}
@@ -42,14 +40,14 @@ def compare_cells(cells: Sequence[CellSummary], factor: str, margin: float) -> t
         services = (_identify_service(baseline), _identify_service(subject))
         if services[0] == services[1]:
             if baseline.cell not in instruments:
-                pair = _compare(baseline, subject, "driver", margin)
+                pair = _compare(baseline, subject, "driver", info)
                 instruments[subject.cell] = replace(pair, instruments=True)
         elif _are_comparable(baseline, subject, factor, measured):
-            by_services.setdefault(services, []).append(_compare(baseline, subject, factor, margin))
-    first = judge([each[0] for each in by_services.values()], margin)
-    checks = iter(judge([check for _, *rest in by_services.values() for check in rest], margin))
+            by_services.setdefault(services, []).append(_compare(baseline, subject, factor, info))
+    first = judge([each[0] for each in by_services.values()])
+    checks = iter(judge([check for _, *rest in by_services.values() for check in rest]))
     steps = _find_gains(first)
-    gains = iter(judge([gain for of_step in steps for gain in of_step], margin))
+    gains = iter(judge([gain for of_step in steps for gain in of_step]))
     judged = (
         replace(
             each,
@@ -58,7 +56,7 @@ def compare_cells(cells: Sequence[CellSummary], factor: str, margin: float) -> t
         )
         for each, all_drivers, of_step in zip(first, by_services.values(), steps, strict=True)
     )
-    return (*judged, *judge(list(instruments.values()), margin))
+    return (*judged, *judge(list(instruments.values())))
 
 
 def _pair_cells(cells: Sequence[CellSummary], free: Collection[str]) -> Iterator[tuple[CellSummary, CellSummary]]:
@@ -88,14 +86,18 @@ def _are_comparable(
     return not any(each in measured for each in swapped)
 
 
-def _compare(baseline: CellSummary, subject: CellSummary, factor: str, margin: float) -> Comparison:
+def _compare(baseline: CellSummary, subject: CellSummary, factor: str, info: RunInfo) -> Comparison:
+    metric = baseline.judged_metric
+    # Of requests/s, a margin in µs is one of the mean latency, which is their reciprocal in a closed load.
+    latency_ms = baseline.typical(metric if metric.unit == "ms" else METRICS["mean"])
+    margin_us = info.equivalence_margin_us
     return Comparison(
         subject=subject,
         baseline=baseline,
-        metric=baseline.judged_metric,
+        metric=metric,
         ratios=compute_ratios(baseline, subject, _compute_paired_ratio),
-        # Between drivers, the instrument's error is what is looked for.
-        margin=None if factor == "driver" else margin,
+        margin=margin_us / 1000 / latency_ms if margin_us and latency_ms else info.equivalence_margin,
+        is_calibrated=factor != "driver",
         factor=factor,
     )
 
@@ -136,5 +138,7 @@ def _compare_steps(step: Comparison, other: Comparison) -> Comparison:
         baseline=other.subject,
         metric=step.metric,
         ratios={step.metric.name: paired_ratio(*ratios)} if blocks else {},
+        margin=step.margin,
+        is_calibrated=False,
         other_failed_gates=(*other.failed_gates, *step.failed_gates),
     )

@@ -77,7 +77,7 @@ def compare_runs(base: Run, head: Run) -> RunComparison:
         base=base.info,
         head=head.info,
         differences=tuple(each for each in found if any(each.concerns(change.subject.factors) for change in changes)),
-        changes=_find_regressions(judge(changes, margin), margin),
+        changes=_find_regressions(judge(changes), margin),
         only_in_base=tuple(cell for key, cell in of_base.items() if key not in of_head),
         only_in_head=tuple(cell for key, cell in of_head.items() if key not in of_base),
     )

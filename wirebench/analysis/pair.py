@@ -41,9 +41,10 @@ class Comparison:
     #: Failed gates that are not of the cells themselves.
     other_failed_gates: tuple[Gate, ...] = ()
     reasons: tuple[str, ...] = ()
-    #: Differences within it make none to the asker. None where the driver's own error withholds nothing: between two
-    #: drivers it is what is looked for.
-    margin: float | None = None
+    #: Ratios this close to 1 make no difference to the asker.
+    margin: float
+    #: Whether the drivers' own error may withhold it: between two drivers it is what is looked for.
+    is_calibrated: bool = True
     instruments: bool = False
     checks: tuple[Comparison, ...] = ()
     gains: tuple[Comparison, ...] = ()
@@ -64,11 +65,11 @@ class Comparison:
     def list_failed_gates(self, metric: str) -> tuple[Gate, ...]:
         """Return the gates that failed in either cell and that this metric depends on, one of each name.
 
-        With a margin, the gate `instrument` between the two cells is among them.
+        The gate `instrument` between the two cells is among them, where it applies.
         """
         cells, of = (self.baseline, self.subject), METRICS[metric]
         failed = {gate.name: gate for cell in cells for gate in cell.failed_gates(of)}
-        if self.margin is not None and (gate := _check_instrument(*cells, of, self.ratios.get(metric), self.margin)):
+        if self.is_calibrated and (gate := _check_instrument(*cells, of, self.ratios.get(metric), self.margin)):
             failed[gate.name] = gate
         return tuple(failed.values())
 
@@ -79,7 +80,7 @@ def compute_ratios(baseline: CellSummary, subject: CellSummary, ratio_of: RatioO
     return {name: ratio for name in names if (ratio := ratio_of(baseline, subject, METRICS[name]))}
 
 
-def judge(pairs: Sequence[Comparison], margin: float) -> tuple[Comparison, ...]:
+def judge(pairs: Sequence[Comparison]) -> tuple[Comparison, ...]:
     """Return pairs with what their ratios support, tested together."""
     judged = {
         place: ratio
@@ -87,7 +88,8 @@ def judge(pairs: Sequence[Comparison], margin: float) -> tuple[Comparison, ...]:
         if not (pair.failed_gates or pair.reasons) and (ratio := pair.ratios.get(pair.metric.name))
     }
     tested = {place: ratio for place, ratio in judged.items() if ratio.log_error is not None}
-    tests = dict(zip(tested, compute_significance(tuple(tested.values()), margin), strict=True))
+    margins = [pairs[place].margin for place in tested]
+    tests = dict(zip(tested, compute_significance(tuple(tested.values()), margins), strict=True))
     return tuple(
         replace(pair, verdict=_decide(judged.get(place), tests.get(place), pair.metric), significance=tests.get(place))
         for place, pair in enumerate(pairs)

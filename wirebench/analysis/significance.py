@@ -42,14 +42,14 @@ class Significance:
         return self.p_equivalence <= EQUIVALENCE_LEVEL
 
 
-def compute_significance(ratios: Sequence[Ratio], margin: float) -> tuple[Significance, ...]:
+def compute_significance(ratios: Sequence[Ratio], margins: Sequence[float]) -> tuple[Significance, ...]:
     """Test ratios that have an interval, all of a run together.
 
     Each is tested for a difference (Student's t, two-sided) and for equivalence (two one-sided tests: D. J.
     Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15, 1987).
     """
     different = adjust([ratio.p_difference for ratio in ratios])
-    equivalent = adjust([ratio.p_equivalence(margin) for ratio in ratios])
+    equivalent = adjust([ratio.p_equivalence(margin) for ratio, margin in zip(ratios, margins, strict=True)])
     decided = (sum(p <= LEVEL for p in different), sum(p <= EQUIVALENCE_LEVEL for p in equivalent))
     # What the next comparison that is decided has to reach; two-sided, as twice the level of equivalence is.
     levels = [LEVEL * min(1 + count, len(ratios)) / max(len(ratios), 1) for count in decided]
@@ -63,7 +63,7 @@ def compute_significance(ratios: Sequence[Ratio], margin: float) -> tuple[Signif
             if p_difference <= LEVEL or p_equivalence <= EQUIVALENCE_LEVEL
             else _count_needed(ratio, margin, levels),
         )
-        for ratio, p_difference, p_equivalence in zip(ratios, different, equivalent, strict=True)
+        for ratio, margin, p_difference, p_equivalence in zip(ratios, margins, different, equivalent, strict=True)
     )
 
 

@@ -57,6 +57,7 @@ class RunInfo(FrozenModel):
     conformance_mismatches: tuple[str, ...]
     compare: Comparable
     equivalence_margin: float
+    equivalence_margin_us: float | None = None
     versions: dict[str, str]
     machine: dict[str, str]
     notes: tuple[str, ...]

@@ -228,6 +228,8 @@ class Scenario(StrictModel):
     compare: Comparable = Field(default_factory=_choose_main_factor)
     #: Ratios this close to 1 make no difference to the asker: 0.05 is 5 %.
     equivalence_margin: Annotated[float, Field(gt=0, lt=1)] = 0.05
+    #: In its place, a difference of the mean latency.
+    equivalence_margin_us: Annotated[float, Field(gt=0)] | None = None
     #: What it is read from, so that errors name its lines; no key of a scenario.
     source: Source = Field(default=Source(Path("scenario.yaml")), exclude=True)
 

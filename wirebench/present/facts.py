@@ -34,7 +34,8 @@ def _list_run_facts(info: RunInfo) -> Iterator[tuple[str, str]]:
         yield "application", Path(info.application).name  # a report is for others, and its folder is the user's
     yield "took", _describe_duration(info)
     yield "order", f"cells in every block shuffled by seed {info.seed}"
-    yield "compared", f"levels of {info.compare}; ratios within {info.equivalence_margin:.0%} of 1 count as equivalent"
+    margin = f"{info.equivalence_margin_us:g} µs" if info.equivalence_margin_us else f"{info.equivalence_margin:.0%}"
+    yield "compared", f"levels of {info.compare}; differences within a margin of {margin} count as equivalent"
     if info.conformance_requests:
         wrong = len(info.conformance_mismatches)
         answer = pluralise(wrong, "mismatch", "mismatches")

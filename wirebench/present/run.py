@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from wirebench.analysis.compare_cells import compare_cells, find_comparisons
+from wirebench.analysis.compare_cells import find_comparisons
 from wirebench.analysis.results import CellGate, Result, RunCell, describe_cells
 from wirebench.analysis.summary import CellSummary, compute_excess, summarise
 from wirebench.errors import pluralise
@@ -64,11 +64,10 @@ def make_run_view(run: Run, cells: Sequence[CellSummary] = (), split: Sequence[C
     """Describe a run; one that is still running has no answer yet. `cells`, and these `split`, were made before."""
     cells = cells or summarise(run.records, run.info.compare)
     operations = split_operations(run, cells) if split is None else split
-    comparisons = tuple(map(make_comparison_view, find_comparisons(run)))
+    comparisons = tuple(map(make_comparison_view, find_comparisons(run, cells)))
     described = describe_cells(run.info, cells)
     is_over = run.info.status != "running"
-    compared = compare_cells(operations, run.info.compare, run.info.equivalence_margin) if is_over else ()
-    of_operations = tuple(map(make_comparison_view, compared))
+    of_operations = tuple(map(make_comparison_view, find_comparisons(run, operations)))
     few = describe_few_blocks(comparisons)
     return RunView(
         run=run.info,

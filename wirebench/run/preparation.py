@@ -150,6 +150,7 @@ def create_info(plan: Plan, target: Target, run_id: str, command: str, *, calibr
         conformance_mismatches=(),
         compare=plan.scenario.compare,
         equivalence_margin=plan.scenario.equivalence_margin,
+        equivalence_margin_us=plan.scenario.equivalence_margin_us,
         versions={**environment.read_versions(), **description.versions},
         machine={**environment.read_machine(), **description.machine},
         notes=tuple(notes),

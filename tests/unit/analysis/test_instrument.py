@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.report_run import RunBuilder, cell
-from wirebench.analysis.compare_cells import compare_cells
+from wirebench.analysis.compare_cells import find_comparisons
 from wirebench.analysis.pair import Comparison
 from wirebench.analysis.summary import summarise
 from wirebench.model.cell import Cell
 from wirebench.model.record import Instrument, Interval, Latency, Record
 from wirebench.present.comparison import make_comparison_view
 
-MARGIN = 0.05
 REST, SOCKET = (cell(transport, rate_per_s=500) for transport in ("rest", "socket"))
 
 
@@ -33,14 +32,15 @@ def compared(
 ) -> Comparison:
     """Compare the first cell (REST) with the second, of these p99s in each of three blocks, with these errors."""
     records = []
-    for record in RunBuilder(cells, samples=2000).write(folder).records:
+    run = RunBuilder(cells, samples=2000).write(folder)
+    for record in run.records:
         place = [each.id for each in cells].index(record.cell)
         latency = record.response or record.service
         assert latency is not None
         # A little apart, as blocks are.
         figure_ms = p99_ms[place] * (1 + record.block / 1e5)
         records.append(with_p99(record, latency, figure_ms, instrument(errors_ms[place])))
-    (found,) = compare_cells(summarise(records), "transport", MARGIN)
+    (found,) = find_comparisons(run, summarise(records))
     return found
 
 

@@ -100,7 +100,7 @@ def conclusions(tests: Significance) -> tuple[bool, bool]:
 )
 def test_one_comparison_is_decided_by_its_interval(low: float, high: float, expected: tuple[bool, bool]) -> None:
     """An interval inside the margin is equivalence, one without 1 a difference: the tests are those of the interval."""
-    (tests,) = compute_significance([ratio_of(low, high)], 0.05)
+    (tests,) = compute_significance([ratio_of(low, high)], [0.05])
     assert expected == conclusions(tests)
     assert (tests.blocks_needed is None) == any(expected)
 
@@ -109,7 +109,7 @@ def test_p_values_agree_with_scipys() -> None:
     """Those of a difference and their adjustment, which share no code with ours."""
     random = np.random.default_rng(45)
     logs = random.normal(0.02, 0.05, size=(12, 6))
-    tests = compute_significance([paired_ratio(list(np.exp(each)), [1.0] * 6) for each in logs], 0.05)
+    tests = compute_significance([paired_ratio(list(np.exp(each)), [1.0] * 6) for each in logs], [0.05] * 12)
     expected = stats.false_discovery_control(stats.ttest_1samp(logs, 0, axis=1).pvalue)
     assert list(expected) == pytest.approx([each.p_difference for each in tests])
     assert {12} == {each.comparisons for each in tests}
@@ -118,7 +118,7 @@ def test_p_values_agree_with_scipys() -> None:
 def test_as_many_blocks_as_needed_decide_most_runs() -> None:
     """And the difference that is said to be detectable is found in about 80 % of runs."""
     random = np.random.default_rng(47)
-    (tests,) = compute_significance([ratio_of(0.98, 1.14)], 0.05)
+    (tests,) = compute_significance([ratio_of(0.98, 1.14)], [0.05])
     spread = math.log(1.14 / 0.98) / 2 / float(stats.t.ppf(0.975, 4)) * math.sqrt(5)
     assert tests.blocks_needed is not None
     for blocks, mean in ((tests.blocks_needed, math.log(math.sqrt(0.98 * 1.14))), (5, math.log(tests.detectable))):

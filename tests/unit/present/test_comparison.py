@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from wirebench.analysis.pair import Comparison, judge
 from wirebench.analysis.ratio import Ratio
 from wirebench.model.cell import Cell
 from wirebench.present.comparison import ComparisonView, describe_correction, make_comparison_view
+from wirebench.present.facts import list_facts
 from wirebench.present.table import make_comparison_table
 
 
@@ -42,14 +44,28 @@ def test_what_is_inconclusive_has_the_blocks_that_would_decide_it_in_the_table(c
     """Beside the least ratio that these blocks can detect; the correction is named once."""
     near = dataclasses.replace(comparison, ratios={"throughput": Ratio(1.2, 1.01, 1.43, 3, 0.0404, 2)})
     none = dataclasses.replace(comparison, ratios={"throughput": Ratio(1.0, 0.5, 2.0, 3, 0.161, 2)})
-    both = [make_comparison_view(each) for each in judge([near, none], 0.05)]
+    both = [make_comparison_view(each) for each in judge([near, none])]
     table = make_comparison_table(both)
     assert ["verdict", "req/s", "detectable", "to decide"] == [column.heading for column in table.columns]
     (row, _) = table.groups[0].rows
     assert both[0].significance
     assert ("inconclusive", f"{both[0].significance.blocks_needed}") == (row.figures[0], row.figures[-1])
     assert "corrected for 2 comparisons (Benjamini–Hochberg)" in describe_correction(both)
-    assert "" == describe_correction([make_comparison_view(each) for each in judge([near], 0.05)])
+    assert "" == describe_correction([make_comparison_view(each) for each in judge([near])])
+
+
+@pytest.mark.parametrize(
+    ("margin_us", "margin", "verdict"),
+    [(None, "5%", "faster"), (3000, "3000 µs", "faster"), (15000, "15000 µs", "equivalent")],
+)
+def test_a_margin_may_be_a_time(tmp_path: Path, margin_us: float | None, margin: str, verdict: str) -> None:
+    """That of the mean latency, where requests/s are compared: gRPC takes 5 ms of REST's 12 less."""
+    run = RunBuilder([cell("rest"), cell("grpc")], info={"equivalence_margin_us": margin_us}).write(tmp_path)
+    assert [verdict] == [each.verdict for each in find_comparisons(run)]
+    facts = itertools.chain.from_iterable(list_facts(run.info).values())
+    assert (
+        f"levels of transport; differences within a margin of {margin} count as equivalent" == dict(facts)["compared"]
+    )
 
 
 @pytest.mark.parametrize(

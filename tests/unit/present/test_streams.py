@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.support.stream_run import stream_cell, write_run
-from wirebench.analysis.compare_cells import compare_cells
+from wirebench.analysis.compare_cells import find_comparisons
 from wirebench.analysis.summary import summarise
 from wirebench.present.comparison import make_comparison_view
 
@@ -18,15 +18,14 @@ def test_streams_are_judged_by_items(tmp_path: Path) -> None:
     ):
         cells = [stream_cell(each, stream_rate_limit_per_s=limit) for each in ("rest", "socket")]
         gaps_ms = {"rest": 10.0, "socket": 1.0}
-        summaries = summarise(write_run(tmp_path / str(limit), cells, gaps_ms).records)
+        run = write_run(tmp_path / str(limit), cells, gaps_ms)
         # What the rate limit asks for isn't what these gaps are: that is another test's.
         unfit = {"rate_limit", "samples"}
         kept = [
-            (record.model_copy(update={"gates": tuple(g for g in record.gates if g.name not in unfit)}))
-            for each in summaries
-            for record in each.records
+            record.model_copy(update={"gates": tuple(g for g in record.gates if g.name not in unfit)})
+            for record in run.records
         ]
-        (comparison,) = compare_cells(summarise(kept), "transport", 0.05)
+        (comparison,) = find_comparisons(run, summarise(kept))
         assert metric == comparison.metric.name
         assert {"item_rate", "first_item", "gap", "item_cpu"} == comparison.ratios.keys()
         assert said in make_comparison_view(comparison).sentence
