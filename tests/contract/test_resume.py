@@ -61,8 +61,7 @@ def test_a_stopped_run_goes_on_until_it_is_whole(scenario: Callable[[str], Path]
     assert {f"{record.id}.json" for record in whole.records} == {
         path.name for path in (whole.folder / "histograms").iterdir()
     }
-    assert whole.info.measured_s == round(sum(0.1 + record.window_s for record in whole.records), 3)
     assert whole.info.duration_s is not None
-    assert whole.info.duration_s > whole.info.measured_s
+    assert whole.info.duration_s > sum(0.1 + record.window_s for record in whole.records)
     assert "it was stopped, and resumed at" in (whole.folder / "report.html").read_text()
     assert "is complete" in wirebench("resume", "--out", out).stderr

@@ -181,8 +181,6 @@ def run_info(cells: int, blocks: int, changes: Mapping[str, Any]) -> RunInfo:
         pid=1,
         started_at=datetime(2026, 11, 21, 10, 15, tzinfo=UTC),
         duration_s=112.4,
-        measured_s=96.0,
-        services_start_s=9.1,
         conformance_requests=200,
         conformance_mismatches=(),
         compare="transport",

@@ -70,14 +70,13 @@ def compare_runs(base: Run, head: Run) -> RunComparison:
             f"{base.info.id} and {head.info.id} have measured no cell in common{differing}",
             "compare runs of one scenario that have figures: `wirebench list` shows them",
         )
-    margin = head.info.equivalence_margin
     found = find_differences(base, head)
-    changes = [_compare_cell(of_base[key], of_head[key], margin, found) for key in both]
+    changes = [_compare_cell(of_base[key], of_head[key], head.info.equivalence_margin, found) for key in both]
     return RunComparison(
         base=base.info,
         head=head.info,
         differences=tuple(each for each in found if any(each.concerns(change.subject.factors) for change in changes)),
-        changes=_find_regressions(judge(changes), margin),
+        changes=_find_regressions(judge(changes)),
         only_in_base=tuple(cell for key, cell in of_base.items() if key not in of_head),
         only_in_head=tuple(cell for key, cell in of_head.items() if key not in of_base),
     )
@@ -112,20 +111,19 @@ def _compute_unpaired_ratio(baseline: CellSummary, subject: CellSummary, metric:
     return ratio.allow_for(unpaired_ratio(*at_one_speed)) if all(at_one_speed) else ratio
 
 
-def _find_regressions(changes: Sequence[Comparison], margin: float) -> tuple[Comparison, ...]:
+def _find_regressions(changes: Sequence[Comparison]) -> tuple[Comparison, ...]:
     """Test all changes for being worse beyond the margin; p-values are multiplied by their number (Bonferroni).
 
     Of one cell alone it is one whose 95 % interval lies beyond the margin as a whole. A head that only gave way under
     its load is tested, too, as figures of an overload look better than the truth.
     """
-    least_worse = {True: 1 / (1 + margin), False: 1 + margin}
     tested = {}
     for place, each in enumerate(changes):
         ratio, failed = each.ratios.get(each.metric.name), {gate.name for gate in each.failed_gates}
         is_fit = not each.reasons and not each.baseline.failed_gates(each.metric) and failed <= _OVERLOADED
         if is_fit and ratio and ratio.log_error is not None:
-            is_more_better = each.metric.more_is_better
-            tested[place] = ratio.p_value(least_worse[is_more_better], below=is_more_better)
+            least_worse = (1 + each.margin) ** (-1 if each.metric.more_is_better else 1)
+            tested[place] = ratio.p_value(least_worse, below=each.metric.more_is_better)
     found = list(changes)
     for place, p_value in tested.items():
         change = replace(changes[place], p_value=min(1.0, p_value * len(tested)))

@@ -216,7 +216,7 @@ def measure_loads(driver: Driver, transport: Transport, cores: Cores) -> Iterato
     ceiling_per_s = 0.0
     for concurrency, server_ms in _CLOSED:
         closed = Probe(driver=driver, transport=transport, concurrency=concurrency, server_ms=server_ms)
-        point = measure_probe(closed, cores, _REPETITIONS)
+        point = measure_probe(closed, cores)
         if point.is_ceiling:
             ceiling_per_s = point.rate_per_s  # in the end, on as many connections as open loads have
         yield point
@@ -231,7 +231,7 @@ def measure_loads(driver: Driver, transport: Transport, cores: Cores) -> Iterato
             server_ms=_SERVER_MS,
             rate_asked_per_s=rate_per_s,
         )
-        yield measure_probe(probe, cores, _REPETITIONS)
+        yield measure_probe(probe, cores)
 
 
 def plan_probes(cells: Iterable[Cell], load: Load, known: Calibration) -> tuple[list[Probe], int]:
@@ -268,20 +268,17 @@ def plan_probes(cells: Iterable[Cell], load: Load, known: Calibration) -> tuple[
 
 
 def estimate_coarse_s(probes: Iterable[Probe]) -> float:
-    """Return about how long `measure_coarsely` takes."""
-    return sum(each.expected_s * (_REPETITIONS if each.is_ceiling else 1) for each in probes)
+    """Return about how long it takes to measure them coarsely."""
+    return sum(each.expected_s * _count_repetitions(each, coarse=True) for each in probes)
 
 
-def measure_coarsely(probes: Iterable[Probe], cores: Cores) -> tuple[Point, ...]:
-    """Measure each once; ceilings as often as ever, as a machine that is slow for a moment has too low ones.
-
-    Raises WirebenchError.
-    """
-    return tuple(measure_probe(each, cores, _REPETITIONS if each.is_ceiling else 1, coarse=True) for each in probes)
+def _count_repetitions(probe: Probe, *, coarse: bool) -> int:
+    # A machine that is slow for a moment has too low a ceiling.
+    return _REPETITIONS if probe.is_ceiling or not coarse else 1
 
 
-def measure_probe(probe: Probe, cores: Cores, repetitions: int, *, coarse: bool = False) -> Point:
-    """Measure one load so often against the server of known latency. Raises WirebenchError."""
+def measure_probe(probe: Probe, cores: Cores, *, coarse: bool = False) -> Point:
+    """Measure one load against the server of known latency. Raises WirebenchError."""
     levels: dict[str, Any] = {
         **find_defaults(probe.transport),
         "driver": probe.driver,
@@ -291,7 +288,8 @@ def measure_probe(probe: Probe, cores: Cores, repetitions: int, *, coarse: bool 
     load = Load(model="open" if probe.rate_asked_per_s else "closed", warmup_s=probe.warmup_s, window_s=_WINDOW_S)
     behaviour = ("-behaviour", "constant" if probe.server_ms else "null", "-latency", f"{probe.server_ms}ms")
     cell = Cell(**levels)
-    measured = [measure_truth(cell, load, behaviour, seed, cores) for seed in range(repetitions)]
+    repetitions = range(_count_repetitions(probe, coarse=coarse))
+    measured = [measure_truth(cell, load, behaviour, seed, cores) for seed in repetitions]
     clock: Clock = "response" if probe.rate_asked_per_s else "service"
 
     def find_error_ms(quantile: float) -> Interval | None:

@@ -288,11 +288,6 @@ class Record(FrozenModel):
     def cpu_us_per_request(self) -> float | None:
         return None if self.streams else self.server.cpu_us_per_request
 
-    def compute_load_s(self, warmup_s: float) -> float:
-        """Return how long its warm-ups and windows took, where each warm-up has that many seconds."""
-        windows = len(self.search.windows) + (self.search.closed_rate_per_s is not None) if self.search else 1
-        return windows * (warmup_s + self.window_s)
-
     @field_validator("factors")
     @classmethod
     def _check_factors(cls, factors: dict[str, Level]) -> dict[str, Level]:

@@ -51,8 +51,6 @@ class RunInfo(FrozenModel):
     #: When it was resumed, each time. Durations are those of its parts, without the pauses.
     resumed_at: tuple[AwareDatetime, ...] = ()
     duration_s: float | None
-    measured_s: float | None
-    services_start_s: float | None
     conformance_requests: int
     conformance_mismatches: tuple[str, ...]
     compare: Comparable

@@ -32,7 +32,7 @@ def _list_run_facts(info: RunInfo) -> Iterator[tuple[str, str]]:
         yield "overrides", "; ".join(info.overrides)
     if info.application:
         yield "application", Path(info.application).name  # a report is for others, and its folder is the user's
-    yield "took", _describe_duration(info)
+    yield "took", "not known: it did not end" if info.duration_s is None else format_duration(info.duration_s)
     yield "order", f"cells in every block shuffled by seed {info.seed}"
     margin = f"{info.equivalence_margin_us:g} µs" if info.equivalence_margin_us else f"{info.equivalence_margin:.0%}"
     yield "compared", f"levels of {info.compare}; differences within a margin of {margin} count as equivalent"
@@ -41,14 +41,3 @@ def _list_run_facts(info: RunInfo) -> Iterator[tuple[str, str]]:
         answer = pluralise(wrong, "mismatch", "mismatches")
         yield "conformance", f"{info.conformance_requests:,} requests before the windows: {answer}"
     yield "commit", info.commit or "not known"
-
-
-def _describe_duration(info: RunInfo) -> str:
-    if info.duration_s is None:
-        return "not known: it did not end"
-    parts = [format_duration(info.duration_s)]
-    if info.measured_s is not None:
-        parts.append(f"{format_duration(info.measured_s)} of it under load")
-    if info.services_start_s is not None:
-        parts.append(f"{format_duration(info.services_start_s)} starting services")
-    return ", ".join(parts)

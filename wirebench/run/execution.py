@@ -80,7 +80,6 @@ class Execution:
         self.shared_cores = target.describe().shared_cores
         self.done = len(plan.done)
         self.before, self.started = writer.info, time.monotonic()
-        self.measured_s = self.services_s = 0.0
 
     def run(self) -> None:
         """Measure every cell that is left. Raises WirebenchError, Interrupted.
@@ -126,17 +125,12 @@ class Execution:
             status, reason = "incomplete", f"it was interrupted ({str(error) or 'SIGINT'})"
         else:
             status, reason = "incomplete", error.message if isinstance(error, WirebenchError) else "it failed"
-        self.writer.update(status=status, reason=reason, **self._add_up_times())
+        self.writer.update(status=status, reason=reason, duration_s=self._compute_duration_s())
         self.writer.discard_if_empty(logs_count=isinstance(error, ProcessError))
 
-    def _add_up_times(self) -> dict[str, float]:
+    def _compute_duration_s(self) -> float:
         """Return what all parts of the run took up to now."""
-        before = self.before
-        return {
-            "duration_s": round((before.duration_s or 0.0) + time.monotonic() - self.started, 3),
-            "measured_s": round((before.measured_s or 0.0) + self.measured_s, 3),
-            "services_start_s": round((before.services_start_s or 0.0) + self.services_s, 3),
-        }
+        return round((self.before.duration_s or 0.0) + time.monotonic() - self.started, 3)
 
     def find_calibration(self) -> Calibration:
         """Return what is known of the drivers' error, measured coarsely at the loads where it wasn't known.
@@ -177,15 +171,11 @@ class Execution:
 
     @contextlib.contextmanager
     def _run_services(self, services: Sequence[ServiceSpec]) -> Iterator[Mapping[ServiceSpec, Endpoint]]:
-        before = time.monotonic()
         endpoints = self.target.start(services)
-        self.services_s += time.monotonic() - before
         try:
             yield endpoints
         finally:
-            before = time.monotonic()
             self.target.stop()
-            self.services_s += time.monotonic() - before
 
     def _verify(self, turns: Iterable[AbstractContextManager[Mapping[ServiceSpec, Endpoint]]]) -> None:
         """Verify that services answer alike, which run in turns or all at once. Raises WirebenchError if they don't."""
@@ -301,8 +291,7 @@ class Execution:
         record = record.model_copy(update={"block": planned.block, "order": planned.order})
         self.writer.add(record)
         self.done += 1
-        self.measured_s += record.compute_load_s(job.load.warmup_s)
-        self.writer.update(**self._add_up_times())
+        self.writer.update(duration_s=self._compute_duration_s())
         if record.server.cpu_s is None:
             self.writer.note(f"server CPU and memory are missing: {endpoint.usage_problem or _USAGE_PROBLEM}")
         if any(replica.relies_on_metrics for replica in endpoint.replicas):

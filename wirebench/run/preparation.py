@@ -144,8 +144,6 @@ def create_info(plan: Plan, target: Target, run_id: str, command: str, *, calibr
         process_began_unix_s=psutil.Process().create_time(),
         started_at=datetime.now(UTC).replace(microsecond=0),
         duration_s=None,
-        measured_s=None,
-        services_start_s=None,
         conformance_requests=0,
         conformance_mismatches=(),
         compare=plan.scenario.compare,

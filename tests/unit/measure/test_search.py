@@ -162,7 +162,6 @@ def test_the_record_is_that_of_the_highest_rate_that_was_kept(tmp_path: Path) ->
     assert ["closed", *["open"] * len(search.windows)] == [job.load.model for job in jobs]
     assert len(jobs) == len({job.id_base for job in jobs})
     assert {1.0} == {job.load.timeout_s for job in jobs}
-    assert 3.0 * len(jobs) == record.compute_load_s(warmup_s=1.0)
     assert all("capacity" in gate.metrics for gate in record.gates)
     assert "resolution" in {gate.name for gate in record.gates}
 

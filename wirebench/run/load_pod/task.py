@@ -13,7 +13,7 @@ from pydantic_core import to_json
 from wirebench.drivers import DRIVERS, Job
 from wirebench.errors import UsageError, WirebenchError
 from wirebench.measure.answers import Answer, send_requests
-from wirebench.measure.calibration import Point, Probe, measure_coarsely
+from wirebench.measure.calibration import Point, Probe, measure_probe
 from wirebench.measure.conformance import Conformance, check_services
 from wirebench.measure.observe import Observation, observe
 from wirebench.model.frozen import FrozenModel
@@ -159,7 +159,7 @@ class CalibrateTask(Task[tuple[Point, ...]]):
     probes: tuple[Probe, ...]
 
     def run(self) -> tuple[Point, ...]:
-        return measure_coarsely(self.probes, divide_cores())
+        return tuple(measure_probe(each, divide_cores(), coarse=True) for each in self.probes)
 
 
 AnyTask = MeasureTask | SendTask | ReflectTask | VerifyTask | CalibrateTask
