@@ -55,7 +55,7 @@ def test_every_placement_measures_server_and_load(tmp_path: Path) -> None:
         assert {} == record.errors
         gates = {gate.name: gate for gate in record.gates}
         assert gates["counts"].passed
-        assert gates["shared_host"].value <= 1
+        assert gates["shared_host"].passed
         check_server(record)
         assert record.generator.cpu_share is not None
         assert 0 < record.generator.cpu_share < 1.1

@@ -41,7 +41,7 @@ class JudgedWindow:
     file: Mapping[str, Any] = field(default_factory=dict)
     seen: Mapping[str, Any] = field(default_factory=dict)
     requests: Mapping[str, Mapping[str, int]] | None = field(default_factory=COUNTED.copy)
-    host_share: float | None = 1.0
+    spare_cores: float | None = 64.0
     record: Mapping[str, Any] = field(default_factory=lambda: {"instrument": INSTRUMENT})
 
     def judge(self, folder: Path) -> dict[str, Gate]:
@@ -58,7 +58,7 @@ class JudgedWindow:
         seen = self._observe()
         record = make_record(job, seen)
         record = record.model_copy(update=dict(self.record))
-        return GateInput(job, seen, record, self.host_share)
+        return GateInput(job, seen, record, self.spare_cores)
 
     def _observe(self) -> Observation:
         counts = {"ok": self.succeeded, "unavailable": self.failed}
@@ -138,7 +138,7 @@ FAILING = [
     ("interference", replace(GOOD, seen={"interference": 0.06})),
     ("replica_balance", with_requests(GOOD, a=4700, b=100)),
     ("dropped_packets", replace(GOOD, seen={"dropped_packets": 1})),
-    ("shared_host", replace(GOOD, host_share=1.1)),
+    ("shared_host", replace(GOOD, spare_cores=0.1)),
     ("ceiling", replace(GOOD, record={"instrument": INSTRUMENT.model_copy(update={"ceiling_share": 0.71})})),
     ("resolution", replace(GOOD, record={"search": make_search([])})),
     ("resolution", replace(GOOD, record={"search": make_search([SimulatedService(1000, seed=1).answer(10)])})),

@@ -27,16 +27,15 @@ def make_record(  # noqa: PLR0913 - what only some records have, each with a def
     seen: Observation,
     *,
     calibration: Calibration | None = None,
-    host_share: float | None = None,
+    spare_cores: float | None = None,
     search: CapacitySearch | None = None,
     searched: Cell | None = None,
 ) -> Record:
     """Make the record of what was observed, and write the histograms to the job's output.
 
-    `calibration` is what is known of the driver's own error. `host_share` are the CPU
-    limits of services and generators that share a machine, as a share of its cores; None where they have machines or
-    cores of their own. `search` is one that the job is the answer of, and `searched` the cell that was searched. Raises
-    WirebenchError if no request was sent at all.
+    `calibration` is what is known of the driver's own error. `spare_cores` are those of a machine that the CPU limits
+    of its services leave; None where services and generators have machines or cores of their own. `search` is one that
+    the job is the answer of, and `searched` the cell that was searched. Raises WirebenchError if no request was sent.
     """
     load = job.load
     cell, merged, window_s, pinned = searched or job.cell, seen.file, seen.window_s, seen.pinned
@@ -76,7 +75,7 @@ def make_record(  # noqa: PLR0913 - what only some records have, each with a def
         search=search,
         gates=(),
     )
-    gates = check_gates(GateInput(job, seen, record, host_share))
+    gates = check_gates(GateInput(job, seen, record, spare_cores))
     return record.model_copy(update={"gates": gates})
 
 

@@ -35,13 +35,13 @@ _HELD_BY_A_CORE = 0.5
 class GateInput:
     """What gates look at: a job, what its generators saw together, and the record without gates.
 
-    `host_share` is that of `wirebench.measure.figures.make_record`.
+    `spare_cores` is that of `wirebench.measure.figures.make_record`.
     """
 
     job: Job
     seen: Observation
     record: Record
-    host_share: float | None = None
+    spare_cores: float | None = None
 
     @property
     def is_closed(self) -> bool:
@@ -116,6 +116,13 @@ def _compute_share_in_use(of: GateInput) -> float | None:
         return None
     in_flight_s = max(of.seen.file.sum_s("service"), of.seen.file.sum_s("first_item", "gap"))
     return (in_flight_s + _HELD_BY_A_CORE * busy_s) / of.record.window_s / of.job.cell.concurrency
+
+
+def _compute_share_of_spare_cores(of: GateInput) -> float | None:
+    """Return what the generator uses of the cores that its services' limits leave to it."""
+    if of.spare_cores is None or of.seen.generator_cpu_s is None:
+        return None
+    return of.seen.generator_cpu_s / of.seen.window_s / max(of.spare_cores, 0.01)
 
 
 def _count_missing_calls(of: GateInput) -> int | None:
@@ -339,11 +346,12 @@ GATES = (
     ),
     GateRule(
         "shared_host",
-        lambda of: of.host_share,
-        limit=1.0,
-        unit="of its cores are promised",
+        _compute_share_of_spare_cores,
+        limit=GENERATOR_CPU_MAX,
+        unit="of the cores that limits leave",
         metrics=_SPEED,
-        advice="all nodes are one machine, which has too few cores for all CPU limits: lower limits or replicas",
+        is_of_all_windows=True,
+        advice="all nodes are one machine, too small for these CPU limits and the generator: lower limits or replicas",
     ),
     GateRule(
         "replica_balance",

@@ -35,7 +35,7 @@ def search_capacity(
     observe: Callable[[Job], Observation],
     ids_per_window: int,
     calibration: Calibration | None = None,
-    host_share: float | None = None,
+    spare_cores: float | None = None,
 ) -> Record:
     """Search for the capacity of the job's service, and return the record of the last window at it.
 
@@ -46,7 +46,7 @@ def search_capacity(
     if objective is None:
         raise ValueError("a search needs an objective")
     timeout_s = load.timeout_s or max(_TIMEOUT_S_MIN, _TIMEOUT_OVER_OBJECTIVE * objective.p99_ms / 1000)
-    record_window = partial(make_record, calibration=calibration, host_share=host_share)
+    record_window = partial(make_record, calibration=calibration, spare_cores=spare_cores)
     windows: list[SearchWindow] = []
     observed: list[tuple[Job, Observation, Record]] = []
 

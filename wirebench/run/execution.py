@@ -47,7 +47,6 @@ from wirebench.store.runs import RunWriter
 from wirebench.system.files import name_temporary
 from wirebench.system.processes import ProcessError
 from wirebench.system.signals import Interrupted
-from wirebench.targets.cluster.load_pods import LOAD_CORES
 from wirebench.targets.cluster.namespace import name_namespace
 from wirebench.targets.cores import divide_cores
 from wirebench.targets.endpoint import Endpoint
@@ -270,7 +269,7 @@ class Execution:
         if self.variants:
             application, descriptors = self.variants.prepare(endpoint)
             job = dataclasses.replace(job, application=application, descriptors=descriptors)
-        host_share = self._compute_host_share(cell)
+        spare_cores = self._compute_spare_cores(cell)
 
         def observe(job: Job) -> Observation:
             return self.source.run(MeasureTask.of(job, endpoint, cores), [endpoint])
@@ -278,9 +277,9 @@ class Execution:
         try:
             if cell.shape == "capacity":
                 ids = ID_STEP * count_steps(cell, self.plan.scenario)
-                record = search_capacity(job, observe, ids, self.calibration, host_share)
+                record = search_capacity(job, observe, ids, self.calibration, spare_cores)
             else:
-                record = make_record(job, observe(job), calibration=self.calibration, host_share=host_share)
+                record = make_record(job, observe(job), calibration=self.calibration, spare_cores=spare_cores)
         except WirebenchError:
             # If a service has died, report that: its driver failed because of it.
             deadline = time.monotonic() + _ENDING_S
@@ -312,9 +311,8 @@ class Execution:
         labels = {"namespace": namespace, "pod": "load", "node": platform.node(), "transport": cell.transport}
         return MetricsPush(self.target.prometheus, labels)
 
-    def _compute_host_share(self, cell: Cell) -> float | None:
-        """Return which share of a machine's cores its services and generators may use by their limits."""
+    def _compute_spare_cores(self, cell: Cell) -> float | None:
+        """Return how many of a machine's cores the limits of a cell's service leave to its generator."""
         if not (self.target.load_pods and self.shared_cores and cell.cpu_limit_millicores):
             return None
-        services = cell.cpu_limit_millicores * (cell.replicas or 1) / 1000
-        return (services + LOAD_CORES) / self.shared_cores
+        return self.shared_cores - cell.cpu_limit_millicores * (cell.replicas or 1) / 1000

@@ -164,7 +164,7 @@ def test_every_gate_fails_somewhere() -> None:
 def test_what_was_not_seen_has_no_gate(tmp_path: Path) -> None:
     """An external server's counters can't pass or fail."""
     seen = dict.fromkeys(("generator_cpu_s", "generator_share", "pinned"))
-    unseen = replace(GOOD, requests=None, host_share=None, seen=seen, record={})
+    unseen = replace(GOOD, requests=None, spare_cores=None, seen=seen, record={})
     without = {"counts", "replica_balance", "shared_host", "generator_cpu", "ceiling"}
     assert without.isdisjoint(unseen.judge(tmp_path))
 

@@ -46,7 +46,7 @@ def seen(cpu_s: float, requests: dict[str, dict[str, int]] | None = None, start_
 
 def record_of(folder: Path, observation: Observation, job: Job = JOB) -> Record:
     """Return the record of an observation."""
-    return make_record(replace(job, output=folder / "h.json"), observation, host_share=0.75)
+    return make_record(replace(job, output=folder / "h.json"), observation, spare_cores=0.75)
 
 
 def test_the_warm_up_counts_from_the_start_of_the_last_user(tmp_path: Path) -> None:
