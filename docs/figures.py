@@ -2,7 +2,7 @@
 
 `<!-- RUN: picture: NAME; ratios FACTOR: PATTERN; source -->` begins such a part of a page, and `<!-- end -->` ends it.
 RUN is a run's name, or how it begins; a run that isn't here any more leaves its parts as they are. The picture goes to
-docs/pictures. PATTERN, a regular expression, chooses rows; FACTOR, if given, is compared in place of the run's.
+docs/pictures. PATTERN, a regular expression, chooses rows, of which there has to be one; FACTOR, if given, is compared in place of the run's.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from wirebench.present.table import FigureTable, make_comparison_table, make_fir
 from wirebench.store.runs import find_run
 from wirebench.system.paths import DEFAULT_FOLDER, ROOT
 
-PAGES = (ROOT / "README.md", ROOT / "docs/findings.md")
+PAGES = tuple(ROOT / page for page in ("README.md", "docs/findings.md", "docs/accuracy.md"))
 PICTURES = ROOT / "docs/pictures"
 STYLES = ROOT / "wirebench/web/static/style.css"
 
@@ -72,6 +72,8 @@ def _write_table(table: FigureTable, pattern: str) -> str:
     """Write the chosen rows as Markdown; what their names begin with in common stands in the head."""
     rows = {f"{group.title}: {row.name}": row for group in table.groups for row in group.rows}
     rows = {name: row for name, row in rows.items() if re.search(pattern, name)}
+    if not rows:
+        raise SystemExit(f"figures: no row is called like {pattern}")
     leads = zip(*(re.split("(?<=[,:] )", name)[:-1] for name in rows), strict=False)
     common = "".join(lead for lead, *_ in itertools.takewhile(lambda each: len(set(each)) == 1, leads))
     chosen = [place for place, column in enumerate(table.columns) if _COLUMNS.fullmatch(column.heading)]

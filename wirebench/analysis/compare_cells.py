@@ -31,8 +31,7 @@ def find_comparisons(run: Run, cells: Sequence[CellSummary] | None = None) -> tu
     info, factor = run.info, run.info.compare
     if info.status == "running":
         return ()
-    if cells is None:
-        cells = summarise(run.records, factor)
+    cells = summarise(run.records, factor) if cells is None else cells
     measured = {(_identify_service(cell), cell.factors["driver"]) for cell in cells}
     by_services: dict[tuple[_Service, _Service], list[Comparison]] = {}
     instruments: dict[str, Comparison] = {}

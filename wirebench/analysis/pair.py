@@ -63,10 +63,7 @@ class Comparison:
         return self.p_value is not None and self.p_value <= FALSE_ALARMS
 
     def list_failed_gates(self, metric: str) -> tuple[Gate, ...]:
-        """Return the gates that failed in either cell and that this metric depends on, one of each name.
-
-        The gate `instrument` between the two cells is among them, where it applies.
-        """
+        """Return the gates that failed in either cell, or between them, and that this metric depends on."""
         cells, of = (self.baseline, self.subject), METRICS[metric]
         failed = {gate.name: gate for cell in cells for gate in cell.failed_gates(of)}
         if self.is_calibrated and (gate := _check_instrument(*cells, of, self.ratios.get(metric), self.margin)):

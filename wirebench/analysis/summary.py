@@ -149,15 +149,17 @@ class CellSummary:
         return choose_most_frequent(error for record in self.records for error in record.error_texts)
 
     def failed_gates(self, metric: Metric | None = None) -> tuple[Gate, ...]:
-        """Return the worst failure of each gate that failed in any block (and that this metric depends on)."""
-        worst: dict[str, Gate] = {}
-        for record in self.records:
-            for gate in record.gates:
-                if gate.passed or (metric is not None and (metric.gates_of or metric.name) not in gate.metrics):
-                    continue
-                if gate.name not in worst or compute_excess(gate) > compute_excess(worst[gate.name]):
-                    worst[gate.name] = gate
-        return tuple(worst.values())
+        """Return the worst failure of each gate that failed in any block (and that this metric depends on).
+
+        Drift has to be in most blocks: in others it is a disturbance, of which their spread tells.
+        """
+        failed: dict[str, list[Gate]] = {}
+        for gate in (gate for record in self.records for gate in record.gates if not gate.passed):
+            if metric is None or (metric.gates_of or metric.name) in gate.metrics:
+                failed.setdefault(gate.name, []).append(gate)
+        if 2 * len(failed.get("drift", ())) <= len(self.records):
+            failed.pop("drift", None)
+        return tuple(max(each, key=compute_excess) for each in failed.values())
 
 
 def summarise(records: Iterable[Record], compared: str = "") -> tuple[CellSummary, ...]:

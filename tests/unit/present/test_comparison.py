@@ -13,6 +13,7 @@ from wirebench.analysis.compare_cells import find_comparisons
 from wirebench.analysis.pair import Comparison, judge
 from wirebench.analysis.ratio import Ratio
 from wirebench.model.cell import Cell
+from wirebench.model.record import Gate
 from wirebench.present.comparison import ComparisonView, describe_correction, make_comparison_view
 from wirebench.present.facts import list_facts
 from wirebench.present.table import make_comparison_table
@@ -38,6 +39,17 @@ def test_what_withholds_a_verdict_is_said_once_and_what_else_failed_below_the_ra
     assert "no verdict on socket against REST (failed gates: generator CPU): " in only.sentence
     assert ("withheld (failed gates: generator CPU)", "p99: unreliable (samples)") == only.remarks
     assert {"p99": ("samples",)} == only.doubts
+
+
+@pytest.mark.parametrize(("drifting", "verdict"), [({2}, "faster"), ({1, 3}, "withheld")])
+def test_drift_withholds_a_verdict_if_most_windows_have_it(tmp_path: Path, drifting: set[int], verdict: str) -> None:
+    """A service that warms up drifts in all of them; a machine that changes its speed, in some."""
+
+    def drift(of: Cell, block: int) -> tuple[Gate, ...]:
+        return (passed("drift", passed=of.transport == "socket" or block not in drifting),)
+
+    (only,) = find_comparisons(RunBuilder([cell("rest"), cell("socket")], gates=drift).write(tmp_path))
+    assert verdict == only.verdict
 
 
 def test_what_is_inconclusive_has_the_blocks_that_would_decide_it_in_the_table(comparison: Comparison) -> None:
