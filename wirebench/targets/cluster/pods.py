@@ -19,7 +19,7 @@ _LOG_LINES = 12
 _EVENTS = 6
 _TERMINATED = ("Succeeded", "Failed")
 #: A pod may wait this long for a node: another one that is ending may still have the room.
-_UNSCHEDULABLE_S = 20.0
+_UNSCHEDULABLE_S = 40.0
 #: What a container waits for that doesn't come by waiting.
 _HOPELESS = frozenset(
     {"ErrImageNeverPull", "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "CreateContainerConfigError"}
