@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.histogram_files import make_file
-from tests.support.judged_window import CLOSED, FAILING, GOOD, JudgedWindow, with_connections, with_requests
+from tests.support.judged_window import CLOSED, FAILING, GOOD, WINDOW_S, JudgedWindow, with_connections, with_requests
 from tests.support.simulated_service import make_search
 from tests.support.waiting import TIMEOUT_S
 from wirebench.measure import counters, reference, usage
@@ -32,7 +32,7 @@ from wirebench.measure.usage import (
     keep_reading,
     read_processes,
 )
-from wirebench.model.histogram_file import PerSecond
+from wirebench.model.histogram_file import PerSecond, Streams
 from wirebench.system import processes
 from wirebench.targets.cores import CoreClaim, divide_cores
 from wirebench.targets.endpoint import Replica
@@ -153,6 +153,14 @@ def test_a_closed_load_on_all_connections_passes(
 ) -> None:
     """What a generator does between two requests is no fault, on one core or on many."""
     assert [] == list_failed(with_connections(concurrency, in_flight, cores_busy), tmp_path)
+
+
+def test_a_stream_that_the_end_cut_may_not_have_reached_the_service(tmp_path: Path) -> None:
+    """4,801 were sent: without it 4,800. Others are missing."""
+    streams = Streams(items_total=4000, items_per_second=(1000,) * WINDOW_S, cancelled=1)
+    for counted, is_all in ((4801, True), (4800, True), (4799, False)):
+        gates = replace(with_requests(GOOD, a=2400, b=counted - 2400), file={"streams": streams}).judge(tmp_path)
+        assert is_all == gates["counts"].passed
 
 
 def test_every_gate_fails_somewhere() -> None:
