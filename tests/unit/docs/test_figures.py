@@ -27,6 +27,9 @@ def test_a_page_gets_the_figures_of_its_runs(tmp_path: Path, monkeypatch: pytest
     once = page.read_text()
     figures.main(tmp_path)
     assert once == page.read_text()
+    page.write_text(f"<!-- {run.info.id}: cells: nobody -->\n<!-- end -->\n")
+    with pytest.raises(SystemExit, match="no row is called like nobody"):
+        figures.main(tmp_path)
     assert once.endswith(gone)
     assert "`wirebench run scenarios/quick.yaml`, 2026-11-21, commit " in once
     assert "| users.get, 16 connections | verdict on req/s |" in once
