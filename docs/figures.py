@@ -2,7 +2,7 @@
 
 `<!-- RUN: picture: NAME; ratios FACTOR: PATTERN; source -->` begins such a part of a page, and `<!-- end -->` ends it.
 RUN is a run's name, or how it begins; a run that isn't here any more leaves its parts as they are. The picture goes to
-docs/pictures. PATTERN, a regular expression, chooses one row or more; FACTOR, if given, is compared in place of the run's.
+docs/pictures. PATTERN, a regular expression, chooses one row or more; FACTOR, if given, is what is compared.
 """
 
 from __future__ import annotations
