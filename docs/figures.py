@@ -63,7 +63,7 @@ def _describe_source(run: Run) -> str:
     verdicts = [each.verdict for each in view.comparisons if each.verdict]
     decided = sum(verdict in ("faster", "slower", "equivalent") for verdict in verdicts)
     command = re.sub(r" --(out|seed) \S+", "", info.command)
-    where = f"{info.started_at:%Y-%m-%d}, commit {(info.commit or 'unknown')[:12]}, {info.machine_name}"
+    where = f"{info.started_at:%Y-%m-%d}, commit {info.commit or 'unknown'}, {info.machine_name}"
     took = format_duration(info.duration_s or 0)
     return f"`{command}`, {where}, {took}: {decided} of {len(verdicts)} verdicts decided."
 
