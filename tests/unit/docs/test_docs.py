@@ -44,3 +44,20 @@ def test_the_method_lists_all_gates_in_their_order() -> None:
     page = (ROOT / "docs/method.md").read_text("utf-8")
     section = page.split("\n## Gates\n")[1].split("\n## ")[0]
     assert [rule.name for rule in GATES] == re.findall(r"(?m)^\| `(\w+)` \|", section)
+
+
+def test_the_faq_counts_the_lines_of_servers() -> None:
+    """What is written for each transport, in Python and in Go, without what all of them share."""
+    row = next(line for line in (ROOT / "docs/faq.md").read_text("utf-8").splitlines() if "lines of its server" in line)
+    servers = [
+        ["python/wirebench_services/rest/flask_app.py", "python/wirebench_services/rest/bodies.py"],
+        ["go/internal/rest/server.go"],
+        ["python/wirebench_services/grpc/sync_server.py", "python/wirebench_services/grpc/calls.py"],
+        ["go/internal/rpc/server.go"],
+        [f"python/wirebench_services/socket/{name}.py" for name in ("asyncio_server", "conversation", "frame")],
+        ["go/internal/socket/server.go", "go/internal/socket/connection.go"],
+    ]
+    lines = [
+        sum(len((ROOT / "services" / file).read_text("utf-8").splitlines()) for file in files) for files in servers
+    ]
+    assert [int(figure) for figure in re.findall(r"\d+", row)] == lines
