@@ -61,6 +61,11 @@ def _end_after(timeout_s: float, connected: socket.socket) -> Iterator[None]:
     deadline.start()
     try:
         yield
+    except TimeoutError:  # the socket's own, of as many seconds
+        is_late.set()
+    except (OSError, HTTPException):  # once shut down, a reset or half a header line
+        if not is_late.is_set():
+            raise
     finally:
         deadline.cancel()
     if is_late.is_set():
