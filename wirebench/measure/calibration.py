@@ -30,14 +30,17 @@ from wirebench.system.files import make_write_error, write_atomic
 from wirebench.targets.cores import Cores
 
 #: What calibrating may add to a run.
-COARSE_S_MAX = 30.0
+COARSE_S_MAX = 60.0
 #: On fewer connections a driver waits for replies most of the time, and isn't full.
 FULL_CONNECTIONS = 16
 _REPETITIONS = 3
 _WARMUP_S = 0.2
 _WINDOW_S = 0.5
+#: An open load has a longer window where it comes to fewer requests: a p99 needs them.
+_OPEN_REQUESTS, _OPEN_WINDOW_S_MAX = 1000, 2.0
 #: A warm-up is longer by a second for so many connections: they have to be open when the window begins.
 _OPENED_PER_S = 5000
+_OPENING_S_MAX = 15.0
 #: About what a driver takes to start, and to write down what it has measured.
 _OVERHEAD_S = {"wireload": 0.15}
 _OTHERS_OVERHEAD_S = 1.3
@@ -83,11 +86,19 @@ class Probe(FrozenModel):
 
     @property
     def warmup_s(self) -> float:
-        return _WARMUP_S + self.concurrency / _OPENED_PER_S
+        # Users of an open load connect when it is their turn.
+        opened_per_s = min(_OPENED_PER_S, self.rate_asked_per_s or _OPENED_PER_S)
+        return _WARMUP_S + min(self.concurrency / opened_per_s, _OPENING_S_MAX)
+
+    @property
+    def window_s(self) -> float:
+        if self.rate_asked_per_s is None:
+            return _WINDOW_S
+        return min(max(_WINDOW_S, _OPEN_REQUESTS / self.rate_asked_per_s), _OPEN_WINDOW_S_MAX)
 
     @property
     def expected_s(self) -> float:
-        return self.warmup_s + _WINDOW_S + _OVERHEAD_S.get(self.driver, _OTHERS_OVERHEAD_S)
+        return self.warmup_s + self.window_s + _OVERHEAD_S.get(self.driver, _OTHERS_OVERHEAD_S)
 
 
 class Point(Probe):
@@ -285,7 +296,7 @@ def measure_probe(probe: Probe, cores: Cores, *, coarse: bool = False) -> Point:
         "concurrency": probe.concurrency,
         "rate_per_s": probe.rate_asked_per_s,
     }
-    load = Load(model="open" if probe.rate_asked_per_s else "closed", warmup_s=probe.warmup_s, window_s=_WINDOW_S)
+    load = Load(model="open" if probe.rate_asked_per_s else "closed", warmup_s=probe.warmup_s, window_s=probe.window_s)
     behaviour = ("-behaviour", "constant" if probe.server_ms else "null", "-latency", f"{probe.server_ms}ms")
     cell = Cell(**levels)
     repetitions = range(_count_repetitions(probe, coarse=coarse))

@@ -196,6 +196,31 @@ func TestAnIdleConnectionAnswersPings(t *testing.T) {
 	}
 }
 
+// look is a client that says when its idle connection is looked at.
+type look chan time.Time
+
+func (l look) Tend() { l <- time.Now() }
+
+// TestManyIdleConnectionsAreNotTendedAtOnce has 2,000 users, of whom a tenth is looked at.
+func TestManyIdleConnectionsAreNotTendedAtOnce(t *testing.T) {
+	const count = 200
+	load := protocols["grpc"].load("", time.Minute)
+	load.Users = 10 * count
+	r, looks, began := newRun(t.Context(), load), make(look, 10*count), time.Now()
+	for number := range count {
+		u := newUser(r, number)
+		u.connection, u.socket = &net.TCPConn{}, &meteredConnection{}
+		go u.tend(looks)
+	}
+	first, last := <-looks, time.Time{}
+	for range count - 1 {
+		last = <-looks
+	}
+	if first.Sub(began) < 500*time.Millisecond || last.Sub(first) < 200*time.Millisecond {
+		t.Errorf("all are looked at from %s to %s after they began to be idle", first.Sub(began), last.Sub(began))
+	}
+}
+
 // TestAConnectionThatWasClosedWhileIdleIsReplaced has a server that keeps no connection.
 func TestAConnectionThatWasClosedWhileIdleIsReplaced(t *testing.T) {
 	for name, p := range protocols {

@@ -31,11 +31,9 @@ func shortenSlices() {
 }
 
 // newAlarm returns a function that returns true at a moment, or at once if it has passed; false if the context is done.
-//
-// An idle Go program waits in epoll_wait, which counts in whole milliseconds: its own timers are half a
-// millisecond late on average, and one at worst, which is more than a request takes here and all of it
-// would be in the response time. A timer of the kernel's that Go waits for like for a socket has no such
-// rounding.
+// An idle Go program waits in epoll_wait, which counts in whole milliseconds: its own timers are half a millisecond late on
+// average, and one at worst, which is more than a request takes here and all of it would be in the response time. A timer of
+// the kernel's that Go waits for like for a socket has no such rounding.
 func newAlarm(ctx context.Context) (func(time.Time) bool, error) {
 	descriptor, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"sync"
 	"time"
@@ -90,9 +91,11 @@ func (u *user) perform(due int64) (reply transport.Reply, err error) {
 	return reply, err
 }
 
-// tend answers the server on an idle connection: a server closes one that doesn't answer.
+// tend answers the server on an idle connection: a server closes one that doesn't answer. It looks within 250 ms, with more
+// than 500 users less often, and not at all of their connections at the same moment: requests would wait for that.
 func (u *user) tend(client interface{ Tend() }) {
-	for sleep(u.run.ctx, 250*time.Millisecond) {
+	interval := 250 * time.Millisecond * time.Duration(max(1, u.run.load.Users/500))
+	for sleep(u.run.ctx, interval-rand.N(interval/2)) {
 		if u.busy.TryLock() {
 			if u.connection != nil {
 				u.socket.isTended = true

@@ -201,6 +201,12 @@ def test_an_open_load_is_measured_as_a_driver_may_send_it() -> None:
     assert (expected, 0) == plan_probes([rest(2, 300)], Load(model="open", concurrency_max=128), KNOWN)
 
 
+def test_an_open_load_is_measured_when_all_its_users_are_connected() -> None:
+    """Each connects when it is its turn, and a p99 needs requests; neither takes for ever."""
+    found = [(each.warmup_s, each.window_s) for each in (probe("rest", 10_000, 1, rate) for rate in (None, 1_000, 10))]
+    assert found == [(2.2, 0.5), (10.2, 1.0), (15.2, 2.0)]
+
+
 def test_a_run_does_not_measure_for_longer_than_it_may() -> None:
     """Loads are measured whole or not at all, and how many are left is known."""
     chosen, left_out = plan_probes([k6("grpc", concurrency=each) for each in range(1, 101)], Load(), KNOWN)
