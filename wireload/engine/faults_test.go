@@ -201,12 +201,12 @@ type look chan time.Time
 
 func (l look) Tend() { l <- time.Now() }
 
-// TestManyIdleConnectionsAreNotTendedAtOnce has 2,000 users, of whom a tenth is looked at.
+// TestManyIdleConnectionsAreNotTendedAtOnce has 1,000 users, of whom a fifth is looked at.
 func TestManyIdleConnectionsAreNotTendedAtOnce(t *testing.T) {
 	const count = 200
 	load := protocols["grpc"].load("", time.Minute)
-	load.Users = 10 * count
-	r, looks, began := newRun(t.Context(), load), make(look, 10*count), time.Now()
+	load.Users = 5 * count
+	r, looks, began := newRun(t.Context(), load), make(look, 5*count), time.Now()
 	for number := range count {
 		u := newUser(r, number)
 		u.connection, u.socket = &net.TCPConn{}, &meteredConnection{}

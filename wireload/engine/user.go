@@ -91,10 +91,10 @@ func (u *user) perform(due int64) (reply transport.Reply, err error) {
 	return reply, err
 }
 
-// tend answers the server on an idle connection: a server closes one that doesn't answer. It looks within 250 ms, with more
-// than 500 users less often, and not at all of their connections at the same moment: requests would wait for that.
+// tend answers the server on an idle connection: a server closes one that doesn't answer. It looks within 250 ms, or within a
+// millisecond for each user, and not at all their connections at the same moment: requests would wait for that.
 func (u *user) tend(client interface{ Tend() }) {
-	interval := 250 * time.Millisecond * time.Duration(max(1, u.run.load.Users/500))
+	interval := time.Duration(max(250, u.run.load.UsersMax)) * time.Millisecond
 	for sleep(u.run.ctx, interval-rand.N(interval/2)) {
 		if u.busy.TryLock() {
 			if u.connection != nil {
