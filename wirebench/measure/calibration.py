@@ -39,8 +39,7 @@ _WINDOW_S = 0.5
 #: An open load has a longer window where it comes to fewer requests: a p99 needs them.
 _OPEN_REQUESTS, _OPEN_WINDOW_S_MAX = 1000, 2.0
 #: A warm-up is longer by a second for so many connections: they have to be open when the window begins.
-_OPENED_PER_S = 5000
-_OPENING_S_MAX = 15.0
+_OPENED_PER_S, _OPENING_S_MAX = 5000, 15.0
 #: About what a driver takes to start, and to write down what it has measured.
 _OVERHEAD_S = {"wireload": 0.15}
 _OTHERS_OVERHEAD_S = 1.3

@@ -62,6 +62,11 @@ class RunInfo(FrozenModel):
     commit: str | None
 
     @property
+    def margin(self) -> str:
+        """Within what differences count as equivalent: `5%`, or `20 µs`."""
+        return f"{self.equivalence_margin_us:,g} µs" if self.equivalence_margin_us else f"{self.equivalence_margin:.0%}"
+
+    @property
     def machine_name(self) -> str:
         """What it was measured on in one short line, the same for the same hardware: `Some CPU, 4 cores`.
 

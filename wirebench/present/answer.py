@@ -42,13 +42,15 @@ def summarise_run(cells: Sequence[CellSummary], views: Iterable[ComparisonView])
 
 
 def list_findings(
-    cells: Sequence[CellSummary], views: Sequence[ComparisonView], of_operations: Sequence[ComparisonView]
+    cells: Sequence[CellSummary], views: Sequence[ComparisonView], of_operations: Sequence[ComparisonView], margin: str
 ) -> Iterator[str]:
-    """Yield what was found beside the answer: limits of sweeps and searches, and what verdicts are corrected for."""
+    """Yield what was found beside the answer: limits of sweeps and searches, and what verdicts are made with."""
     yield from describe_searches(cells)
     if views:
         yield from describe_sweeps(cells)
     yield from filter(None, (describe_correction(views), describe_correction(of_operations, "Those by operation")))
+    if any(view.verdict == "equivalent" for view in views):
+        yield f"Differences within {margin} count as equivalent."
 
 
 def describe_common_factors(cells: Sequence[CellSummary]) -> str:

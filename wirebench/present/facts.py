@@ -34,8 +34,7 @@ def _list_run_facts(info: RunInfo) -> Iterator[tuple[str, str]]:
         yield "application", Path(info.application).name  # a report is for others, and its folder is the user's
     yield "took", "not known: it did not end" if info.duration_s is None else format_duration(info.duration_s)
     yield "order", f"cells in every block shuffled by seed {info.seed}"
-    margin = f"{info.equivalence_margin_us:g} µs" if info.equivalence_margin_us else f"{info.equivalence_margin:.0%}"
-    yield "compared", f"levels of {info.compare}; differences within a margin of {margin} count as equivalent"
+    yield "compared", f"levels of {info.compare}; differences within a margin of {info.margin} count as equivalent"
     if info.conformance_requests:
         wrong = len(info.conformance_mismatches)
         answer = pluralise(wrong, "mismatch", "mismatches")

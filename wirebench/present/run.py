@@ -68,13 +68,12 @@ def make_run_view(run: Run, cells: Sequence[CellSummary] = (), split: Sequence[C
     described = describe_cells(run.info, cells)
     is_over = run.info.status != "running"
     of_operations = tuple(map(make_comparison_view, find_comparisons(run, operations)))
-    few = describe_few_blocks(comparisons)
     return RunView(
         run=run.info,
         alike=describe_common_factors(cells),
         summary=summarise_run(cells, comparisons) if is_over else (),
-        notes=tuple(list_findings(cells, comparisons, of_operations)) if is_over else (),
-        caveats=(*list_caveats(run, cells), *([few] if few else [])),
+        notes=tuple(list_findings(cells, comparisons, of_operations, run.info.margin)) if is_over else (),
+        caveats=(*list_caveats(run, cells), *filter(None, [describe_few_blocks(comparisons)])),
         cells=described,
         comparisons=comparisons,
         operations=describe_operations(run.info, operations),
