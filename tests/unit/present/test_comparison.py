@@ -16,6 +16,7 @@ from wirebench.model.cell import Cell
 from wirebench.model.record import Gate
 from wirebench.present.comparison import ComparisonView, describe_correction, make_comparison_view
 from wirebench.present.facts import list_facts
+from wirebench.present.run import make_run_view
 from wirebench.present.table import make_comparison_table
 
 
@@ -68,7 +69,7 @@ def test_what_is_inconclusive_has_the_blocks_that_would_decide_it_in_the_table(c
 
 @pytest.mark.parametrize(
     ("margin_us", "margin", "verdict"),
-    [(None, "5%", "faster"), (3000, "3000 µs", "faster"), (15000, "15000 µs", "equivalent")],
+    [(None, "5%", "faster"), (3000, "3,000 µs", "faster"), (15000, "15,000 µs", "equivalent")],
 )
 def test_a_margin_may_be_a_time(tmp_path: Path, margin_us: float | None, margin: str, verdict: str) -> None:
     """That of the mean latency, where requests/s are compared: gRPC takes 5 ms of REST's 12 less."""
@@ -78,6 +79,8 @@ def test_a_margin_may_be_a_time(tmp_path: Path, margin_us: float | None, margin:
     assert (
         f"levels of transport; differences within a margin of {margin} count as equivalent" == dict(facts)["compared"]
     )
+    is_said = f"Differences within {margin} count as equivalent." in make_run_view(run).notes
+    assert is_said == (verdict == "equivalent")
 
 
 @pytest.mark.parametrize(
