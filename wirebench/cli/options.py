@@ -178,6 +178,6 @@ Calibrate = Annotated[
         "--calibrate/--no-calibrate",
         envvar="WIREBENCH_CALIBRATE",
         show_envvar=False,
-        help="Measure unknown driver errors: 60 s at most.",
+        help="Measure unknown driver errors: 75 s at most.",
     ),
 ]

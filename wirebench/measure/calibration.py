@@ -30,15 +30,15 @@ from wirebench.system.files import make_write_error, write_atomic
 from wirebench.targets.cores import Cores
 
 #: What calibrating may add to a run.
-COARSE_S_MAX = 60.0
+COARSE_S_MAX = 75.0
 #: On fewer connections a driver waits for replies most of the time, and isn't full.
 FULL_CONNECTIONS = 16
 _REPETITIONS = 3
 _WARMUP_S = 0.2
 _WINDOW_S = 0.5
 #: An open load has a longer window where it comes to fewer requests: a p99 needs them.
-_OPEN_REQUESTS, _OPEN_WINDOW_S_MAX = 1000, 2.0
-#: A warm-up is longer by a second for so many connections: they have to be open when the window begins.
+_OPEN_REQUESTS_MIN, _OPEN_WINDOW_S_MAX = 1000, 2.0
+#: A warm-up is a second longer for so many connections, to be open when the window begins, and so much at most.
 _OPENED_PER_S, _OPENING_S_MAX = 5000, 15.0
 #: About what a driver takes to start, and to write down what it has measured.
 _OVERHEAD_S = {"wireload": 0.15}
@@ -93,7 +93,7 @@ class Probe(FrozenModel):
     def window_s(self) -> float:
         if self.rate_asked_per_s is None:
             return _WINDOW_S
-        return min(max(_WINDOW_S, _OPEN_REQUESTS / self.rate_asked_per_s), _OPEN_WINDOW_S_MAX)
+        return min(max(_WINDOW_S, _OPEN_REQUESTS_MIN / self.rate_asked_per_s), _OPEN_WINDOW_S_MAX)
 
     @property
     def expected_s(self) -> float:

@@ -63,8 +63,8 @@ class RunInfo(FrozenModel):
 
     @property
     def margin(self) -> str:
-        """Within what differences count as equivalent: `5%`, or `20 µs`."""
-        return f"{self.equivalence_margin_us:,g} µs" if self.equivalence_margin_us else f"{self.equivalence_margin:.0%}"
+        """Within what differences count as equivalent: `5 %`, or `20 µs`."""
+        return f"{us:,.12g} µs" if (us := self.equivalence_margin_us) else f"{self.equivalence_margin * 100:.12g} %"
 
     @property
     def machine_name(self) -> str:

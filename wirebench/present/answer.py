@@ -49,7 +49,7 @@ def list_findings(
     if views:
         yield from describe_sweeps(cells)
     yield from filter(None, (describe_correction(views), describe_correction(of_operations, "Those by operation")))
-    if any(view.verdict == "equivalent" for view in views):
+    if any(each.verdict == "equivalent" for view in (*views, *of_operations) for each in (view, *view.gains)):
         yield f"Differences within {margin} count as equivalent."
 
 

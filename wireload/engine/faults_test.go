@@ -204,9 +204,8 @@ func (l look) Tend() { l <- time.Now() }
 // TestManyIdleConnectionsAreNotTendedAtOnce has 1,000 users, of whom a fifth is looked at.
 func TestManyIdleConnectionsAreNotTendedAtOnce(t *testing.T) {
 	const count = 200
-	load := protocols["grpc"].load("", time.Minute)
-	load.Users = 5 * count
-	r, looks, began := newRun(t.Context(), load), make(look, 5*count), time.Now()
+	r, looks, began := newRun(t.Context(), protocols["grpc"].load("", time.Minute)), make(look, 5*count), time.Now()
+	r.started.Store(5 * count)
 	for number := range count {
 		u := newUser(r, number)
 		u.connection, u.socket = &net.TCPConn{}, &meteredConnection{}

@@ -91,11 +91,10 @@ func (u *user) perform(due int64) (reply transport.Reply, err error) {
 	return reply, err
 }
 
-// tend answers the server on an idle connection: a server closes one that doesn't answer. It looks within 250 ms, or within a
-// millisecond for each user, and not at all their connections at the same moment: requests would wait for that.
+// tend answers the server on an idle connection: a server closes one that doesn't answer. It looks within a millisecond for
+// each user, 250 ms at least and 10 s at most, and at another moment for each: at the same one requests would wait.
 func (u *user) tend(client interface{ Tend() }) {
-	interval := time.Duration(max(250, u.run.load.UsersMax)) * time.Millisecond
-	for sleep(u.run.ctx, interval-rand.N(interval/2)) {
+	for sleep(u.run.ctx, time.Duration(min(max(250, u.run.started.Load()), 10_000))*(time.Millisecond-rand.N(time.Millisecond/2))) {
 		if u.busy.TryLock() {
 			if u.connection != nil {
 				u.socket.isTended = true

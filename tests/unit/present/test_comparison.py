@@ -69,7 +69,7 @@ def test_what_is_inconclusive_has_the_blocks_that_would_decide_it_in_the_table(c
 
 @pytest.mark.parametrize(
     ("margin_us", "margin", "verdict"),
-    [(None, "5%", "faster"), (3000, "3,000 µs", "faster"), (15000, "15,000 µs", "equivalent")],
+    [(None, "5 %", "faster"), (3000, "3,000 µs", "faster"), (15000, "15,000 µs", "equivalent")],
 )
 def test_a_margin_may_be_a_time(tmp_path: Path, margin_us: float | None, margin: str, verdict: str) -> None:
     """That of the mean latency, where requests/s are compared: gRPC takes 5 ms of REST's 12 less."""
