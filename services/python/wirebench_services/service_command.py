@@ -36,13 +36,15 @@ _PR_SET_PDEATHSIG = 1
 _HEALTH_CHECK_TIMEOUT_S = 30
 #: Held until this process ends: with several workers, two services that start at once would share a port.
 _PORT_LOCKS: list[socket.socket] = []
+_FREE_PORTS_TRIED = 10
 
 
 def run(transport: str, arguments: list[str]) -> int:
     """Run a service until SIGTERM or Ctrl-C; return the exit status."""
     try:
-        settings = choose_ports(read_settings(SETTINGS[transport], arguments))
+        settings = read_settings(SETTINGS[transport], arguments)
         tls.make_context(settings)
+        settings = choose_ports(settings)
         if settings.store == "postgres":
             check_postgres(settings)
     except (SettingsError, NotReadyError, OSError) as error:
@@ -64,17 +66,23 @@ def choose_ports(settings: Settings) -> Settings:
     with contextlib.ExitStack() as stack:
         for name in ("port", "admin_port"):
             port = getattr(settings, name)
-            try:
-                probe = stack.enter_context(socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET))
-                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                probe.bind((host, port))
-                if sys.platform == "linux":  # a name in the abstract namespace: one process can have it
-                    _PORT_LOCKS.append(socket.socket(socket.AF_UNIX))
-                    _PORT_LOCKS[-1].bind(f"\0wirebench {host} {probe.getsockname()[1]}")
-            except OSError as error:
-                flag, address = f"--{name.replace('_', '-')}", format_address(host, port)
-                raise OSError(f"can't listen on {address}: {error.strerror}; choose another {flag} or --host") from None
-            chosen[name] = probe.getsockname()[1]
+            attempts = 1 if port else _FREE_PORTS_TRIED
+            while name not in chosen:
+                attempts -= 1
+                try:
+                    probe = stack.enter_context(socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET))
+                    probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                    probe.bind((host, port))
+                    if sys.platform == "linux":  # a name in the abstract namespace: one process can have it
+                        _PORT_LOCKS.append(socket.socket(socket.AF_UNIX))
+                        _PORT_LOCKS[-1].bind(f"\0wirebench {host} {probe.getsockname()[1]}")
+                    chosen[name] = probe.getsockname()[1]
+                except OSError as error:
+                    if attempts:
+                        continue  # another service has chosen the same, and doesn't listen there yet
+                    flag, where = f"--{name.replace('_', '-')}", format_address(host, port)
+                    reason = f"can't listen on {where}: {error.strerror}; choose another {flag} or --host"
+                    raise OSError(reason) from None
     return settings.model_copy(update=chosen)
 
 

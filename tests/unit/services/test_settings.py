@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import socket
 import sys
 
 import pytest
@@ -66,3 +68,23 @@ def test_services_that_start_at_once_do_not_share_a_port() -> None:
     choose_ports(settings)
     with pytest.raises(OSError, match=f"can't listen on 127.0.0.1:{port}: Address already in use"):
         choose_ports(settings)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has names that end with their process")
+def test_a_free_port_that_another_service_has_just_chosen_is_left_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel may name one port to two services that don't listen yet; a port that was asked for has no other."""
+    already_in_use = OSError(errno.EADDRINUSE, "Address already in use")
+    faults = [already_in_use, already_in_use]
+
+    class Socket(socket.socket):
+        def bind(self, address: object) -> None:
+            if isinstance(address, str) and faults:
+                raise faults.pop()
+            super().bind(address)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("socket.socket", Socket)
+    assert choose_ports(RestSettings(port=0, admin_port=0)).port > 0
+    assert not faults
+    faults = [already_in_use]
+    with pytest.raises(OSError, match="choose another --port"):
+        choose_ports(RestSettings(port=15_000))
