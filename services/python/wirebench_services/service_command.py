@@ -18,14 +18,7 @@ import psutil
 
 from wirebench_services import format_address, tls
 from wirebench_services.admin import NOT_READY, NotReadyError, check_postgres, forget_dead_workers, serve_admin
-from wirebench_services.settings import (
-    SETTINGS,
-    STOP_SIGNALS,
-    RestSettings,
-    Settings,
-    SettingsError,
-    read_settings,
-)
+from wirebench_services.settings import SETTINGS, STOP_SIGNALS, RestSettings, Settings, SettingsError, read_settings
 
 _POLL_S = 0.05
 _IDLE_POLL_S = 1.0
@@ -36,7 +29,6 @@ _PR_SET_PDEATHSIG = 1
 _HEALTH_CHECK_TIMEOUT_S = 30
 #: Held until this process ends: with several workers, two services that start at once would share a port.
 _PORT_LOCKS: list[socket.socket] = []
-_FREE_PORTS_TRIED = 10
 
 
 def run(transport: str, arguments: list[str]) -> int:
@@ -66,24 +58,27 @@ def choose_ports(settings: Settings) -> Settings:
     with contextlib.ExitStack() as stack:
         for name in ("port", "admin_port"):
             port = getattr(settings, name)
-            attempts = 1 if port else _FREE_PORTS_TRIED
-            while name not in chosen:
-                attempts -= 1
-                try:
-                    probe = stack.enter_context(socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET))
-                    probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                    probe.bind((host, port))
-                    if sys.platform == "linux":  # a name in the abstract namespace: one process can have it
-                        _PORT_LOCKS.append(socket.socket(socket.AF_UNIX))
-                        _PORT_LOCKS[-1].bind(f"\0wirebench {host} {probe.getsockname()[1]}")
-                    chosen[name] = probe.getsockname()[1]
-                except OSError as error:
-                    if attempts:
-                        continue  # another service has chosen the same, and doesn't listen there yet
-                    flag, where = f"--{name.replace('_', '-')}", format_address(host, port)
-                    reason = f"can't listen on {where}: {error.strerror}; choose another {flag} or --host"
-                    raise OSError(reason) from None
+            try:
+                chosen[name] = _take_port(stack, host, port)
+            except OSError as error:
+                flag, address = f"--{name.replace('_', '-')}", format_address(host, port)
+                raise OSError(f"can't listen on {address}: {error.strerror}; choose another {flag} or --host") from None
     return settings.model_copy(update=chosen)
+
+
+def _take_port(stack: contextlib.ExitStack, host: str, port: int, attempts: int = 10) -> int:
+    probe = stack.enter_context(socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET))
+    probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    probe.bind((host, port))
+    if sys.platform == "linux":  # a name in the abstract namespace: one process can have it
+        _PORT_LOCKS.append(socket.socket(socket.AF_UNIX))
+        try:
+            _PORT_LOCKS[-1].bind(f"\0wirebench {host} {probe.getsockname()[1]}")
+        except OSError:  # another service has chosen the same, and doesn't listen there yet
+            if port or attempts == 1:
+                raise
+            return _take_port(stack, host, port, attempts - 1)
+    return int(probe.getsockname()[1])
 
 
 def make_server_command(settings: Settings) -> list[str]:
